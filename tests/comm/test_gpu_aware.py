@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.base.errors import BackendError, InputError
+from faultwave.base.errors import InputError
 from faultwave.cli.launch import mpiexec
 from faultwave.comm import World, gpu_aware
 
@@ -178,12 +178,8 @@ HEAD = """
 
 
 def among(ranks: int, body: str, *given: str) -> None:
-    pytest.importorskip("mpi4py")
-    try:
-        whole = textwrap.dedent(HEAD) + textwrap.dedent(MEMORY) + textwrap.dedent(body)
-        command = [mpiexec(), "-n", str(ranks), sys.executable, "-c", whole, *given]
-    except BackendError:
-        pytest.skip("no mpiexec")
+    whole = textwrap.dedent(HEAD) + textwrap.dedent(MEMORY) + textwrap.dedent(body)
+    command = [mpiexec(), "-n", str(ranks), sys.executable, "-c", whole, *given]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=dict(os.environ))
     assert done.returncode == 0, done.stderr
 
@@ -220,7 +216,6 @@ def test_a_process_that_fails_is_a_no_of_all() -> None:
 @pytest.mark.mpi
 def test_an_mpi_that_cannot_ends_the_child_only() -> None:
     """It reads where the host has no memory, as one that is not aware of devices does."""
-    pytest.importorskip("mpi4py")
     body = textwrap.dedent(MEMORY).replace("(self.memory.ctypes.data, False)", "(4096, False)")
     good, why = gpu_aware.ask_child(child(textwrap.dedent(HEAD) + body + "gpu_aware.try_alone(Device())"))
     assert good is False and "a test message in a child process did not arrive (it ended with" in why

@@ -4,18 +4,11 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.base.errors import BackendError
-from faultwave.cli.launch import mpiexec
-from tests.run.test_ranks import launch
+from tests.run.launch import launch
 
 from .test_blocks import numbers, surfaced
 
 pytestmark = pytest.mark.mpi
-pytest.importorskip("mpi4py")
-try:
-    mpiexec()
-except BackendError:
-    pytest.skip("no mpiexec", allow_module_level=True)
 
 STOP = "progress=lambda p: os.kill(os.getpid(), signal.SIGTERM) if p.time > 0.2 else None"
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from tests.run.test_ranks import launch
+from tests.run.launch import launch
 
 from .test_injection import let_in, settings
 from .test_ranks import CUT, FUSED, pytestmark  # noqa: F401

@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.base.errors import BackendError, RunError
+from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
-from faultwave.cli.launch import mpiexec
 from faultwave.fd.stencils import FIELDS
 from faultwave.run.check import check
-from tests.run.test_ranks import launch
+from tests.run.launch import launch
 
 from .test_grids import case
 from .test_restart import Stopped
@@ -107,11 +106,6 @@ def test_resumed_is_undisturbed(tmp_path, monkeypatch):
 @pytest.mark.mpi
 @pytest.mark.parametrize(("ranks", "cohesion"), [(2, LATERAL), (4, "5e4")])
 def test_processes_give_the_same(tmp_path, ranks, cohesion):
-    pytest.importorskip("mpi4py")
-    try:
-        mpiexec()
-    except BackendError:
-        pytest.skip("no mpiexec")
     small = {"grid__spacing": 60.0, "end_time": 0.35}
     fw.simulate(yielding(cohesion, tmp_path / "one", **small)).run()
     done = launch(ranks, yielding(cohesion, tmp_path / "more", **small))

@@ -7,18 +7,11 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.base.errors import BackendError
-from faultwave.cli.launch import mpiexec
-from tests.run.test_ranks import launch
+from tests.run.launch import launch
 
 from .test_restart import numbers, settings
 
 pytestmark = pytest.mark.mpi
-pytest.importorskip("mpi4py")
-try:
-    mpiexec()
-except BackendError:
-    pytest.skip("no mpiexec", allow_module_level=True)
 
 FUSED = "import faultwave.fd.share as s; s.FUSED, s.WORTH = {}, 4"
 CUT = """

@@ -100,7 +100,6 @@ def test_green_tensors_are_reciprocal(tmp_path):
 @pytest.mark.mpi
 def test_a_run_goes_on_with_another_number_of_processes(tmp_path):
     """As the script shows; it ends with a comparison of both runs."""
-    pytest.importorskip("mpi4py")
     beside = os.path.dirname(sys.executable)
     env = os.environ | {"FAULTWAVE": f"{sys.executable} -m faultwave", "PATH": f"{beside}:{os.environ['PATH']}"}
     if shutil.which("mpiexec", path=env["PATH"]) is None:

@@ -145,8 +145,7 @@ def on_fault(folder: Path) -> np.ndarray:
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_any_number_of_processes_gives_the_same(tmp_path: Path, ranks: int) -> None:
     """Waves and a fault, whose faces may lie between two processes."""
-    pytest.importorskip("mpi4py")
-    from tests.run.test_ranks import launch
+    from tests.run.launch import launch
 
     expression = {name: f"{TILTED[name]!r} * (1 + 0.0001 * abs(x))" for name in CONSTANTS}
     material = {"constant": {"rho": 2700.0}, "expression": expression}

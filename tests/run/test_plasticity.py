@@ -233,8 +233,7 @@ def test_closed_rock_never_gains_energy(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_any_number_of_processes_gives_the_same(tmp_path: Path, yielded: Any, ranks: int) -> None:
     """Fields and plastic strain, cell by cell; energies but for the order of sums."""
-    pytest.importorskip("mpi4py")
-    from tests.run.test_ranks import launch
+    from tests.run.launch import launch
 
     done = launch(ranks, asked(tmp_path, "out", rock()))
     assert done.returncode == 0, done.stderr
@@ -361,8 +360,7 @@ def load_group(tmp_path: Path) -> int:
 def test_a_mesh_stored_in_parts_with_volumes_that_stay_elastic(tmp_path: Path) -> None:
     """No process sees the whole mesh; parameters that differ from place to place, stress from the fault's field; stopped on three
     processes, going on alone."""
-    pytest.importorskip("mpi4py")
-    from tests.run.test_ranks import launch
+    from tests.run.launch import launch
 
     mesh = small_mesh()
     side = (mesh.vertices[mesh.cells].mean(1)[:, 0] > 2500.0).astype(np.int32)

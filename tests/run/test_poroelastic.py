@@ -101,8 +101,7 @@ def test_every_backend_says_the_same(tmp_path: Path, whole: Path, backend: str) 
 @pytest.mark.mpi
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_any_number_of_processes_gives_the_same(tmp_path: Path, whole: Path, ranks: int) -> None:
-    pytest.importorskip("mpi4py")
-    from tests.run.test_ranks import launch
+    from tests.run.launch import launch
 
     done = launch(ranks, settings(tmp_path / "several"))
     assert done.returncode == 0, done.stderr

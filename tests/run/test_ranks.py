@@ -17,45 +17,21 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.base.errors import BackendError
 from faultwave.case.load import load_case
-from faultwave.cli.launch import mpiexec
 from faultwave.domain import tets
 from faultwave.domain.tets.graded import Tpv5, graded_mesh
 from faultwave.domain.tets.parts import write_parts
 from faultwave.output.formats.rupture_files import read_parameters
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
+from tests.run.launch import launch
 from tests.run.rupture import fluids
 from tests.run.rupture.setup import small_mesh
 from tests.run.test_restart import asked
 
 pytestmark = pytest.mark.mpi
-pytest.importorskip("mpi4py")
-try:
-    LAUNCHER = mpiexec()
-except BackendError:
-    pytest.skip("no mpiexec", allow_module_level=True)
 
 END = 0.4
-
-BODY = """
-    import json, os, signal, sys
-    import numpy as np
-    import faultwave as fw
-    case, extra = json.loads(sys.argv[1]), json.loads(sys.argv[2])
-    {setup}
-    sim = fw.simulate(case, force=True) if isinstance(case, dict) else fw.resume(case, **extra)
-    sim.run({run})
-    {after}
-"""
-
-
-def launch(ranks, case, *, setup="", run="", after="", extra=None, threads=1, timeout=180):
-    body = textwrap.dedent(BODY).format(setup=setup, run=run, after=after)
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-    command = [LAUNCHER, "-n", str(ranks), sys.executable, "-c", body, json.dumps(case), json.dumps(extra or {})]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
 
 
 def contents(folder):

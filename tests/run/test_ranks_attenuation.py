@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.mpi
-pytest.importorskip("mpi4py")
+from tests.run.launch import launch
+from tests.run.test_attenuation import box, run
 
-from tests.run.test_attenuation import box, run  # noqa: E402
-from tests.run.test_ranks import launch  # noqa: E402
+pytestmark = pytest.mark.mpi
 
 
 def test_two_processes_are_one(tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ import faultwave as fw
 from faultwave.case.load import load_case
 from faultwave.run.check import check as check_case
 from tests.backends.here import DEVICE, needs_device
-from tests.run.test_ranks import LAUNCHER, contents, launch, same
+from tests.run.launch import launch
+from tests.run.test_ranks import contents, same
 from tests.run.test_ranks_halo import momentum
 from tests.run.test_restart import asked
 
 pytestmark = [
     pytest.mark.mpi,
-    pytest.mark.skipif(not LAUNCHER, reason="no mpiexec"),
     needs_device,
 ]
 

@@ -9,17 +9,11 @@ import time
 
 import pytest
 
-from faultwave.base.errors import BackendError
 from faultwave.cli.launch import mpiexec
-from tests.run.test_ranks import launch
+from tests.run.launch import launch
 from tests.run.test_restart import asked
 
 pytestmark = pytest.mark.mpi
-pytest.importorskip("mpi4py")
-try:
-    mpiexec()
-except BackendError:
-    pytest.skip("no mpiexec", allow_module_level=True)
 
 FULL = """
 import resource

@@ -11,11 +11,10 @@ from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.mesh import make_mesh
 from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.receivers_hdf5 import read_receivers
+from tests.run.launch import launch
+from tests.run.test_ranks import STOP
 
 pytestmark = pytest.mark.mpi
-pytest.importorskip("mpi4py")
-
-from tests.run.test_ranks import STOP, launch  # noqa: E402
 
 PULSE = {"kind": "gaussian", "duration": 0.3}
 

@@ -12,12 +12,11 @@ from faultwave.base.errors import InputError
 from faultwave.comm.compression import codec
 from faultwave.domain.tets.parts import write_parts
 from faultwave.output.formats.receivers_hdf5 import read_receivers
+from tests.run.launch import launch
+from tests.run.test_ranks import along_the_fault
 from tests.run.test_restart import asked
 
 pytestmark = pytest.mark.mpi
-pytest.importorskip("mpi4py")
-
-from tests.run.test_ranks import along_the_fault, launch  # noqa: E402
 
 
 @pytest.mark.parametrize("name, size, error", [("single", 4, 6e-8), ("zfp-16", 2, 3e-3), ("zfp-32", 4, 5e-8)])

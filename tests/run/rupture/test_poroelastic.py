@@ -120,8 +120,7 @@ def test_pore_pressure_of_waves_and_of_the_start_relieve_the_fault(tmp_path: Pat
 
 @pytest.mark.mpi
 def test_any_number_of_processes_gives_the_same(tmp_path: Path) -> None:
-    pytest.importorskip("mpi4py")
-    from tests.run.test_ranks import launch
+    from tests.run.launch import launch
 
     more = {"initial": INJECTED | {"pressure": "10 MPa"}}
     friction = SLIPS | {"T_s": 59.9e6, "d_c": 0.4}

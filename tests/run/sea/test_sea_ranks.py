@@ -7,8 +7,8 @@ import pytest
 
 import faultwave as fw
 from faultwave.output.formats.vtkhdf import VtkHdfReader
+from tests.run.launch import launch
 from tests.run.sea.setup import ROUGH, sea
-from tests.run.test_ranks import launch
 
 pytestmark = pytest.mark.mpi
 
