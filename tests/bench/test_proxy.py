@@ -43,6 +43,23 @@ def test_what_is_reported(elastic):
     assert elastic["setting"]["steps"] == 1
 
 
+@pytest.mark.parametrize("asked", [{"plasticity": 0.5}, {"law": "viscoelastic"}, {"law": "anisotropic"}])
+def test_other_rock_is_set_beside_elastic_rock_of_the_same_run(asked, elastic):
+    found = proxy(Setting(**TINY | {"repeats": 3}, **asked), sweep=SWEEP)
+    assert found["elastic_updates_per_second"] > 0
+    names, values, notes = zip(*report.proxy_sections(found)[0][2], strict=True)
+    row = names.index("share of the elastic rate")
+    assert values[row] == f"{found['elastic_fraction']:.2f}" and "measured in turn" in notes[row]
+    assert elastic["elastic_fraction"] is None
+    assert "share of the elastic rate" not in [r[0] for r in report.proxy_sections(elastic)[0][2]]
+
+
+def test_what_is_set_beside():
+    assert problem.plain(Setting()) is None and problem.plain(Setting(law="acoustic")) is None
+    assert problem.plain(Setting(plasticity=0.1, cells=9999)) == Setting(cells=9999)
+    assert problem.plain(Setting(law="poroelastic", order=5)) == Setting(order=5)
+
+
 def test_every_kernel_of_a_step_is_measured(elastic):
     table = {k["kernel"]: k for k in elastic["kernels"]}
     assert {"predict_keep", "correct", "rupture"} <= set(table)

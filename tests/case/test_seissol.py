@@ -140,6 +140,15 @@ def test_missing_files_name_key_and_line(deck):
     assert f"{deck.folder}/parameters.par:16: PPFileName: no such file" in found[1]
 
 
+def test_netcdf_meshes(deck, tmp_path):
+    """SeisSol appends .nc to the name of such a mesh."""
+    (tmp_path / "cube.nc").write_bytes(b"")
+    for name in ("cube", "cube.nc"):
+        case, problems = deck(("'mesh.h5'", f"'{name}'"), ("'PUML'", "'Netcdf'"))
+        assert not problems.errors
+        assert case.mesh.file.name == "cube.nc" and case.mesh.format == "netcdf"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -182,7 +191,7 @@ def test_missing_files_name_key_and_line(deck):
             "'magnitude' is missing",
         ),
         ("&IniCondition", "&IniCondition\ncICType = easi", "'filename' is missing"),
-        ("'PUML'", "'Netcdf'", "mesh source is not built"),
+        ("'PUML'", "'Gambit3D-fast'", "mesh source is not built"),
         ("&IniCondition", "&IniCondition\ncICType = Travelling\nkVec = 1 0 0\norigin = 0 0 0", "'ampField' is missing"),
         ("'PUML'", "'PUML'\nscalingmatrixx = 0 0 0", "scaling must be invertible"),
         ("'PUML'", "'PUML'\ndisplacement = 1 2", "has 2 numbers, needs 3"),

@@ -259,7 +259,7 @@ def test_mirroring_does_not_hide_bad_cells(tmp_path, box):
 def test_load_mesh_recognises_files(tmp_path):
     for name, content, text in (
         ("a", b"", "is empty"),
-        ("b", b"CDF\x01xxxx", "netCDF"),
+        ("b", b"CDF\x01xxxx", "netCDF file of the classic kind"),
         ("c", b"solid", "no known mesh"),
     ):
         (tmp_path / name).write_bytes(content)

@@ -81,6 +81,13 @@ def check(s: Setting) -> None:
     problems.raise_errors()
 
 
+def plain(s: Setting) -> Setting | None:
+    """The elastic solid that another solid's rate is set beside; None for elastic rock itself and for what is no solid."""
+    if (s.law, s.plasticity) == ("elastic", None) or "stress" not in laws()[s.law].roles:
+        return None
+    return replace(s, law="elastic", plasticity=None)
+
+
 def enough_cells(bytes_per_cell: float, cache: int) -> int:
     """Cells that need twice the memory of the last cache: a virtual machine reports that of a whole processor, and has a part."""
     return max(LEAST, min(MOST, math.ceil(2.0 * cache / bytes_per_cell)))
@@ -199,4 +206,4 @@ def _set_wave(solver: Solver, size: np.ndarray) -> None:
         solver.operator.set_dofs(dofs, part)
 
 
-__all__ = ["LEAST", "SMALLEST", "Setting", "bricks", "check", "enough_cells", "mesh", "solver"]
+__all__ = ["LEAST", "SMALLEST", "Setting", "bricks", "check", "enough_cells", "mesh", "plain", "solver"]

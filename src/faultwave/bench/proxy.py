@@ -57,10 +57,12 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     if far:  # so that every number of steps that comes has been recorded
         for _ in range(4):
             _advance(solver, steps)
+    plain = problem.plain(replace(setting, cells=cells))
+    beside = None if plain is None else problem.solver(plain)
     samples = []
     for i in range(setting.repeats):
         say(f"measuring, repeat {i + 1} of {setting.repeats}")
-        samples.append(_sample(solver, book, roofs, steps))
+        samples.append(_sample(solver, book, roofs, steps, beside))
     found = {
         "format": FORMAT,
         **known,
@@ -104,6 +106,8 @@ def _update(samples: list[Sample], kernels: list[dict[str, Any]], cells: int, le
         "updates_per_second_samples": rates,
         "updates_per_second_spread": _spread(rates),
         "ns_per_update": 1e9 / rate,
+        "elastic_updates_per_second": _median(s.elastic for s in samples) if samples[0].elastic else None,
+        "elastic_fraction": _median(s.rate / s.elastic for s in samples) if samples[0].elastic else None,
         "updates_per_joule": _median(found) if (found := [s.per_joule for s in samples if s.per_joule]) else None,
         "useful_flops_per_update": useful,
         "useful_flops_source": "leanest formulation" if leanest is not None else "engine's kernels",
@@ -174,16 +178,16 @@ class Sample:
     rate: float  # updates a second
     launches: dict[str, list[Entry]]  # by kernel, of all steps
     alone: dict[str, float]  # seconds an item
+    elastic: float  # updates a second of elastic rock; 0 where it is not set beside
     per_joule: float | None  # updates; None where the driver does not count, or not as finely
 
 
-def _sample(solver: Solver, book: Book, roofs: Any, steps: int) -> Sample:
+def _sample(solver: Solver, book: Book, roofs: Any, steps: int, beside: Solver | None) -> Sample:
     found = roofs.sample()
+    elastic = _rate(beside, steps) if beside is not None else 0.0
     _advance(solver, 1)  # the caches are the engine's again
-    spent = joules(book)
-    before, start = solver.updates, time.perf_counter()
-    _advance(solver, steps)
-    rate = (solver.updates - before) / (time.perf_counter() - start)
+    spent, before = joules(book), solver.updates
+    rate = _rate(solver, steps, warm=0)
     taken = joules(book)
     energy = None if spent is None or taken is None or taken <= spent else (solver.updates - before) / (taken - spent)
     with book.written() as entries:
@@ -191,7 +195,16 @@ def _sample(solver: Solver, book: Book, roofs: Any, steps: int) -> Sample:
     names = dict.fromkeys(e.kernel.name for e in entries)
     launches = {name: [e for e in entries if e.kernel.name == name] for name in names}
     alone = {name: _seconds_an_item(mine, book.finish) for name, mine in launches.items()}
-    return Sample(found, rate, launches, alone, energy)
+    return Sample(found, rate, launches, alone, elastic, energy)
+
+
+def _rate(solver: Solver, steps: int, warm: int = 1) -> float:
+    """Updates a second, after ``warm`` steps."""
+    if warm:
+        _advance(solver, warm)
+    before, start = solver.updates, time.perf_counter()
+    _advance(solver, steps)
+    return (solver.updates - before) / (time.perf_counter() - start)
 
 
 def _seconds_an_item(launched: list[Entry], finish: Callable[[], None]) -> float:

@@ -14,6 +14,13 @@ def _energy(r: dict[str, Any]) -> tuple[str, str]:
     return (f"{found:,.0f}", "of the board") if found else ("not available", r.get("energy_missing", ""))
 
 
+def _beside(r: dict[str, Any]) -> list[tuple[str, ...]]:
+    """The rate over that of elastic rock, where it was measured."""
+    share = r.get("elastic_fraction")
+    rate = f"{r['elastic_updates_per_second']:,.0f} updates/s, measured in turn" if share else ""
+    return [("share of the elastic rate", f"{share:.2f}", rate)] if share else []
+
+
 def proxy_sections(r: dict[str, Any]) -> list[Section]:
     """The update, the roofs, and every kernel."""
     s = r["setting"]
@@ -36,6 +43,7 @@ def proxy_sections(r: dict[str, Any]) -> list[Section]:
             f"{r['dofs_per_cell']:,} a cell",
         ),
         ("ns an update", f"{r['ns_per_update']:,.0f}", ""),
+        *_beside(r),
         ("updates per joule", *_energy(r)),
         ("useful flops an update", f"{r['useful_flops_per_update']:,.0f}", f"of the {r['useful_flops_source']}"),
         ("executed flops an update", f"{r['executed_flops_per_update']:,.0f}", ""),

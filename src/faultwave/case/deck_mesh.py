@@ -18,16 +18,19 @@ def read_mesh(r: Reader, folders: tuple[Path, ...]) -> None:
     if generator == "cubegenerator":
         _cubes(r)
         return
-    if generator != "puml":
+    if generator not in ("puml", "netcdf"):
         advice = "Neither does SeisSol read it any longer: convert the mesh to PUML"
-        r.not_built(block, "meshgenerator", "this mesh source", "puml, cubegenerator", advice)
-    if not r.given(block, "MeshFile") and generator == "puml":
-        r.missing(block, "MeshFile", "a PUML mesh")
+        r.not_built(block, "meshgenerator", "this mesh source", "puml, netcdf, cubegenerator", advice)
+    elif not r.given(block, "MeshFile"):
+        r.missing(block, "MeshFile", "a PUML mesh" if generator == "puml" else "a netCDF mesh")
     if not r.given(block, "MeshFile"):
         r.data["mesh"] = {"generate": {"shape": "tpv5"}}  # a stand-in; the case is refused anyway
         return
-    r.put(("mesh", "file"), r.get(block, "MeshFile"), block, "MeshFile")
-    r.put(("mesh", "format"), "puml")
+    name = r.get(block, "MeshFile")
+    if generator == "netcdf" and not name.endswith(".nc"):
+        name += ".nc"  # as SeisSol does
+    r.put(("mesh", "file"), name, block, "MeshFile")
+    r.put(("mesh", "format"), "netcdf" if generator == "netcdf" else "puml")
     for name, key in (("boundary_format", "pumlboundaryformat"), ("topology_format", "pumltopologyformat")):
         if r.given(block, key):
             r.put(("mesh", name), r.get(block, key).lower(), block, key)

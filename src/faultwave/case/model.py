@@ -33,10 +33,13 @@ class Mesh(Settings):
     """A mesh from a file or a built-in one, and what its face tags mean."""
 
     file: InputFile | None = Field(
-        None, description="PUML HDF5 or Gmsh 2.2/4.1 mesh, or a geometry that Gmsh meshes: .geo, .step, .brep, .iges."
+        None,
+        description="PUML HDF5, Gmsh 2.2/4.1 or SeisSol netCDF mesh, or a geometry that Gmsh meshes: .geo, .step, .brep, .iges.",
     )
     size: Quantity("m", gt=0) | None = Field(None, description="Largest edge when a geometry is meshed.")
-    format: Literal["auto", "puml", "gmsh"] = Field("auto", description="Mesh file format; auto looks into the file.")
+    format: Literal["auto", "puml", "gmsh", "netcdf"] = Field(
+        "auto", description="Mesh file format; auto looks into the file."
+    )
     generate: Annotated[GenerateBox | GenerateTpv5, Field(discriminator="shape")] | None = Field(
         None, description="Built-in mesh instead of a file: shape box or tpv5."
     )

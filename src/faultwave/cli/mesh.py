@@ -18,7 +18,7 @@ app = typer.Typer(cls=screen.Commands, help="Look at meshes, convert and make th
 SUFFIXES = (".h5", ".hdf5", ".puml")
 """Of meshes that are written."""
 
-MeshFile = Annotated[Path, typer.Argument(metavar="MESH", help="PUML HDF5 or Gmsh file.")]
+MeshFile = Annotated[Path, typer.Argument(metavar="MESH", help="PUML HDF5, Gmsh or SeisSol netCDF file.")]
 Target = Annotated[Path, typer.Argument(metavar="FILE", help="PUML HDF5 file to write.")]
 Packing = Annotated[str, typer.Option("--boundary-format", help="Packing of face tags: auto, i32, i64 or i32x4.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")]

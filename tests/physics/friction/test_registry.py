@@ -47,6 +47,47 @@ def test_names_parameters_and_messages(name):
     assert not {s.name for s in law.state} & {s.name for s in COMMON_STATE}
 
 
+EVERY = [
+    *((name, ()) for name in faults.laws()),
+    *((name, ("thermal-pressurisation",)) for name, law in faults.laws().items() if law.solver == "newton"),
+    ("linear-slip-weakening", ("prakash-clifton",)),
+    ("power-law-slip-weakening", ("prakash-clifton",)),
+]
+
+
+@pytest.mark.parametrize(("name", "modifiers"), EVERY, ids=["+".join((n, *m)) for n, m in EVERY])
+def test_every_number_missing_or_out_of_bounds_is_told(name, modifiers):
+    """Of every law alone and with what modifies it: each parameter at points, each constant."""
+    law, points = composed(name, list(modifiers)), np.arange(6.0).reshape(2, 3)
+    given = {q.name: np.full(2, max(q.lower, min(q.upper, 0.1))) for q in law.parameters if q.default is None}
+    constants = {q.name: max(q.lower, min(q.upper, 0.1)) for q in law.constants if q.default is None}
+    traction = np.full(2, 6e7), np.full(2, -1e8)
+    checked = 0
+    for q in law.parameters:
+        if q.default is None:
+            with pytest.raises(InputError, match=rf"fault\.parameters\.{q.name}: missing: "):
+                law.given({k: v for k, v in given.items() if k != q.name}, 2)
+        for bad in out_of_bounds(q):
+            p = law.given(given | {q.name: np.array([given.get(q.name, [bad, bad])[0], bad])}, 2)
+            texts = [str(e) for e in law.check(p, law.settings(constants), *traction, points).errors]
+            assert any(f"{q.name} is {bad:g}" in t for t in texts), (q.name, bad, texts)
+            checked += 1
+    for q in law.constants:
+        if q.default is None:
+            with pytest.raises(InputError, match=rf"fault\.constants\.{q.name}: missing: "):
+                law.settings({k: v for k, v in constants.items() if k != q.name})
+        for bad in out_of_bounds(q):
+            with pytest.raises(InputError, match=rf"fault\.constants\.{q.name}: is {bad:g} \(allowed: "):
+                law.settings(constants | {q.name: bad})
+            checked += 1
+    assert checked
+
+
+def out_of_bounds(q):
+    wrong = [x for x in (q.lower - 1.0, q.upper + 1.0, 0.0, np.nan) if not np.isinf(x) and not q.accepts(x)]
+    return [x for x in wrong if not np.isnan(x) or q.default is None]  # NaN may stand for absent: see below
+
+
 def test_bounds_are_reported_with_place_and_count():
     law = faults.law("linear-slip-weakening")
     p = law.given(GIVEN | {"cohesion": np.array([-1.0, 1e6, 2e6]), "d_c": 0.0, "mu_s": np.array([np.nan, 1, 1])}, 3)

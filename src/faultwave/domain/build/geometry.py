@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from faultwave.domain.build.coast import shore
 from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed
 from faultwave.domain.build.sizes import Sizes
-from faultwave.domain.tets.gmsh_tpv5 import elements, session
+from faultwave.domain.tets.gmsh_session import elements, nodes, plane_face, session
 from faultwave.domain.tets.height import height_at
 
 Floats = NDArray[np.float64]
@@ -67,9 +67,9 @@ def _geometry(box: FlatBox) -> tuple[dict[int, int], NDArray[np.bool_]]:
     """The box cut by layers and faults; number of the fault each surface is a piece of, and whether the stops were found."""
     occ = gmsh.model.occ
     volume = occ.addBox(*box.lower, *(box.upper - box.lower))
-    tools = [_face(list(dict.fromkeys(map(tuple, corners.tolist())))) for corners in box.facets]
+    tools = [plane_face(list(dict.fromkeys(map(tuple, corners.tolist())))) for corners in box.facets]
     (x0, y0, _), (x1, y1, _) = box.lower.tolist(), box.upper.tolist()
-    tools += [_face([(x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z)]) for z in box.relief.cuts[1:].tolist()]
+    tools += [plane_face([(x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z)]) for z in box.relief.cuts[1:].tolist()]
     if not tools:
         occ.synchronize()
         return {}, np.zeros(0, bool)
@@ -98,13 +98,6 @@ def _pieces(box: FlatBox, images: Sequence[Sequence[tuple[int, int]]]) -> dict[i
         gmsh.model.occ.remove(outside, recursive=True)
         gmsh.model.occ.synchronize()
     return pieces
-
-
-def _face(corners: Sequence[Sequence[float]]) -> int:
-    occ = gmsh.model.occ
-    points = [occ.addPoint(*corner) for corner in corners]
-    lines = [occ.addLine(a, b) for a, b in zip(points, points[1:] + points[:1], strict=True)]
-    return int(occ.addPlaneSurface([occ.addCurveLoop(lines)]))
 
 
 def _stop(pieces: dict[int, int], fault: int, at: int) -> bool:
@@ -180,8 +173,7 @@ def _lifted(box: FlatBox) -> Sizes:
 
 def _lay_on_relief(box: FlatBox, ground: Integers) -> tuple[Integers, NDArray[np.bool_], float]:
     """Move every vertex so far to its true height; ids (n,) of those of the ground, which of them are wet, and how far the coast moved."""
-    ids, flat, _ = gmsh.model.mesh.getNodes()
-    ids, flat = np.asarray(ids, np.int64), np.asarray(flat, float).reshape(-1, 3)
+    ids, flat = nodes()
     order = np.argsort(ids)
     ids, flat = ids[order], flat[order]
     top = np.unique(ground)
@@ -207,8 +199,7 @@ def _collected(
     cut: NDArray[np.bool_],
     moved: float,
 ) -> Meshed:
-    ids, coordinates, _ = gmsh.model.mesh.getNodes()
-    ids = np.asarray(ids, np.int64)
+    ids, points = nodes()
     volumes = [tag for _, tag in gmsh.model.getEntities(3)]
     middle = [gmsh.model.occ.getCenterOfMass(3, tag)[2] for tag in volumes]
     cells = [elements(4, tag, 4) for tag in volumes]
@@ -219,7 +210,7 @@ def _collected(
     kept = [tag for tag in triangles if tag in of]
     flags = np.isin(used, wet)
     return Meshed(
-        np.asarray(coordinates, float).reshape(-1, 3)[rows],
+        points[rows],
         np.searchsorted(used, np.concatenate(cells)),
         np.concatenate(layer),
         np.searchsorted(used, np.concatenate([triangles[tag] for tag in kept])),

@@ -14,7 +14,7 @@ from faultwave.base.hdf5 import opened
 
 
 def cells_ahead(setting: Any) -> int | None:
-    """Cells of a box, or of a PUML file by its header; None where only reading or making the mesh tells. ``setting``: as for
+    """Cells of a box, or of a PUML or netCDF file by its header; None where only reading or making the mesh tells. ``setting``: as for
     ``load_mesh``."""
     box, path = getattr(setting, "generate", None), getattr(setting, "file", None)
     if box is not None:
@@ -23,8 +23,10 @@ def cells_ahead(setting: Any) -> int | None:
         return None
     with (
         suppress(InputError, OSError),
-        opened(path, "PUML mesh") as file,
+        opened(path, "mesh") as file,
     ):  # what is wrong with it is told where it is read
+        if isinstance(file.get("element_size"), h5py.Dataset):
+            return int(np.sum(file["element_size"][()]))
         connections = file.get("connect")
         return len(connections) if isinstance(connections, h5py.Dataset) and connections.ndim == 2 else None
     return None

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, NotBuiltError, Problem
+from faultwave.base.errors import InputError, Problem
 from faultwave.domain.tets.generate import generate
 from faultwave.domain.tets.gmsh_geometry import SCRIPTS, SHAPES, mesh_geometry
 from faultwave.domain.tets.gmsh_reader import read_gmsh
 from faultwave.domain.tets.mesh import Mesh, permute_vertices
+from faultwave.domain.tets.netcdf import is_netcdf_mesh, read_netcdf
 from faultwave.domain.tets.puml import read_puml
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+_READ = "PUML HDF5, Gmsh 2.2, Gmsh 4.1, netCDF of SeisSol"
 
 
 def load_mesh(setting: Any) -> Mesh:
@@ -48,7 +50,7 @@ def read_mesh(
     topology_format: str = "auto",
     size: float | None = None,
 ) -> Mesh:
-    """Read a PUML or Gmsh file; auto looks at its first bytes. The other formats as in ``read_puml``.
+    """Read a PUML, Gmsh or netCDF file; auto looks into it. The other formats as in ``read_puml``.
 
     A geometry (.geo, .step, .brep, .iges) is meshed by Gmsh with edges up to ``size`` [m].
     """
@@ -63,14 +65,15 @@ def read_mesh(
         format = _recognise(path)
     if format == "puml":
         return read_puml(path, boundary_format, topology_format)
-    if format == "gmsh":
-        for name, value in (("boundary_format", boundary_format), ("topology_format", topology_format)):
-            if value != "auto":
-                raise InputError(
-                    Problem(f"mesh.{name}", f"'{value}' does nothing with a Gmsh mesh", "PUML files have one")
-                )
-        return read_gmsh(path)
-    raise InputError(Problem("mesh.format", f"'{format}'", "auto, puml, gmsh"))
+    if format not in ("gmsh", "netcdf"):
+        raise InputError(Problem("mesh.format", f"'{format}'", "auto, puml, gmsh, netcdf"))
+    kind = "Gmsh" if format == "gmsh" else "netCDF"
+    for name, value in (("boundary_format", boundary_format), ("topology_format", topology_format)):
+        if value != "auto":
+            raise InputError(
+                Problem(f"mesh.{name}", f"'{value}' does nothing with a {kind} mesh", "PUML files have one")
+            )
+    return read_gmsh(path) if format == "gmsh" else read_netcdf(path)
 
 
 def _recognise(path: Path) -> str:
@@ -80,14 +83,14 @@ def _recognise(path: Path) -> str:
     except OSError as error:
         raise InputError(Problem(str(path), f"the mesh file cannot be opened: {error.strerror}")) from None
     if start.startswith(_HDF5):
-        return "puml"
+        return "netcdf" if is_netcdf_mesh(path) else "puml"
     if start.lstrip().startswith(b"$MeshFormat"):
         return "gmsh"
     if start.startswith(b"CDF"):
-        raise NotBuiltError(Problem(str(path), "is a netCDF mesh, which is not read", "PUML HDF5, Gmsh 2.2, Gmsh 4.1"))
-    raise InputError(
-        Problem(str(path), "is no known mesh file" if start else "is empty", "PUML HDF5, Gmsh 2.2, Gmsh 4.1")
-    )
+        raise InputError(
+            Problem(str(path), "is a netCDF file of the classic kind, which holds no mesh of SeisSol", _READ)
+        )
+    raise InputError(Problem(str(path), "is no known mesh file" if start else "is empty", _READ))
 
 
 def transform(mesh: Mesh, scaling: Any, displacement: Any) -> Mesh:

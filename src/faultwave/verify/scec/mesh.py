@@ -13,7 +13,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.domain.tets.assemble import Parts, assemble
-from faultwave.domain.tets.gmsh_tpv5 import elements, session
+from faultwave.domain.tets.gmsh_session import edges_about, elements, nodes, plane_face, session
 from faultwave.domain.tets.mesh import Mesh, orient
 from faultwave.verify.scec.benchmark import Array, Benchmark, Domain, Fault, Resolution
 from faultwave.verify.scec.box import Box, box_of
@@ -49,12 +49,12 @@ def _geometry(benchmark: Benchmark, box: Box) -> list[list[int]]:
     """The box cut by interfaces and faults, which share their surfaces and lines; surfaces of every fault."""
     occ, domain = gmsh.model.occ, benchmark.domain
     volume = occ.addBox(*box.lower, *(box.upper - box.lower))
-    tools = [[_rectangle(_corners(fault, fault.along, fault.down))] for fault in benchmark.faults]
+    tools = [[plane_face(_corners(fault, fault.along, fault.down))] for fault in benchmark.faults]
     for fault, surfaces in zip(benchmark.faults, tools, strict=True):
-        surfaces += [_rectangle(_corners(fault, patch[:2], patch[2:])) for patch in fault.patches]
+        surfaces += [plane_face(_corners(fault, patch[:2], patch[2:])) for patch in fault.patches]
     (x0, y0, z0), (x1, y1, z1) = box.lower, box.upper
-    flat = [_rectangle([(x0, y0, -d), (x1, y0, -d), (x1, y1, -d), (x0, y1, -d)]) for d in domain.depths]
-    flat += [_rectangle([(x0, y, z0), (x1, y, z0), (x1, y, z1), (x0, y, z1)]) for y in domain.planes]
+    flat = [plane_face([(x0, y0, -d), (x1, y0, -d), (x1, y1, -d), (x0, y1, -d)]) for d in domain.depths]
+    flat += [plane_face([(x0, y, z0), (x1, y, z0), (x1, y, z1), (x0, y, z1)]) for y in domain.planes]
     every = [surface for surfaces in tools for surface in surfaces] + flat
     _, images = occ.fragment([(3, volume)], [(2, tag) for tag in every])
     occ.synchronize()
@@ -73,34 +73,22 @@ def _corners(fault: Fault, along: Sequence[float], down: Sequence[float]) -> lis
     ]
 
 
-def _rectangle(corners: Sequence[Sequence[float] | Array]) -> int:
-    occ = gmsh.model.occ
-    points = [occ.addPoint(*(float(x) for x in corner)) for corner in corners]
-    lines = [occ.addLine(points[i], points[(i + 1) % 4]) for i in range(4)]
-    return int(occ.addPlaneSurface([occ.addCurveLoop(lines)]))
-
-
 def _sizes(benchmark: Benchmark, faults: list[list[int]], resolution: Resolution) -> None:
     """Edges of the resolution on the faults within its reach, growing with distance."""
-    field, domain, size = gmsh.model.mesh.field, benchmark.domain, float(resolution.size)
-    longest = max(fault.along[1] - fault.along[0] for fault in benchmark.faults)
-    distance = field.add("Distance")
-    field.setNumbers(distance, "SurfacesList", [tag for surfaces in faults for tag in surfaces])
-    field.setNumber(distance, "Sampling", float(np.clip(longest / size, 20, 200)))
-    growth = field.add("MathEval")
-    far = float(domain.far_size)
-    near = repr(size)
+    size, near = float(resolution.size), ""
     if np.isfinite(resolution.reach):
         start = benchmark.start
         x, y, z = (float(v) for v in benchmark.fault(start.fault).point(*start.place))
         away = f"Sqrt((x - ({x!r}))^2 + (y - ({y!r}))^2 + (z - ({z!r}))^2)"
-        near = f"({near} + {ALONG} * Max({away} - {float(resolution.reach)!r}, 0))"
-    field.setString(growth, "F", f"Min({near} + {GROWTH} * Max(F{distance} - {near}, 0), {far!r})")
-    field.setAsBackgroundMesh(growth)
+        near = f"({size!r} + {ALONG} * Max({away} - {float(resolution.reach)!r}, 0))"
+    longest = max(fault.along[1] - fault.along[0] for fault in benchmark.faults)
+    edges_about(
+        [tag for surfaces in faults for tag in surfaces], longest, size, GROWTH, benchmark.domain.far_size, near
+    )
 
 
 def _parts(domain: Domain, box: Box, faults: list[list[int]]) -> Parts:
-    ids, coordinates, _ = gmsh.model.mesh.getNodes()
+    ids, points = nodes()
     volumes = [elements(4, tag, 4) for _, tag in gmsh.model.getEntities(3)]
     tags = {tag: FAULT if number == 0 else MORE_FAULTS + number - 1 for number, f in enumerate(faults) for tag in f}
     slack = 1e-6 * float((box.upper - box.lower).max())
@@ -117,12 +105,12 @@ def _parts(domain: Domain, box: Box, faults: list[list[int]]) -> Parts:
             tags[tag] = FREE_SURFACE if on_top and domain.free_surface else ABSORBING
     triangles = {tag: elements(2, tag, 3) for tag in tags}
     return Parts(
-        np.asarray(ids, np.int64),
-        np.asarray(coordinates, float).reshape(-1, 3),
+        ids,
+        points,
         np.concatenate(volumes),
         np.repeat(np.arange(len(volumes)) + 1, [len(cells) for cells in volumes]),
         np.concatenate(list(triangles.values())),
-        np.concatenate([np.full(len(nodes), tags[tag]) for tag, nodes in triangles.items()]),
+        np.concatenate([np.full(len(found), tags[tag]) for tag, found in triangles.items()]),
     )
 
 

@@ -1,0 +1,115 @@
+"""SeisSol's netCDF meshes: one block of cells and vertices for each of the processes the file was made for.
+
+The layout is that of SeisSol's `NetcdfReader` and of the tools that write it, `cube_c` and `gambit2netcdf`. Blocks have the length of the
+longest; how much of each counts is in `element_size` and `vertex_size`. Cells name vertices of their own block. Who touches whom is in the
+file, too, but follows from the vertices, which lie at the same place in every block that has them.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.hdf5 import dataset, opened
+from faultwave.domain.tets.mesh import FILE_FACES, Floats, Integers, Mesh, make_mesh
+
+FACES = np.array([0, 1, 3, 2])
+"""Face of the file (0 2 1, 0 1 3, 0 3 2, 1 2 3) at the place of each of ``FILE_FACES``."""
+
+PERIODIC = 6
+_SLACK = 1e-9
+"""Distance of places that are one, as a share of the mesh's extent."""
+
+
+def is_netcdf_mesh(path: Path) -> bool:
+    """Whether an HDF5 file is such a mesh; False where it cannot be read."""
+    with suppress(InputError), opened(path, "mesh (HDF5)") as file:
+        return "element_vertices" in file and "connect" not in file
+    return False
+
+
+def read_netcdf(path: str | Path) -> Mesh:
+    """The mesh of all blocks together. Faces with tag 6 on opposite sides of a box are joined.
+
+    Raises InputError for files that are missing, cut short or inconsistent.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(Problem(str(path), "the mesh file does not exist"))
+    with opened(path, "netCDF mesh (NetCDF-4)") as file:
+        counts = _blocks(path, file)
+        cells = _joined(path, file, "element_vertices", counts[0], (4,), "iu")
+        tags = _joined(path, file, "element_boundaries", counts[0], (4,), "iu")
+        vertices = _joined(path, file, "vertex_coordinates", counts[1], (3,), "f")
+        groups = np.ones(len(cells), np.int32)
+        if "element_group" in file:
+            groups = _joined(path, file, "element_group", counts[0], (), "iu")
+    cells = _numbered(path, cells.astype(np.int64), counts)
+    places, where = np.unique(vertices + 0.0, axis=0, return_inverse=True)  # + 0.0: no negative zeros
+    cells, tags = where.reshape(-1)[cells], tags[:, FACES]
+    return make_mesh(places, cells, groups, tags, _periodic(path, places, cells, tags), str(path))
+
+
+def _blocks(path: Path, file: Any) -> tuple[Integers, Integers]:
+    """Cells and vertices (blocks,) that count in each block."""
+    sizes, problems = [], Problems()
+    for name, of, width in (("element_size", "element_vertices", 4), ("vertex_size", "vertex_coordinates", 3)):
+        size = np.asarray(dataset(path, file, name, 1, "iu")[()], np.int64)
+        shape = dataset(path, file, of, 3).shape
+        if shape[0] != len(size) or shape[2] != width:
+            problems.error(f"{path}:/{of}", f"has shape {shape}", f"{len(size)} x n x {width}")
+        elif size.min() < 0 or size.max() > shape[1]:
+            problems.error(f"{path}:/{name}", f"counts from {size.min()} to {size.max()}", f"0 to {shape[1]}")
+        sizes.append(size)
+    if len(sizes[0]) != len(sizes[1]):
+        problems.error(str(path), f"{len(sizes[0])} blocks of cells, {len(sizes[1])} of vertices", "as many of both")
+    problems.raise_errors()
+    return sizes[0], sizes[1]
+
+
+def _joined(path: Path, file: Any, name: str, counts: Integers, width: tuple[int, ...], kinds: str) -> NDArray[Any]:
+    """What counts of every block, one after the other."""
+    found = dataset(path, file, name, 2 + len(width), kinds)
+    if found.shape[0] != len(counts) or found.shape[1] < counts.max() or found.shape[2:] != width:
+        wanted = " x ".join(map(str, (len(counts), f"{counts.max()} or more", *width)))
+        raise InputError(Problem(f"{path}:/{name}", f"has shape {found.shape}", wanted))
+    return np.concatenate([found[block, :count] for block, count in enumerate(counts)])
+
+
+def _numbered(path: Path, cells: Integers, counts: tuple[Integers, Integers]) -> Integers:
+    """Cells with vertices counted through all blocks."""
+    block = np.repeat(np.arange(len(counts[0])), counts[0])
+    wrong = np.flatnonzero(((cells < 0) | (cells >= counts[1][block][:, None])).any(1))
+    if len(wrong):
+        first, of = int(wrong[0]), int(block[wrong[0]])
+        what = f"{len(wrong)} cells name vertices that their block has not, first cell {first}: {cells[first].tolist()}"
+        raise InputError(Problem(f"{path}:/element_vertices", what, f"0 to {counts[1][of] - 1} in block {of}"))
+    before = np.cumsum(counts[1]) - counts[1]
+    return np.asarray(cells + before[block][:, None])
+
+
+def _periodic(path: Path, places: Floats, cells: Integers, tags: NDArray[Any]) -> Integers | None:
+    """Vertex (nv,) that each vertex is the same as across opposite sides of tag 6; None where no face has it."""
+    faces = cells[:, FILE_FACES][tags == PERIODIC]
+    if not len(faces):
+        return None
+    low, high = places.min(0), places.max(0)
+    near = _SLACK * float((high - low).max())
+    ends = [(np.abs(places - end) <= near)[faces].all(1) for end in (low, high)]  # (faces, axes)
+    axes = ends[0].any(0) & ends[1].any(0)
+    stray = np.flatnonzero(~((ends[0] | ends[1]) & axes).any(1))
+    if len(stray):
+        at = ", ".join(f"{x:g}" for x in places[faces[stray[0]]].mean(0))
+        what = f"{len(stray)} periodic faces (tag 6) have no opposite side, the first at ({at})"
+        raise InputError(Problem(str(path), what, "opposite sides of a box whose sides are parallel to the axes"))
+    wrapped = np.where(axes & (np.abs(places - high) <= near), low, places)
+    _, same = np.unique(np.rint((wrapped - low) / near).astype(np.int64), axis=0, return_inverse=True)
+    return np.asarray(same.reshape(-1))
+
+
+__all__ = ["is_netcdf_mesh", "read_netcdf"]
