@@ -225,3 +225,21 @@ class Steps:
     ) -> None:
         self.correct(cluster, time, step, offset)
         self.predict(cluster, time + step, following, restart)
+
+
+@pytest.mark.parametrize("rates", [(1,), (1, 2, 4), (1, 3, 6)])
+@pytest.mark.parametrize("looks", [0, 1, 7, 20, 60])
+def test_a_pause_lets_all_meet_early_and_changes_no_step(rates: tuple[int, ...], looks: int) -> None:
+    """Wherever it comes: after a whole number of largest steps, whose moments are those of a march without pause."""
+    straight, paused = Recorder(len(rates), 0.3), Recorder(len(rates), 0.3)
+    march = March(0.1, rates, straight, 0.3)
+    march.advance(march.time_after(9))
+    other = March(0.1, rates, paused, 0.3)
+    left, end = iter(range(looks)), other.time_after(9)
+    other.advance(end, lambda: next(left, None) is None)
+    met = (other.time - 0.3) / other.longest
+    assert met == pytest.approx(round(met)) and 1 <= round(met) <= max(1, looks)
+    if round(met) < 9:
+        other.advance(other.time_after(9 - round(met)))
+    assert other.time == march.time == end
+    assert straight.steps == paused.steps

@@ -188,7 +188,7 @@ def test_samples_are_taken_by_replayed_steps(tmp_path: Any, interval: float) -> 
         engine = sim.solver
         engine.replays.most = 1
         if name != "replayed":
-            engine.replays.advance = lambda n, march=engine.march: march.advance(march.time + march.longest)
+            engine.replays.advance = lambda n, pause, march=engine.march: march.advance(march.time + march.longest)
         sim.run(until=20.2 * engine.march.longest, write=False)
         kinds = {sampled(sim, key) for key, made in engine.replays.made.items() if made}
         assert kinds == (set() if name != "replayed" else {True, False} if interval == 0.2 else {True})
@@ -238,7 +238,7 @@ def test_sources_act_in_replayed_steps(tmp_path: Any, single: bool) -> None:
         engine = sim.solver
         engine.replays.most = 1
         if name != "replayed":
-            engine.replays.advance = lambda n, march=engine.march: march.advance(march.time + march.longest)
+            engine.replays.advance = lambda n, pause, march=engine.march: march.advance(march.time + march.longest)
         acting = [c for c, m in enumerate(engine.parts["point_sources"].terms.members) if len(m)]
         assert len(acting) == 2
         end = 24.2 * engine.march.longest
@@ -266,7 +266,7 @@ def test_a_source_that_takes_back_what_it_gave_acts(tmp_path: Any, monkeypatch: 
         sim = with_sources(tmp_path / name, DEVICE, shakes=True)
         engine = sim.solver
         if name == "direct":
-            engine.replays.advance = lambda n, march=engine.march: march.advance(march.time + march.longest)
+            engine.replays.advance = lambda n, pause, march=engine.march: march.advance(march.time + march.longest)
         sim.run(until=60.2 * engine.march.longest, write=False)
         found[name] = engine.operator.dofs()
         if name == "replayed":
@@ -318,7 +318,7 @@ def test_fault_receivers_are_read_by_replayed_steps(tmp_path: Any, every: int, l
         engine = sim.solver
         engine.replays.most = most
         if not most:
-            engine.replays.advance = lambda n, march=engine.march: march.advance(march.time + march.longest)
+            engine.replays.advance = lambda n, pause, march=engine.march: march.advance(march.time + march.longest)
         end = 24.2 * engine.march.longest
         sim.run(until=end, write=False)
         assert (engine.replays.replayed > 4) == (name == "replayed")

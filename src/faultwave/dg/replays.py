@@ -7,7 +7,7 @@ which each call tells in a table: scalars of friction, how much each point sourc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +15,16 @@ from typing import Any
 from faultwave.backends.base import Recording
 from faultwave.dg.method_of_lines import MethodOfLines
 from faultwave.engine.part import Call, OnDevice
+from faultwave.march.clusters import never
 
 LAUNCHES = 256
 """About so many launches make the cost of one replay small beside theirs."""
 
 TABLE = 16 << 20
 """Bytes of tables at most that a recording takes."""
+
+AHEAD = 4096
+"""Largest steps at most that a processor takes at once: their ends are listed."""
 
 SOON, MOST = 8, 64
 """So many recordings are made when they are first asked for; others, up to so many, when they are asked for again."""
@@ -51,10 +55,15 @@ class Replays:
         self.made: dict[tuple, Recorded | None] = {}  # None: the host had a part in it after all
         self.asked: set[tuple] = set()
 
-    def advance(self, most: int = 1) -> None:
-        """One largest step, or several up to ``most`` where they can be replayed."""
+    def advance(self, most: int = 1, pause: Callable[[], bool] = never) -> None:
+        """One largest step, or several up to ``most``: where they can be replayed, or until ``pause()`` where nothing else keeps clusters
+        from going on. Where they meet, correction and prediction are two passes through memory."""
         solver, march, op = self.solver, self.solver.march, self.solver.operator
-        steps = 0 if isinstance(op, MethodOfLines) or not solver.backend.asynchronous else self._at_once(most)
+        clustered = not isinstance(op, MethodOfLines)
+        if clustered and not solver.backend.asynchronous and not solver.exchange:
+            march.advance(march.time_after(min(most, AHEAD)), pause)
+            return
+        steps = self._at_once(most) if clustered and solver.backend.asynchronous else 0
         until = march.time_after(steps)
         if not steps or not self.on_device(until):
             march.advance(march.time + march.longest)

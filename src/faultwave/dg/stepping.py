@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import time as clock
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from faultwave.engine.solver import BlowUp, Control
 
 LOOK = 1e7
 """Element updates after which a device is asked whether its numbers are finite: it has to stop for that."""
+
+UNSEEN = 2.0
+"""Seconds of computing between two reports of progress, and looks whether numbers are finite, where largest steps are shorter."""
 
 
 def run(solver: Any, end: float, control: Control) -> None:
@@ -45,7 +49,7 @@ class Loop:
             if march.time + march.longest > stop * (1 - 1e-12):
                 march.advance(stop)
             else:
-                solver.replays.advance(self._free(stop))
+                solver.replays.advance(self._free(stop), self._pause())
             solver.finish_reads(wait=False)
             checked = self._checked(march.time >= stop * (1 - 1e-12))
             for call in solver.calls["end of largest step"]:
@@ -74,6 +78,11 @@ class Loop:
             updates = int(updates * solver.updates_share)
             rest = spent * (self.end - solver.time) / max(solver.time - self.begun, 1e-300)
             self.control.progress(Progress(solver.time, self.end, updates, updates / max(spent, 1e-9), rest))
+
+    def _pause(self) -> Callable[[], bool]:
+        """Whether to look at what comes between largest steps: some time from now, or when the run is asked to stop."""
+        soon, control = clock.perf_counter() + UNSEEN, self.control
+        return lambda: control.stop_asked or clock.perf_counter() > soon
 
     def _free(self, stop: float) -> int:
         """Largest steps that nobody wants to look between."""

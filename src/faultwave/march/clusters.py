@@ -12,10 +12,15 @@ from __future__ import annotations
 
 import math
 import time as clock
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, repeat
 from typing import Protocol
+
+
+def never() -> bool:
+    """No pause."""
+    return False
 
 
 class Actions(Protocol):
@@ -92,8 +97,9 @@ class March:
         whole = min(ticks // self._largest, len(ends) - 1)
         return ends[whole] + (ticks - whole * self._largest) * self.tick
 
-    def advance(self, until: float) -> None:
-        """Step every cluster to ``until``; only the last step of each may be shortened.
+    def advance(self, until: float, pause: Callable[[], bool] = never) -> None:
+        """Step every cluster to ``until``; only the last step of each may be shortened. Once ``pause()`` is true, to the next time before
+        it at which all can meet.
 
         A time (all but) reached takes no step; ValueError for one that has passed.
         """
@@ -111,13 +117,25 @@ class March:
         for c in self.clocks:
             c.predicted = c.corrected = c.start = 0
             c.limit = ticks
-        while any(c.corrected < ticks for c in self.clocks):
+        while any(c.corrected < c.limit for c in self.clocks):
+            if pause():
+                until = self._earlier(until)
             self._late = []
             if any(self._try(i, until) for i in range(len(self.clocks))):  # the fastest that can
                 continue
             if not self._work(until):
                 raise RuntimeError(f"time stepping is stuck: {self.clocks}")
         self.time = until
+
+    def _earlier(self, until: float) -> float:
+        """Let all clusters meet as soon as they can, before ``until``; returns that time."""
+        steps = -(-max(c.predicted for c in self.clocks) // self._largest)
+        ticks = max(1, steps) * self._largest
+        if ticks >= self.clocks[0].limit:
+            return until
+        for c in self.clocks:
+            c.limit = ticks
+        return self.moment(ticks)
 
     def _work(self, until: float) -> bool:
         """While messages are late: what can be done early, what was deferred, and only then wait. False where nothing can be done."""
