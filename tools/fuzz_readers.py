@@ -16,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import h5py
 import numpy as np
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem
@@ -116,6 +117,19 @@ def _stations(path: Path) -> None:
     for station in read_stations(setting):
         if not station.code.isprintable() or not station.network.isprintable():
             raise Silent(f"codes of stations: {station}")
+
+
+def _netcdf_mesh(path: Path) -> None:
+    """The box in two blocks, as SeisSol's tools lay it out."""
+    mesh = _box()
+    half = len(mesh.cells) // 2
+    blocks = (slice(0, half), slice(half, 2 * half))
+    with h5py.File(path, "w") as file:
+        file["element_size"], file["vertex_size"] = [half] * 2, [len(mesh.vertices)] * 2
+        file["element_vertices"] = np.stack([mesh.cells[block] for block in blocks]).astype(np.int32)
+        file["element_boundaries"] = np.stack([mesh.tags[block] for block in blocks])
+        file["element_group"] = np.stack([mesh.groups[block] for block in blocks])
+        file["vertex_coordinates"] = np.stack([mesh.vertices] * 2)
 
 
 def _mesh(path: Path) -> None:
@@ -384,6 +398,7 @@ READERS: dict[str, Reader] = {
     "awp": Reader(texts(f"3 4 5\n{RATES}\n1 1 1\n{RATES}\n"), _sources("awp")),
     "gmsh": Reader(_corpus("gmsh"), _mesh, ".msh"),
     "puml": Reader(by(lambda path: write_puml(path, _box())), _mesh, ".h5"),
+    "netcdf-mesh": Reader(by(_netcdf_mesh), _mesh, ".nc"),
     "geo": Reader(texts(GEO), check_script, ".geo"),
     **{kind: _model(kind) for kind in ("rfile", "sfile", "geomodelgrids", "awp_mesh", "netcdf")},
     "receivers": Reader(by(receivers), _results("receivers.h5")),
