@@ -26,6 +26,7 @@ from faultwave.domain import tets
 from faultwave.domain.tets.generate import generate
 from faultwave.domain.tets.gmsh_statements import check_script
 from faultwave.domain.tets.load import read_mesh
+from faultwave.domain.tets.netcdf import FACES
 from faultwave.domain.tets.puml import write_puml
 from faultwave.media.easi import load_easi
 from faultwave.media.easi.components.grids import read_netcdf, read_scec
@@ -127,7 +128,7 @@ def _netcdf_mesh(path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["element_size"], file["vertex_size"] = [half] * 2, [len(mesh.vertices)] * 2
         file["element_vertices"] = np.stack([mesh.cells[block] for block in blocks]).astype(np.int32)
-        file["element_boundaries"] = np.stack([mesh.tags[block] for block in blocks])
+        file["element_boundaries"] = np.stack([mesh.tags[block][:, FACES] for block in blocks])
         file["element_group"] = np.stack([mesh.groups[block] for block in blocks])
         file["vertex_coordinates"] = np.stack([mesh.vertices] * 2)
 
