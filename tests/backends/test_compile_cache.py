@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -242,3 +244,24 @@ def test_the_first_compilation_is_told(monkeypatch: pytest.MonkeyPatch, own_cach
         compilation.build([("answer", SOURCE), ("other", SOURCE.replace("42", "44"))])
         compilation.build([("answer", SOURCE)])
     assert len(heard) == 1 and str(own_cache) in heard[0]
+
+
+def test_a_program_that_ends_waits_for_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C during set-up: compilers are stopped, what is queued is not begun, and nothing is left in the cache."""
+    marks, script = tmp_path / "marks", tmp_path / "cc-slow"
+    marks.mkdir()
+    script.write_text(f'#!/bin/sh\ncase "$*" in *-shared*) touch {marks}/$$; sleep 600;; esac\nexec gcc "$@"\n')
+    script.chmod(0o755)
+    program = (
+        "import pathlib, signal, sys, time\n"
+        "from faultwave.backends.cpu import compile as compilation\n"
+        "made = compilation.begin_building((f'k{i}', f'long run(void) {{ return {i}; }}') for i in range(40))\n"
+        f"while not any(pathlib.Path({str(marks)!r}).iterdir()):\n"
+        "    time.sleep(0.05)\n"
+        "signal.raise_signal(signal.SIGINT)\n"
+    )
+    env = dict(os.environ, CC=str(script), FAULTWAVE_CACHE=str(tmp_path / "own"))
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=300)
+    assert "KeyboardInterrupt" in done.stderr
+    assert 1 <= len(list(marks.iterdir())) < 40
+    assert not [path for path in (tmp_path / "own" / "kernels").iterdir() if not path.name.startswith(".")]

@@ -15,11 +15,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 
 from faultwave.backends.cpu.assembly import NEEDED
-from faultwave.base import cores
+from faultwave.backends.cpu.compilers import compilers
 from faultwave.base.asked import option
 from faultwave.base.cache import cache_root, keep, owned_by_others, recall
 from faultwave.base.errors import BackendError
@@ -171,15 +171,9 @@ def _owned(path: Path) -> None:
         )
 
 
-@functools.cache
-def _compilers() -> ThreadPoolExecutor:
-    """Threads that wait for compilers, one a core."""
-    return ThreadPoolExecutor(cores.count(), "compiler", initializer=cores.roam)
-
-
 def begin_building(sources: Iterable[tuple[str, str]]) -> dict[str, Future[Path]]:
     """name -> shared library to come for (name, C source) pairs; compiles what the cache lacks, several at a time."""
-    return {name: _compilers().submit(_build_one, name, source) for name, source in sources}
+    return {name: compilers().submit(functools.partial(_build_one, name, source)) for name, source in sources}
 
 
 def build(sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
@@ -263,9 +257,9 @@ def _build_one(name: str, source: str) -> Path:
             code, library = Path(scratch) / f"{name}.c", Path(scratch) / f"{name}.so"
             code.write_text(source)
             command = [*compiler(), *flags(), str(code), "-o", str(library), "-lm"]
-            result = subprocess.run(command, capture_output=True, text=True, check=False)
-            if result.returncode:
-                raise BackendError(f"compiling kernel {name} failed: {' '.join(command)}\n{result.stderr[-2000:]}")
+            status, said = compilers().run(command)
+            if status:
+                raise BackendError(f"compiling kernel {name} failed: {' '.join(command)}\n{said[-2000:]}")
             library.chmod(0o755)
             os.replace(library, target)  # atomic: who does not lock sees all of it or nothing
     except OSError as error:
