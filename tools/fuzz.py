@@ -1,14 +1,16 @@
 """Mutated input files for every reader: each is taken, or refused by an error that names it.
 
-    python tools/fuzz.py [--seconds 60] [--reader NAME ...] [--seed 0] [--keep FOLDER]
+    python tools/fuzz.py [--seconds 60 | --count 20] [--reader NAME ...] [--seed 0] [--keep FOLDER]
 
-Files are made from sound ones (``tools/fuzz_readers.py``) and from tests/fuzz/corpus, and read in a worker process with limits of memory
-and time, so that a crash or an endless loop is a finding as well. Findings are printed, and kept in FOLDER. Exit code 1 if there are any.
+Files are made from sound ones (``tools/fuzz_readers.py``), which come first, and from tests/fuzz/corpus. They are read in a worker
+process with limits of memory and time, so that a crash or an endless loop is a finding as well. Findings are printed, and kept in FOLDER.
+Exit code 1 if there are any.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import re
@@ -21,15 +23,17 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 MEMORY = 3 << 30
-PATIENCE = 60.0
-"""Seconds for one file; the readers' own limit on a hanging library is a part of that."""
+PATIENCE = 300.0
+"""Seconds for one file, on a busy machine, too; the readers' own limit on a hanging library is a part of that."""
 
 WORDS = [b"nan", b"inf", b"-inf", b"1e400", b"1e308", b"-1", b"0", b"1e-320", b"9" * 400, b"2147483648", b"9223372036854775808", b"1e18",
          b"\xff\xfe", b"\x00", b"", b"[]", b"{}", b"null", b"''", b"%", b"*a", b"&a [*a]", b"a" * 5000, b"\xc2\xb2"]  # fmt: skip
@@ -57,7 +61,7 @@ class Worker:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
             )
-            self._line(2 * PATIENCE)  # it imports everything
+            self._line(PATIENCE)  # it imports everything
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps([reader, str(path)]) + "\n")
         self.process.stdin.flush()
@@ -178,41 +182,62 @@ def restructured(path: Path, draw: random.Random) -> None:
         pass  # some seeds are damaged already
 
 
-def hunt(names: list[str], seconds: float, seed: int, keep: Path | None) -> list[Finding]:
-    """Findings of a random walk over the readers, each kind once."""
+def inputs(names: list[str], seed: int, folder: Path) -> Iterator[tuple[str, str, Path]]:
+    """A reader, how it is judged, and a file: first all sound files, then changed ones without end, a reader after the other.
+
+    The n-th file of a reader follows from ``seed``, its name and n alone, so that walks on other machines see the same files.
+    """
     from tools.fuzz_readers import CORPUS, READERS
 
-    draw, worker, found = random.Random(seed), Worker(), dict[tuple[str, str], Finding]()
-    count, until = 0, time.monotonic() + seconds
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as temporary:
-        folder, seeds = Path(temporary), dict[str, list[bytes]]()
+    seeds = dict[str, list[bytes]]()
+    for name in names:
+        (folder / name).mkdir()
+        sound = list(READERS[name].seeds(folder / name))
+        seeds[name] = [path.read_bytes() for path in [*sound, *sorted((CORPUS / name).glob("*"))]]
+        for i, content in enumerate(seeds[name][: len(sound)]):
+            path = folder / f"sound-{name}-{i}{READERS[name].suffix}"
+            path.write_bytes(content)
+            yield name, f"sound {name}", path
+    for n in itertools.count():
         for name in names:
-            (folder / name).mkdir()
-            paths = [*READERS[name].seeds(folder / name), *sorted((CORPUS / name).glob("*"))]
-            seeds[name] = [path.read_bytes() for path in paths]
-        while time.monotonic() < until:
-            name = names[count % len(names)]
-            path = folder / f"input-{count}{READERS[name].suffix}"
+            draw = random.Random(f"{seed} {name} {n}")
+            path = folder / f"input-{name}-{n}{READERS[name].suffix}"
             content = mutated(draw.choice(seeds[name]), path, draw)
             if content is not None:
                 path.write_bytes(content)
-            finding = worker.read(name, path)
-            if finding and (name, finding.where) not in found:
-                found[name, finding.where] = finding
-                print(f"{name}: {finding.what}", flush=True)
+            yield name, name, path
+
+
+def hunt(
+    names: list[str], seed: int, keep: Path | None = None, *, count: float = inf, seconds: float = inf
+) -> list[Finding]:
+    """Findings of a random walk over the readers, each kind once; it ends after ``count`` changed files a reader, or ``seconds``."""
+    worker, found = Worker(), dict[tuple[str, str], Finding]()
+    until, read, changed = time.monotonic() + seconds, 0, 0
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as temporary:
+        for name, judge, path in inputs(names, seed, Path(temporary)):
+            changed += judge == name
+            if changed > count * len(names) or time.monotonic() > until:
+                break
+            finding = worker.read(judge, path)
+            read += 1
+            if finding and (judge, finding.where) not in found:
+                found[judge, finding.where] = finding
+                print(f"{judge}: {finding.what}", flush=True)
                 if keep is not None:
                     (keep / name).mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(path, keep / name / path.name)
             path.unlink()
-            count += 1
     worker.stop()
-    print(f"{count} files, {len(found)} findings")
+    print(f"{read} files, {len(found)} findings")
     return list(found.values())
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=60.0)
+    ends = parser.add_mutually_exclusive_group()
+    ends.add_argument("--seconds", type=float, default=60.0, help="how long to look")
+    ends.add_argument("--count", type=int, help="how many changed files a reader, the same ones on every machine")
     parser.add_argument("--reader", action="append", help="name of a reader; default all")
     parser.add_argument("--seed", type=int, default=0, help="of the random numbers")
     parser.add_argument("--keep", type=Path, help="folder for files that led to findings")
@@ -226,7 +251,8 @@ def main() -> int:
     wrong = sorted(set(given.reader or ()) - set(READERS))
     if wrong:
         parser.error(f"no reader {', '.join(wrong)}; there are {', '.join(READERS)}")
-    return bool(hunt(given.reader or list(READERS), given.seconds, given.seed, given.keep))
+    end = {"seconds": given.seconds} if given.count is None else {"count": given.count}
+    return bool(hunt(given.reader or list(READERS), given.seed, given.keep, **end))
 
 
 if __name__ == "__main__":

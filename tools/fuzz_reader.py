@@ -45,3 +45,11 @@ def by(write: Callable[[Path], Any]) -> Callable[[Path], list[Path]]:
         return [folder / "seed"]
 
     return seeds
+
+
+SOUND = Path(__file__).resolve().parents[1] / "tests" / "fuzz" / "sound"
+"""Sound files that hold times, names or measured numbers, which would be others at each run."""
+
+
+def stored(name: str) -> Callable[[Path], list[Path]]:
+    return lambda folder: [SOUND / name]

@@ -40,21 +40,22 @@ from faultwave.output.formats.image import PlaneReader
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.formats.seissol_dat import read_dat
 from faultwave.output.formats.vtkhdf import VtkHdfReader
-from faultwave.output.manifest import build_manifest, read_manifest, write_manifest
+from faultwave.output.manifest import read_manifest
 from faultwave.output.results import load_results
 from faultwave.physics.sources.load import load_sources
+from faultwave.verify.meshes import write_gmsh
 from tests.media.models import files as models
 from tests.physics.sources.test_damaged import CMT, RATES, SRF
 from tests.physics.sources.test_readers import write_nrf
-from tests.run.test_torn_files import FSRM, LAYERS, image, maps, receivers, triangles
+from tests.run.test_torn_files import FSRM, LAYERS, maps, receivers
 from tools.fuzz_places import PLACES
-from tools.fuzz_reader import Reader, Silent, by, finite, texts
+from tools.fuzz_reader import Reader, Silent, by, finite, stored, texts
 from tools.fuzz_reports import REPORTS
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
 EXAMPLES = ROOT / "src" / "faultwave" / "case" / "examples"
-UNITS = ("m", "Pa", "")
+UNITS = ("m", "Pa", "kg/m^3", "")
 AT = np.array([[300.0, 400.0, -700.0], [110.0, 120.0, -260.0]])
 
 
@@ -86,6 +87,23 @@ def _cases(folder: Path) -> list[Path]:
     for geometry in EXAMPLES.glob("*.geo"):
         shutil.copy(geometry, folder.parent)
     return sorted(EXAMPLES.glob("*.yaml"))
+
+
+def _decks(*contents: str) -> Callable[[Path], list[Path]]:
+    """Decks; the files that they name lie beside the inputs that are made of them."""
+
+    def write(folder: Path) -> list[Path]:
+        (folder.parent / "m.yaml").write_text(DECK_MATERIAL)
+        (folder.parent / "b.yaml").write_text(DECK_BOUNDARY)
+        write_nrf(folder.parent / "s.nrf")
+        return texts(*contents)(folder)
+
+    return write
+
+
+def _gmsh(folder: Path) -> list[Path]:
+    write_gmsh(folder / "seed", _box())
+    return [folder / "seed"]
 
 
 def _numbers(node: Any, name: str) -> Iterable[tuple[str, float]]:
@@ -146,10 +164,6 @@ def _box() -> Any:
         "boundaries": {},
     }
     return generate(generated)
-
-
-def _corpus(reader: str) -> Callable[[Path], list[Path]]:
-    return lambda folder: sorted((CORPUS / reader).iterdir())
 
 
 def _model(kind: str) -> Reader:
@@ -253,18 +267,22 @@ def _restored(target: Path, path: Path) -> None:
         raise InputError(Problem(str(path), str(error))) from None
 
 
+def _part(folder: Path) -> tuple[str, str]:
+    arrays = {"time": np.array(0.5), "cells/id": np.arange(4), "cells/dofs": np.zeros((4, 10, 9))}
+    return container.CheckpointWriter.write_part(folder, 0, arrays)
+
+
 def _write_part(path: Path) -> None:
-    container.CheckpointWriter.write_part(path.parent, 0, {"time": np.array(0.5), "cells/id": np.arange(4),
-                                                           "cells/dofs": np.zeros((4, 10, 9))})  # fmt: skip
-    (path.parent / "part-000000.h5").rename(path)
+    (path.parent / _part(path.parent)[0]).rename(path)
 
 
 def _index(path: Path) -> None:
-    """An index whose checksum fits, whatever it says."""
+    """An index whose checksum fits, whatever it says; that of its part, which INDEX leaves open, does, too."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "000001"
         target.mkdir()
-        text = path.read_text(errors="replace")
+        name, checksum = _part(target)
+        text = path.read_text(errors="replace").replace(f'"{name}": "00"', f'"{name}": "{checksum}"')
         try:
             index = json.loads(text)
             index.pop("checksum", None)
@@ -343,7 +361,12 @@ MeshFile = '10 10 10'
 meshgenerator = 'CubeGenerator'
 /
 &CubeGenerator
-cubeMinX = 101
+cubeMinX = 5
+cubeMaxX = 5
+cubeMinY = 5
+cubeMaxY = 5
+cubeMinZ = 5
+cubeMaxZ = 1
 cubeX = 2
 cubeY = 2
 cubeZ = 2
@@ -363,6 +386,11 @@ DECKS = tuple(
     _DECK.format(plasticity=plasticity, initial=initial, source=source)
     for plasticity, initial, source in ((0, "Travelling", 42), (1, "PressureInjection", 50), (0, "Snell", 0))
 )
+DECK_MATERIAL = (
+    "!ConstantMap\nmap: {rho: 2700, mu: 3.24e10, lambda: 3.24e10, plastCo: 1e6, bulkFriction: 0.5, "
+    "s_xx: 0, s_yy: 0, s_zz: 0, s_xy: 0, s_yz: 0, s_xz: 0}\n"
+)
+DECK_BOUNDARY = "!ConstantMap\nmap: {v1: 0}\n"
 BOUNDARIES = "absorbing: [1, 2]\nfree_surface: 3\ndirichlet: [4]\n"
 
 
@@ -385,7 +413,7 @@ def _face_map(path: Path) -> None:
 READERS: dict[str, Reader] = {
     "units": Reader(texts("5 km", "70 MPa", "1e3", "-2.5e-3 g/cm^3"), _units),
     "case": Reader(_cases, _case, ".yaml"),
-    "deck": Reader(_corpus("deck"), _case, ".par"),
+    "deck": Reader(_decks(DECKS[0]), _case, ".par"),
     "easi": Reader(texts(EASI), _easi, ".yaml"),
     "asagi": Reader(by(_write_grid), _grid),
     "scec": Reader(texts(SCEC_GRID), lambda path: read_scec(path, "deck.yaml:1")),
@@ -397,7 +425,7 @@ READERS: dict[str, Reader] = {
     "srf": Reader(texts(SRF), _sources("srf")),
     "cmt": Reader(texts(CMT), _sources("cmtsolution")),
     "awp": Reader(texts(f"3 4 5\n{RATES}\n1 1 1\n{RATES}\n"), _sources("awp")),
-    "gmsh": Reader(_corpus("gmsh"), _mesh, ".msh"),
+    "gmsh": Reader(_gmsh, _mesh, ".msh"),
     "puml": Reader(by(lambda path: write_puml(path, _box())), _mesh, ".h5"),
     "netcdf-mesh": Reader(by(_netcdf_mesh), _mesh, ".nc"),
     "geo": Reader(texts(GEO), check_script, ".geo"),
@@ -405,18 +433,28 @@ READERS: dict[str, Reader] = {
     "receivers": Reader(by(receivers), _results("receivers.h5")),
     "energies": Reader(by(_energies), read_energies),
     "dat": Reader(texts(DAT), read_dat),
-    "triangles": Reader(by(triangles), _fields(VtkHdfReader)),
-    "image": Reader(by(image), _fields(PlaneReader)),
+    "triangles": Reader(stored("triangles"), _fields(VtkHdfReader)),
+    "image": Reader(stored("image"), _fields(PlaneReader)),
     "maps": Reader(by(maps), read_maps),
-    "manifest": Reader(by(lambda path: write_manifest(path, build_manifest({"title": "a"}))), read_manifest),
+    "manifest": Reader(stored("manifest"), read_manifest),
     "checkpoint": Reader(by(_write_part), _checkpoint),
     "index": Reader(texts(INDEX), _index),
     "settings": Reader(texts(*SETTINGS), _case, ".yaml"),
-    "blocks": Reader(texts(*DECKS), _case, ".par"),
+    "blocks": Reader(_decks(*DECKS), _case, ".par"),
     "face-map": Reader(texts(BOUNDARIES), _face_map, ".yaml"),
     **PLACES,
     **REPORTS,
 }
+
+
+def _sound(reader: Reader) -> Reader:
+    def read(path: Path) -> None:
+        try:
+            reader.read(path)
+        except FaultwaveError as error:
+            raise Silent(f"a sound file is refused: {error}") from None
+
+    return Reader(reader.seeds, read, reader.suffix)
 
 
 def _refused(reader: Reader) -> Reader:
@@ -441,8 +479,9 @@ OF_TESTS = {
     "test silence": Reader(texts(), _silence),
     "test unnamed": Reader(texts(), _unnamed),
     **{f"refused {name}": _refused(reader) for name, reader in READERS.items()},
+    **{f"sound {name}": _sound(reader) for name, reader in READERS.items()},
 }
-"""Readers that show what the driver says of them, and those of files that must not be taken."""
+"""Readers that show what the driver says of them, of files that must not be taken, and of files that must."""
 
 
 def judged(name: str, path: Path) -> str:

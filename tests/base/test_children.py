@@ -14,6 +14,7 @@ from faultwave.base import probe as probing
 from faultwave.base.children import PYTHON, without_launcher
 from faultwave.base.errors import InputError
 from faultwave.base.probe import probe
+from faultwave.base.reader_process import ReaderProcess
 
 GUEST = "import pathlib; pathlib.Path(__file__).with_name('imported').touch()\n"
 
@@ -28,7 +29,7 @@ def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_child_that_probes_files(guest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probing, "_CHILD", probing._Child())
+    monkeypatch.setattr(probing, "READER", ReaderProcess())
     with h5py.File(guest / "a.h5", "w") as file:
         file["x"] = [1.0]
     probe(guest / "a.h5", "file")

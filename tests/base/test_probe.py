@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from faultwave.base import probe as probing
-from faultwave.base import probe_child
+from faultwave.base import probe_child, reader_process
 from faultwave.base.errors import InputError
 from faultwave.base.hdf5 import dataset, opened
 from faultwave.base.probe import probe
@@ -35,15 +35,15 @@ def refused(path: Path, words: str) -> None:
 def test_sound_files_pass_and_are_probed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "a.h5", x=np.arange(10.0))
     probe(path, "model")
-    monkeypatch.setattr(probing._CHILD, "ask", lambda *_: pytest.fail("asked again"))
+    monkeypatch.setattr(probing.READER, "ask", lambda *_: pytest.fail("asked again"))
     probe(path, "model")
 
 
 def test_sound_files_are_remembered_between_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAULTWAVE_CACHE", str(tmp_path / "cache"))
     path, asked = written(tmp_path / "a.h5", x=np.arange(10.0)), []
-    plain = probing._CHILD.ask
-    monkeypatch.setattr(probing._CHILD, "ask", lambda *of: asked.append(of) or plain(*of))
+    plain = probing.READER.ask
+    monkeypatch.setattr(probing.READER, "ask", lambda *of: asked.append(of) or plain(*of))
 
     def run() -> int:
         probing._probed.cache_clear()
@@ -115,29 +115,29 @@ def test_other_files_are_not_read(tmp_path: Path, way: str) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT])
 def test_a_crash_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
-    def crash(*_: str) -> None:
+    def crash(*_: object) -> None:
         faulthandler.disable()  # pytest's, which would tell of it
         os.kill(os.getpid(), number)
 
     monkeypatch.setattr(probe_child, "look", crash)
-    assert number.name in probe_child.answer("h5py", str(tmp_path))
+    assert number.name in probe_child.answer("probe HDF5", str(tmp_path), {}, len)
 
 
 def test_an_endless_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe_child, "look", lambda *_: time.sleep(60))
     monkeypatch.setattr(probe_child, "PATIENCE", 0.2)
-    assert "does not come to an end" in probe_child.answer("h5py", str(tmp_path))
+    assert "does not come to an end" in probe_child.answer("probe HDF5", str(tmp_path), {}, len)
 
 
 def test_without_a_child_files_are_read_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "a.h5", x=np.arange(10.0))
-    monkeypatch.setattr(probing, "PYTHON", ("/nowhere/python",))
-    monkeypatch.setattr(probing, "_CHILD", probing._Child())
+    monkeypatch.setattr(reader_process, "PYTHON", ("/nowhere/python",))
+    monkeypatch.setattr(probing, "READER", reader_process.ReaderProcess())
     probe(path, "model")
 
 
 def test_the_child_comes_again_after_it_has_gone(tmp_path: Path) -> None:
     probe(written(tmp_path / "a.h5", x=[1.0]), "model")
-    assert probing._CHILD.process is not None
-    probing._CHILD.process.kill()
+    assert probing.READER.process is not None
+    probing.READER.process.kill()
     probe(written(tmp_path / "b.h5", x=[1.0]), "model")

@@ -7,6 +7,7 @@ Input is checked to the end before anything is raised, so that a user sees every
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,6 +17,12 @@ from faultwave.base import html
 SHOWN = 500
 """Places at most that a problem keeps."""
 Places = Iterable[Iterable[float]]
+LONG_WORD = re.compile(r"\S{500,}")
+"""Found in damaged files; of these an error shows both ends."""
+
+
+def _ends(word: re.Match[str]) -> str:
+    return f"{word[0][:80]}...{word[0][-80:]}"
 
 
 def as_places(points: Places) -> tuple[tuple[float, ...], ...]:
@@ -36,7 +43,7 @@ class Problem:
     places: tuple[tuple[float, ...], ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:
-        text = f"{self.where}: {self.what}"
+        text = f"{self.where}: {LONG_WORD.sub(_ends, self.what)}"
         if self.allowed:
             text += f" (allowed: {self.allowed})"
         if self.advice:

@@ -1,6 +1,9 @@
-"""What a child process does with a file that a C library is to read: all of its structure and as much of its data as is quick.
+"""What a child process does with a file that a C library is to read.
 
-Runs as ``python -P probe_child.py``, with nothing of the package around it, and is asked line by line. For every file it forks, within
+It looks into HDF5 files, at all of their structure and as much of their data as is quick. It reads NetCDF files in place of the parent:
+after a damaged file that library may crash on a sound one.
+
+Runs as ``python -P probe_child.py``, with nothing of the package around it, and is asked line by line. For every question it forks, within
 limits of memory and time: a file that makes a library crash ends that process only.
 """
 
@@ -10,9 +13,13 @@ import json
 import os
 import select
 import signal
+import struct
 import sys
-import time
+from collections.abc import Callable
+from io import BytesIO
 from typing import Any
+
+Send = Callable[[bytes], object]
 
 READ = 1 << 26
 """Bytes of data that are read; beyond, single values at the ends of a dataset are."""
@@ -29,7 +36,10 @@ MOST = 500
 """Letters of what is said of a file."""
 
 PATIENCE = 120.0
-"""Seconds that a file may take, waiting for disks included; the time of the processor is limited more closely."""
+"""Seconds without an answer, waiting for disks included; the time of the processor is limited more closely."""
+
+PIECE = 1 << 20
+"""Bytes of an answer that are passed on at once."""
 
 IDLE = 3.0
 """Seconds without a question after which the process goes."""
@@ -39,13 +49,13 @@ class Unsound(Exception):
     """What is wrong with the file."""
 
 
-def limit(size: int) -> None:
-    """Bound the memory and processor time of this process by what reading a file of ``size`` bytes may take."""
+def limit(size: int, seconds: int = 5) -> None:
+    """Bound the memory and processor time of this process by what reading ``size`` bytes may take."""
     try:
         import resource
     except ImportError:  # no such limits on this system
         return
-    for kind, most in ((resource.RLIMIT_AS, MEMORY + 2 * size), (resource.RLIMIT_CPU, 5 + size // 50_000_000)):
+    for kind, most in ((resource.RLIMIT_AS, MEMORY + 2 * size), (resource.RLIMIT_CPU, seconds + size // 50_000_000)):
         _, hard = resource.getrlimit(kind)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, hard))
@@ -63,7 +73,7 @@ def whole(name: str, shape: tuple[int, ...], item: int, size: int) -> int:
     return count
 
 
-def probe_hdf5(path: str, size: int) -> None:
+def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send) -> None:
     import h5py
 
     left, seen = READ, set()
@@ -114,46 +124,67 @@ def probe_hdf5(path: str, size: int) -> None:
         look(file, "/", 0)
 
 
-def probe_netcdf(path: str, size: int) -> None:
+def describe_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send) -> None:
+    """Sends JSON: attributes, and of each variable dimensions, shape, kind of its type and attributes."""
     import netCDF4
 
-    left = READ
-
-    def attributes(item: Any) -> None:
-        for key in item.ncattrs():
-            item.getncattr(key)
-
-    def look(group: Any, depth: int) -> None:
-        nonlocal left
-        if depth > DEEPEST:
-            raise Unsound(f"'{group.path}' lies {depth} groups deep")
-        attributes(group)
-        for name, variable in group.variables.items():
-            attributes(variable)
-            kind = variable.dtype
-            count = whole(name, variable.shape, getattr(kind, "itemsize", 1), size)
-            if count <= left:
-                variable[...]
-                left -= count
-            elif variable.shape:
-                variable[tuple(0 for _ in variable.shape)], variable[tuple(-1 for _ in variable.shape)]
-        for below in group.groups.values():
-            look(below, depth + 1)
+    def attributes(item: Any) -> dict[str, Any]:
+        found = {key: item.getncattr(key) for key in item.ncattrs()}
+        return {
+            k: v if isinstance(v, str) else v.tolist() if hasattr(v, "tolist") else str(v) for k, v in found.items()
+        }
 
     with netCDF4.Dataset(path) as file:
-        file.set_auto_mask(False)
-        look(file, 0)
+        variables = {}
+        for name, variable in file.variables.items():
+            whole(name, variable.shape, getattr(variable.dtype, "itemsize", 1), size)
+            variables[name] = {
+                "dimensions": variable.dimensions,
+                "shape": variable.shape,
+                "kind": getattr(variable.dtype, "kind", ""),
+                "attributes": attributes(variable),
+            }
+        said = {"variables": variables, "attributes": attributes(file)}
+    send(json.dumps(said, default=str).encode())
 
 
-PROBES = {"h5py": probe_hdf5, "netCDF4": probe_netcdf}
+def read_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send) -> None:
+    """Sends the values of variable ``name`` within ``window`` as a file of NumPy: of type ``dtype`` with NaN where there are none, or
+    as they are where that is null."""
+    import netCDF4
+    import numpy as np
+
+    with netCDF4.Dataset(path) as file:
+        variable, dtype = file.variables[wanted["name"]], wanted["dtype"]
+        window = tuple(slice(*bounds) for bounds in wanted["window"]) if wanted["window"] else (...,)
+        count = whole(wanted["name"], variable.shape, 8, size)
+        limit(size + 4 * count, 60)
+        variable.set_auto_mask(dtype is not None)
+        values = variable[window]
+    if dtype is not None:
+        values = np.ma.filled(np.ma.asarray(values, dtype), np.nan)
+    values = np.ascontiguousarray(values)
+    head = BytesIO()
+    np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(values))
+    send(head.getvalue())
+    data = values.reshape(-1).view(np.uint8)
+    for start in range(0, len(data), PIECE):
+        send(data[start : start + PIECE].tobytes())
 
 
-def look(library: str, path: str) -> str:
+TASKS = {
+    "probe HDF5": ("h5py", probe_hdf5),
+    "describe NetCDF": ("netCDF4", describe_netcdf),
+    "read NetCDF": ("netCDF4", read_netcdf),
+}
+
+
+def look(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
     """What is wrong with the file; '' where nothing is."""
     size = os.path.getsize(path)
     limit(size)
     try:
-        PROBES[library](path, size)
+        TASKS[task][1](path, size, wanted, send)
     except MemoryError:
         return f"reading it takes more than {(MEMORY + 2 * size) >> 30} GiB"
     except Exception as error:
@@ -161,46 +192,64 @@ def look(library: str, path: str) -> str:
     return ""
 
 
-def answer(library: str, path: str) -> str:
-    """What is wrong with the file, found by a process that may crash."""
-    read, write = os.pipe()
+def answer(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
+    """What is wrong with the file, found by a process that may crash; ``send`` is given what it sends, piece by piece."""
+    pipe, errors = os.pipe(), os.pipe()
     child = os.fork()
     if not child:
-        os.close(read)
         try:
-            os.write(write, look(library, path).encode(errors="replace"))
+            os.close(pipe[0])
+            os.close(errors[0])
+            with os.fdopen(pipe[1], "wb") as out:
+                wrong = look(task, path, wanted, out.write)
+            os.write(errors[1], wrong.encode(errors="replace"))
             os._exit(0)
         finally:
             os._exit(1)
-    os.close(write)
-    said, until = b"", time.monotonic() + PATIENCE
-    while select.select([read], [], [], max(0.0, until - time.monotonic()))[0] and (part := os.read(read, 1 << 16)):
-        said += part
-    os.close(read)
-    if time.monotonic() >= until:
+    os.close(pipe[1])
+    os.close(errors[1])
+    in_time = True
+    while in_time := bool(select.select([pipe[0]], [], [], PATIENCE)[0]):
+        part = os.read(pipe[0], PIECE)
+        if not part:
+            break
+        send(part)
+    if not in_time:
         os.kill(child, signal.SIGKILL)
+    os.close(pipe[0])
+    with os.fdopen(errors[0], "rb") as told:
+        said = told.read()
     _, status = os.waitpid(child, 0)
     if not os.WIFSIGNALED(status):
         return said.decode() if not os.WEXITSTATUS(status) else "the library could not tell what"
     if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
         return "reading it does not come to an end"
-    return f"it makes the library {library} crash ({signal.Signals(os.WTERMSIG(status)).name})"
+    return f"it makes the library {TASKS[task][0]} crash ({signal.Signals(os.WTERMSIG(status)).name})"
 
 
 def serve() -> None:
-    """Answer requests, a line each: JSON [library, path] comes, JSON of what is wrong goes back, null where the library is not there."""
+    """Answer questions, a line each: JSON [task, path, wanted] comes. Back go pieces, each after its length, an empty one, and JSON of what
+    is wrong, null where the library is not there, in the same form."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who asks ends first, and then this process
+    out = sys.stdout.buffer
+
+    def send(piece: bytes) -> None:
+        out.write(struct.pack("<I", len(piece)) + piece)
+
     while select.select([sys.stdin], [], [], IDLE)[0]:
         line = sys.stdin.readline()
         if not line:
             return
-        library, path = json.loads(line)
+        task, path, wanted = json.loads(line)
+        wrong = None
         try:
-            __import__(library)
+            __import__(TASKS[task][0])
+            wrong = answer(task, path, wanted, send)
         except ImportError:
-            print("null", flush=True)
-            continue
-        print(json.dumps(answer(library, path)), flush=True)
+            pass
+        send(b"")
+        send(json.dumps(wrong).encode())
+        out.flush()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from math import pi
 from typing import Any
 
 from faultwave.case.deck_reader import Reader
+from faultwave.case.deck_syntax import real
 
 BLOCK = "inicondition"
 
@@ -83,7 +84,11 @@ def _travelling(r: Reader) -> None:
         return
     origin, k, waves = r.get(BLOCK, "origin"), r.get(BLOCK, "kVec"), []
     sideways = (_across(k), _cross(k, _across(k)))
-    amplitudes = [float(x) for x in r.get(BLOCK, "ampField").replace(",", " ").split()]
+    try:
+        amplitudes = [real(x) for x in r.get(BLOCK, "ampField").replace(",", " ").split()]
+    except ValueError:
+        r.wrong(BLOCK, "ampField", "nine numbers")
+        return
     for i, amplitude in enumerate(amplitudes):
         if amplitude == 0.0:
             continue

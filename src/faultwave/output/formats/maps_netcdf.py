@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from faultwave.base.hdf5 import telling
-from faultwave.base.probe import probe
+from faultwave.base.netcdf import NetcdfVariable, open_netcdf
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.grid_formats import MapFormat
 from faultwave.observe.result import Result
@@ -57,16 +55,16 @@ def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> li
 
 def read_maps(path: str | Path) -> Dataset:
     """What ``write_maps`` wrote. Raises InputError if the file is no such file."""
-    import netCDF4
+    file = open_netcdf(path, WHAT)
+    with telling(path, WHAT):
+        variables = {name: _variable(v) for name, v in file.variables.items()}
+        attrs = {k: v for k, v in file.attributes.items() if k not in ("Conventions", "title")}
+        return Dataset(str(file.attributes["title"]), variables, attrs)
 
-    probe(path, WHAT, "netCDF4")
-    with telling(path, WHAT), netCDF4.Dataset(path) as file:
-        variables = {
-            name: Variable(np.asarray(v[:], float), tuple(v.dimensions), v.units if v.units != "1" else "", v.long_name)
-            for name, v in file.variables.items()
-        }
-        attrs = {k: file.getncattr(k) for k in file.ncattrs() if k not in ("Conventions", "title")}
-        return Dataset(str(file.title), variables, attrs)
+
+def _variable(found: NetcdfVariable) -> Variable:
+    unit, about = found.attributes["units"], found.attributes["long_name"]
+    return Variable(found.numbers(), found.dimensions, unit if unit != "1" else "", about)
 
 
 RESULTS = [Writer(("intensity",), _write_intensity)]

@@ -118,9 +118,8 @@ def _dataset(path: Path, file: h5py.File, name: str) -> Dataset:
         unit, description = (text_attribute(path, item, n, "") for n in ("unit", "description"))
         variables[key] = Variable(item[()], tuple(dims), unit, description)
     attrs = {key: _attribute(value) for key, value in group.attrs.items()}
+    attrs |= {key: text_list(path, group, key) for key in ("quantities", "units", *CODES) if key in attrs}
     attrs |= {key: _codes(path, group, word) for key, word in CODES.items() if word in group}
-    if "quantities" in attrs:
-        attrs["quantities"] = text_list(path, group, "quantities")
     found = Dataset(name, variables, attrs)
     if name in RECEIVERS:
         _check(path, found)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem, suggest
 from faultwave.base.hdf5 import BROKEN
+from faultwave.base.netcdf import NetcdfFile, open_netcdf
 from faultwave.base.paths import is_file, looked_for, places_of, shown
-from faultwave.base.probe import probe
 from faultwave.media.easi.component import Batch, Builder, Component, Mask, Values, tag
 from faultwave.media.easi.source import Block
 from faultwave.media.points import Floats
@@ -147,21 +147,13 @@ def read_netcdf(path: Path, variable: str, where: str) -> Grid:
     The variable holds plain or compound floats, slowest dimension first; the coordinates are equidistant and ascending.
     Raises InputError at ``where`` (the deck's place) for anything else.
     """
-    import netCDF4
-
-    try:
-        probe(path, "NetCDF grid", "netCDF4")
-    except InputError as error:
-        raise InputError(
-            replace(problem, where=where, what=f"{path} {problem.what}") for problem in error.problems
-        ) from None
-    with _told(path, where), netCDF4.Dataset(str(path)) as dataset:
-        dataset.set_auto_mask(False)
+    with _told(path, where):
+        dataset = open_netcdf(path, "NetCDF grid")
         if variable not in dataset.variables:
             names = ", ".join(dataset.variables)
             raise InputError(Problem(where, f"{path} has no variable '{variable}'", names, "Choose it with 'var'"))
         axes = [_axis(dataset, name, path, where) for name in reversed(dataset.variables[variable].dimensions)]
-        values = np.asarray(dataset.variables[variable][...])
+        values = dataset.variables[variable].stored()
     kinds = [values.dtype] if values.dtype.fields is None else [values.dtype[n] for n in values.dtype.names or ()]
     if not axes or any(kind.kind not in "fiu" for kind in kinds):
         raise InputError(Problem(where, f"{path}: '{variable}' is not a grid of numbers", "floats or a flat compound"))
@@ -173,19 +165,22 @@ def read_netcdf(path: Path, variable: str, where: str) -> Grid:
 
 @contextmanager
 def _told(path: Path, where: str) -> Iterator[None]:
-    """What the library says of a damaged file, with its place."""
+    """What is wrong with a damaged file, with its place."""
     try:
         yield
+    except InputError as error:
+        told = (p if p.where == where else replace(p, where=where, what=f"{path} {p.what}") for p in error.problems)
+        raise InputError(told) from None
     except BROKEN as error:
         raise InputError(Problem(where, f"{path} cannot be read to its end: {error}")) from None
 
 
-def _axis(dataset: Any, name: str, path: Path, where: str) -> tuple[float, float, int]:
+def _axis(dataset: NetcdfFile, name: str, path: Path, where: str) -> tuple[float, float, int]:
     """Origin, spacing and number of vertices of one dimension."""
     if name not in dataset.variables:
         what = f"{path}: dimension '{name}' has no coordinate variable"
         raise InputError(Problem(where, what, "one 1-D variable named like each dimension"))
-    x = np.asarray(dataset.variables[name][...], dtype=np.float64)
+    x = np.asarray(dataset.variables[name].stored(), dtype=np.float64)
     if x.ndim != 1 or len(x) < 1:
         raise InputError(Problem(where, f"{path}: coordinate '{name}' has shape {x.shape}", "one dimension"))
     if len(x) == 1:

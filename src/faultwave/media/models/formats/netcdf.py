@@ -13,7 +13,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.hdf5 import telling
-from faultwave.base.probe import probe
+from faultwave.base.netcdf import NetcdfFile, NetcdfVariable, open_netcdf
 from faultwave.base.projection import Projection
 from faultwave.base.units import to_si
 from faultwave.media.models.lattice import Columns, Lattice, position
@@ -31,10 +31,8 @@ UNITS = {"rho": "kg/m^3", "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": ""}
 
 def read(path: Path, setting: Any, projection: Projection | None) -> Model:
     """Raises InputError naming the file and what is wrong with it."""
-    import netCDF4
-
-    probe(path, WHAT, "netCDF4")
-    with telling(path, WHAT), netCDF4.Dataset(path) as file:
+    file = open_netcdf(path, WHAT)
+    with telling(path, WHAT):
         names = _variables(path, file, setting.names)
         dims = {file.variables[v].dimensions for v in names.values()}
         if len(dims) > 1:
@@ -42,7 +40,7 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
         order = dims.pop()
         axes = {d: _axis(path, file, d) for d in order}
         units = {n: _unit(path, file.variables[v], UNITS[n]) for n, v in names.items()}
-        texts = [v for v in names.values() if getattr(file.variables[v].dtype, "kind", "") not in ("f", "i", "u")]
+        texts = [v for v in names.values() if file.variables[v].kind not in ("f", "i", "u")]
         if texts:
             raise InputError(Problem(str(path), f"its variables {', '.join(texts)} hold no numbers", "numbers"))
     kinds = [AXES[d.lower()] for d in order]
@@ -66,12 +64,10 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
         for part, axis, flip, count in zip((i, j), turn, flips, (len(x), len(y)), strict=False):
             window[axis] = slice(count - part.stop, count - part.start) if flip else part
         found = {}
-        with telling(path, WHAT), netCDF4.Dataset(path) as file:
-            for name, variable in names.items():
-                data = np.ma.filled(np.ma.asarray(file.variables[variable][tuple(window)], np.float32), np.nan)
-                data = data.transpose(turn) * np.float32(units[name])
-                steps = tuple(slice(None, None, -1 if f else 1) for f in (*flips, backwards))
-                found[name] = np.ascontiguousarray(data[steps])
+        for name, variable in names.items():
+            data = file.variables[variable].numbers(*window, dtype="f4").transpose(turn) * np.float32(units[name])
+            steps = tuple(slice(None, None, -1 if f else 1) for f in (*flips, backwards))
+            found[name] = np.ascontiguousarray(data[steps])
         return found, np.zeros(found["vp"].shape, bool)
 
     block = Block(
@@ -92,7 +88,7 @@ def _to_degrees(projection: Projection, longitudes: Floats) -> Map:
     return to_own
 
 
-def _variables(path: Path, file: Any, renamed: dict[str, str]) -> dict[str, str]:
+def _variables(path: Path, file: NetcdfFile, renamed: dict[str, str]) -> dict[str, str]:
     """Name in the file of each parameter."""
     found = {KNOWN[v.lower()]: v for v in file.variables if v.lower() in KNOWN}
     for name, variable in renamed.items():
@@ -108,21 +104,21 @@ def _variables(path: Path, file: Any, renamed: dict[str, str]) -> dict[str, str]
     return found
 
 
-def _axis(path: Path, file: Any, name: str) -> Floats:
+def _axis(path: Path, file: NetcdfFile, name: str) -> Floats:
     """Coordinates in metres or degrees, in order."""
     if name.lower() not in AXES or name not in file.variables:
         raise InputError(Problem(str(path), f"'{name}' is no axis", f"a coordinate variable, of {', '.join(AXES)}"))
     variable = file.variables[name]
-    values: Floats = np.ma.filled(np.ma.asarray(variable[...], float), np.nan)
+    values: Floats = variable.numbers()
     steps = np.diff(values)
     if values.ndim != 1 or not len(values) or not ((steps > 0).all() or (steps < 0).all()):
         raise InputError(Problem(str(path), f"coordinates '{name}' are not in order", "ascending or descending"))
     return np.asarray(values if name.lower() in DEGREES else values * _unit(path, variable, "m"))
 
 
-def _unit(path: Path, variable: Any, si: str) -> float:
+def _unit(path: Path, variable: NetcdfVariable, si: str) -> float:
     """Factor to SI. CF writes kg m-3 and km.s-1."""
-    text = str(getattr(variable, "units", "")).strip()
+    text = str(variable.attributes.get("units", "")).strip()
     if not si or text in ("", "1", "none", "count"):
         return 1.0
     plain = re.sub(r"([A-Za-z])\^?(-?\d)", r"\1**\2", re.sub(r"(?<=[A-Za-z0-9])[ .](?=[A-Za-z])", "*", text))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.hdf5 import telling
-from faultwave.base.probe import probe
+from faultwave.base.netcdf import NetcdfFile, NetcdfVariable, open_netcdf
 from faultwave.base.units import to_si
 from faultwave.media.rasters.raster import Raster, ascending
 
@@ -23,16 +22,14 @@ GEOGRAPHIC = "EPSG:4326"
 
 def read(path: Path, variable: str | None) -> Raster:
     """Raises InputError naming the file and what is wrong with it."""
-    import netCDF4
-
-    probe(path, WHAT, "netCDF4")
-    with telling(path, WHAT), netCDF4.Dataset(path) as file:
+    file = open_netcdf(path, WHAT)
+    with telling(path, WHAT):
         if {"x_range", "y_range", "z", "dimension"} <= file.variables.keys():
             return _old(path, file)
         found = _variable(path, file, variable)
-        data = _numbers(found) * _metres(path, found)
+        data = found.numbers() * _metres(path, found)
         axes = [file.variables[d] for d in found.dimensions]
-        x, y = (_numbers(a) for a in axes[::-1])
+        x, y = (a.numbers() for a in axes[::-1])
         crs = _crs(file, found, axes)
         if crs is None:
             scale = [_metres(path, a) for a in axes[::-1]]
@@ -40,15 +37,10 @@ def read(path: Path, variable: str | None) -> Raster:
     return ascending(str(path), x, y, data, crs)
 
 
-def _numbers(variable: Any) -> np.ndarray:
-    """NaN where there are none."""
-    return np.asarray(np.ma.filled(np.ma.asarray(variable[...], float), np.nan))
-
-
-def _variable(path: Path, file: Any, name: str | None) -> Any:
+def _variable(path: Path, file: NetcdfFile, name: str | None) -> NetcdfVariable:
     """The variable of heights: the one named, or the only one on two axes."""
 
-    def fits(v: Any) -> bool:
+    def fits(v: NetcdfVariable) -> bool:
         low = [d.lower() for d in v.dimensions]
         return len(low) == 2 and low[0] in UP and low[1] in ACROSS and set(v.dimensions) <= file.variables.keys()
 
@@ -63,20 +55,20 @@ def _variable(path: Path, file: Any, name: str | None) -> Any:
     return file.variables[name or usable[0]]
 
 
-def _crs(file: Any, variable: Any, axes: list[Any]) -> str | None:
+def _crs(file: NetcdfFile, variable: NetcdfVariable, axes: list[NetcdfVariable]) -> str | None:
     """As CF has it, or by the units and names of axes."""
-    mapping = file.variables.get(getattr(variable, "grid_mapping", None))
+    mapping = file.variables.get(variable.attributes.get("grid_mapping", ""))
     for attribute in ("crs_wkt", "spatial_ref"):
-        text: Any = getattr(mapping, attribute, None)
+        text = mapping.attributes.get(attribute) if mapping else None
         if text:
             return str(text)
-    words = [str(getattr(a, "units", "")) + " " + str(getattr(a, "long_name", "")) + " " + a.name for a in axes]
+    words = [f"{a.attributes.get('units', '')} {a.attributes.get('long_name', '')} {a.name}" for a in axes]
     return GEOGRAPHIC if all(any(d in w.lower() for d in DEGREES) for w in words) else None
 
 
-def _metres(path: Path, variable: Any) -> float:
+def _metres(path: Path, variable: NetcdfVariable) -> float:
     """What its unit is in metres; 1 where it names none."""
-    text = str(getattr(variable, "units", "")).strip()
+    text = str(variable.attributes.get("units", "")).strip()
     if not text or text.lower() in ("1", "none", "meters", "metres", "meter", "metre", "m"):
         return 1.0
     try:
@@ -85,17 +77,17 @@ def _metres(path: Path, variable: Any) -> float:
         raise InputError(Problem(str(path), f"'{variable.name}' has the unit '{text}'", "one like m")) from None
 
 
-def _old(path: Path, file: Any) -> Raster:
+def _old(path: Path, file: NetcdfFile) -> Raster:
     """GMT's form of version 3: ranges, and rows from the top in one long vector."""
-    nx, ny = (int(n) for n in file.variables["dimension"][...])
+    nx, ny = (int(n) for n in file.variables["dimension"].numbers())
     z = file.variables["z"]
-    values = _numbers(z).reshape(ny, nx)
-    pixels = 0.5 * (int(getattr(z, "node_offset", 0)) == 1)
+    values = z.numbers().reshape(ny, nx)
+    pixels = 0.5 * (int(z.attributes.get("node_offset", 0)) == 1)
     x, y = (
         np.linspace(a + pixels * (b - a) / n, b - pixels * (b - a) / n, n)
-        for (a, b), n in zip((file.variables[f"{k}_range"][...] for k in "xy"), (nx, ny), strict=True)
+        for (a, b), n in zip((file.variables[f"{k}_range"].numbers() for k in "xy"), (nx, ny), strict=True)
     )
-    units = [str(getattr(file.variables[f"{k}_range"], "units", "")).lower() for k in "xy"]
+    units = [str(file.variables[f"{k}_range"].attributes.get("units", "")).lower() for k in "xy"]
     crs = GEOGRAPHIC if all(any(d in u for d in DEGREES) for u in units) else None
     return ascending(str(path), x, y[::-1], values, crs)
 

@@ -1,0 +1,90 @@
+"""Reading NetCDF files of others: a process of its own opens them and sends what is asked for, so that no file harms this one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base import probe_child
+from faultwave.base.hdf5 import telling
+from faultwave.base.log import get_logger
+from faultwave.base.probe import there, unsound
+from faultwave.base.reader_process import READER
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class NetcdfVariable:
+    """What a file says of a variable; its values are read when they are asked for.
+
+    ``kind``: NumPy's letter of its type, '' for texts; ``what``: of which file it is, for errors.
+    """
+
+    path: Path
+    what: str
+    name: str
+    dimensions: tuple[str, ...]
+    shape: tuple[int, ...]
+    kind: str
+    attributes: Mapping[str, Any]
+
+    def numbers(self, *window: slice, dtype: str = "f8") -> np.ndarray:
+        """Scaled values, NaN where there are none. Raises InputError where they cannot be read."""
+        return self._values(window, dtype)
+
+    def stored(self) -> np.ndarray:
+        """Scaled values of the file's own type, compound ones, too, without regard to missing ones."""
+        return self._values((), None)
+
+    def _values(self, window: tuple[slice, ...], dtype: str | None) -> np.ndarray:
+        bounds = [[s.start, s.stop, s.step] for s in window]
+        data = _asked("read NetCDF", self.path, self.what, name=self.name, window=bounds, dtype=dtype)
+        with telling(self.path, self.what):
+            head = BytesIO(data[: 1 << 16])
+            np.lib.format.read_magic(head)
+            shape, _, kind = np.lib.format.read_array_header_1_0(head)
+            return np.frombuffer(data, kind, offset=head.tell()).reshape(shape)
+
+
+@dataclass(frozen=True)
+class NetcdfFile:
+    """Variables and attributes of a file's root, by name."""
+
+    variables: Mapping[str, NetcdfVariable]
+    attributes: Mapping[str, Any]
+
+
+def open_netcdf(path: str | Path, what: str) -> NetcdfFile:
+    """What the file, which should be ``what``, says of itself. Raises InputError where it is none."""
+    path = Path(path)
+    there(path, what)
+    said = json.loads(_asked("describe NetCDF", path, what))
+    variables = {
+        name: NetcdfVariable(path, what, name, tuple(v["dimensions"]), tuple(v["shape"]), v["kind"], v["attributes"])
+        for name, v in said["variables"].items()
+    }
+    return NetcdfFile(variables, said["attributes"])
+
+
+def _asked(task: str, path: Path, what: str, **wanted: Any) -> bytearray:
+    try:
+        sent, wrong = READER.ask(task, str(path.absolute()), **wanted)
+    except OSError as error:
+        log.debug("%s is read by this process, as no other can be started: %s", path, error)
+        sent = bytearray()
+        with telling(path, what):
+            probe_child.TASKS[task][1](str(path), os.path.getsize(path), wanted, sent.extend)
+        return sent
+    if wrong is None:
+        raise unsound(path, what, "the Python package netCDF4 is not there")
+    if wrong:
+        raise unsound(path, what, wrong)
+    return sent
