@@ -86,7 +86,9 @@ def test_so_many_numbers_are_left_free(order):
     given = np.r_[product[:nh, :nw].reshape(-1), of.norm["half"], of.norm["whole"]]
     rows, right = [], []
     for degree in degrees:
-        for i in range(nh):  # sum over whole planes of (H D) x^d = H d x^(d - 1), and what interior rows of the other grid fix
+        for i in range(
+            nh
+        ):  # sum over whole planes of (H D) x^d = H d x^(d - 1), and what interior rows of the other grid fix
             row = np.zeros(unknowns)
             row[i * nw : (i + 1) * nw] = whole[:nw] ** degree
             row[nh * nw + i] = -degree * half[i] ** max(degree - 1, 0)
