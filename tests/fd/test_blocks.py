@@ -9,6 +9,7 @@ from faultwave.base.errors import RunError
 from faultwave.fd import differences
 from faultwave.fd.block_proposal import faces, proposed, report
 from faultwave.green_tensors import green_tensors, seismograms
+from faultwave.output.formats.image import ImageReader
 from faultwave.run import simulate
 from faultwave.verify.cases.fd_blocks import LeapfrogEnergy, basin, wave_error
 
