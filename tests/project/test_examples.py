@@ -153,6 +153,25 @@ def test_the_hills_run_to_maps_on_the_ground(tmp_path):
     assert 300 < maps["elevation"].min() < 800 and 1500 < maps["elevation"].max() < 2400
 
 
+def test_a_basin_between_ranges_runs_to_shakemap(tmp_path):
+    """At two fifths of the frequency, for half a second: relief and rock from files, three blocks, a fault through a face."""
+    script = runpy.run_path(str(EXAMPLES / "basin-and-ranges" / "basin_and_ranges.py"))
+    script["main"]([str(tmp_path), "--frequency", "0.25", "--inputs-only"])
+    made, out = load_case(tmp_path / "case.yaml")[0], tmp_path / "out"
+    floors = [-block.below for block in made.grid.blocks]
+    depths = [
+        p.location[2] for p in read_srf(tmp_path / "thrust.srf", Projection("EPSG:32611", made.projection.origin))
+    ]
+    assert min(depths) < floors[0] < max(depths)
+    for command in (["run", str(tmp_path / "case.yaml"), "--until", "0.5", "--threads", "1"], ["plot", str(out)]):
+        done = CliRunner().invoke(app, [*command, *(["--output", str(out)] if command[0] == "run" else [])])
+        assert done.exit_code == 0, done.output
+    assert {"ranges-intensity.png", "ranges-intensity.tif", "ranges-grid.xml"} <= {p.name for p in out.iterdir()}
+    maps = read_maps(out / "ranges-intensity.nc")
+    assert np.isfinite(maps["PGV"]).all() and maps["PGV"].max() > 0
+    assert maps["elevation"].min() < 600 and maps["elevation"].max() > 1200
+
+
 def test_the_waves_around_a_box_are_recorded(tmp_path):
     """For a fifth of a second, before they get there."""
     script = runpy.run_path(str(EXAMPLES / "injection" / "injection.py"))

@@ -169,23 +169,25 @@ def check_faces(placing: Placing, laid: Sequence[Laid], parts: Mapping[str, Grid
 
 
 def _near_face(placing: Placing, part: GridPart, pushes: bool, upper: Laid, lower: Laid) -> None:
-    """Of the face between two blocks: an error where sources push planes beside it, a warning where what is near it is less exact."""
+    """Of the face between two blocks: an error where forces push planes beside it, as part of the push stays there as motion that never
+    ends; a warning where what is near it is less exact."""
     face, places = float(upper.lower[2]), part.places
     away = np.abs(places[:, 2] - face)
     beside = LOW * np.where(places[:, 2] < face, lower.grid.spacing, upper.grid.spacing)
     room = np.full(len(places), NEAR_FACE * lower.grid.spacing)
-    for wrong, tell, least, why in (
-        (pushes & (away < beside * (1 - EVEN)), placing.problems.error, beside, f"{LOW} planes of its own block"),
-        (away < room * (1 - EVEN), placing.problems.warn, room, f"{NEAR_FACE} points of the larger spacing"),
-    ):
+    forced = part.forced if pushes else np.zeros(len(places), bool)
+    for wrong, tell, least, what, why in (
+        (forced & (away < beside * (1 - EVEN)), placing.problems.error, beside, "leaves motion behind", f"{LOW} planes of its own block"),
+        (away < room * (1 - EVEN), placing.problems.warn, room, "is less exact", f"{NEAR_FACE} points of the larger spacing"),
+    ):  # fmt: skip
         listed = np.flatnonzero(wrong)
         if not len(listed):
             continue
         x, y, z = places[listed[0]]
-        many = f", and {len(listed) - 1} more" if len(listed) > 1 else ""
-        at = f"number {listed[0] + 1} at ({x:g}, {y:g}, {z:g}){many}"
-        what = f"{at} lies {away[listed[0]]:.4g} m from the face between blocks at z = {face:g} m, beside which waves are less exact"
-        tell(part.name, what, f"{least[listed[0]]:g} m or more, {why}", "Move the face (grid.blocks).")
+        many = f" ({len(listed) - 1:,} more are as near)" if len(listed) > 1 else ""
+        at = f"number {listed[0] + 1} at ({x:g}, {y:g}, {z:g}) {what}"
+        told = f"{at}, {away[listed[0]]:.4g} m from the face between blocks at z = {face:g} m{many}"
+        tell(part.name, told, f"{least[listed[0]]:g} m or more, {why}", "Move the face (grid.blocks).")
         return
 
 

@@ -150,20 +150,6 @@ def _uppermost(grid: str, matrix: np.ndarray, order: int) -> np.ndarray:
     return found
 
 
-def along_z(name: str, at: np.ndarray, top: int, order: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    """What differences of a velocity along z are made of: planes and weights (..., read), one over a spacing, on planes ``at`` (...) of
-    the quantities of the other grid below a free surface at the plane ``top``."""
-    grid, of = grid_of(name), WEIGHTS[order]
-    deep, near = np.asarray(at) <= top - of.deep, 2 * of.reach
-    first = np.asarray(at)[..., None] - (of.reach if grid == "whole" else of.reach - 1)
-    inside = np.zeros(of.read)
-    inside[:near] = [*(-c for c in reversed(of.inside)), *of.inside]
-    nodes = first + np.minimum(np.arange(of.read), near - 1)
-    table = weights(grid, False, order)[np.clip(np.asarray(at) - (top - of.deep + 1), 0, of.deep - 1)]
-    nodes = np.where(deep[..., None], nodes, planes(grid, top, order))
-    return nodes, np.where(deep[..., None], inside, table)
-
-
 WIDE, ROWS = 9, 24
 """Planes that a mean of differences reads, and how many are told apart below the surface."""
 
@@ -260,6 +246,31 @@ class Ends:
                 found[other_line(grid)] = profile
         return found
 
+    def along_z(self, name: str, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What differences of a velocity along z are made of: planes and weights (..., read), one over a spacing, on planes ``at`` (...) of
+        the quantities of the other grid. On faces to other grids they take more: ``across_z``."""
+        grid, of, at = grid_of(name), WEIGHTS[self.order], np.asarray(at)
+        nodes = at[..., None] - (of.reach if grid == "whole" else of.reach - 1)
+        nodes = nodes + np.minimum(np.arange(of.read), 2 * of.reach - 1)
+        shares = np.zeros(of.read)
+        shares[: 2 * of.reach] = [*(-c for c in reversed(of.inside)), *of.inside]
+        if self.upper:
+            deep, table = self.top + 1 - of.deep, weights(grid, False, self.order, self.joined_above)
+            beside = (at >= deep)[..., None]
+            nodes = np.where(beside, planes(grid, self.top, self.order), nodes)
+            shares = np.where(beside, table[np.clip(at - deep, 0, of.deep - 1)], shares)
+        if self.joined_below:
+            beside = (at < LOW - 1)[..., None]
+            nodes = np.where(beside, low_planes(), nodes)
+            shares = np.where(beside, low_weights(grid)[np.clip(at + 1, 0, LOW - 1)], shares)
+        return nodes, np.broadcast_to(shares, nodes.shape)
+
+    def across_z(self, name: str, at: np.ndarray, above: bool) -> np.ndarray:
+        """The weight, one over a spacing, of what the grid above or below has of a velocity on the face, in the same differences."""
+        result = other(grid_of(name))
+        face = self.top - (result == "whole") if above else -1
+        return np.where(np.asarray(at) == face, joint(result) * (-1.0 if above else 1.0), 0.0)
+
     def norm(self, name: str, plane: int | np.ndarray) -> np.ndarray:
         """Weights of planes of the arrays in the norm H of a quantity."""
         grid, planes_of = grid_of(name), np.asarray(plane)
@@ -283,7 +294,6 @@ __all__ = [
     "NORM",
     "READ",
     "Ends",
-    "along_z",
     "bent_along_z",
     "grid_of",
     "joint",

@@ -188,7 +188,11 @@ class Operator:
     def filled_values(self, name: str) -> np.ndarray:
         """The same with the planes on the free surface and on faces to other grids, where this process owns these."""
         z, y, x = self.own_filled
-        return _planes(self.runner.values(name, 1), self.scheme.filled(self.box), self.box.lo[0])[z, y, x]
+        return self.filled_around(name)[z, y, x]
+
+    def filled_around(self, name: str) -> np.ndarray:
+        """The same with what overlaps other parts."""
+        return _planes(self.runner.values(name, 1), self.scheme.filled(self.box), self.box.lo[0])
 
     @property
     def own_filled(self) -> tuple[slice, slice, slice]:

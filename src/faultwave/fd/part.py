@@ -246,6 +246,11 @@ class GridPart(Planned):
         """Where (n, 3) [m] it pushes or reads the grid; what a part has elsewhere is in one block."""
         return np.zeros((0, 3))
 
+    @property
+    def forced(self) -> np.ndarray:
+        """At which (n,) of its places it pushes velocities, not stresses alone."""
+        return np.ones(len(self.places), bool)
+
     def some(self, numbers: np.ndarray) -> Self:
         """The same with some of its places only."""
         return self

@@ -56,7 +56,7 @@ class Stencils:
 
 
 @dataclass(frozen=True)
-class _Axis:
+class OnAxis:
     """Grid points along an axis, and weights on them of the value and of its slope, each (n, m)."""
 
     nodes: np.ndarray
@@ -64,7 +64,7 @@ class _Axis:
     slope: np.ndarray
 
 
-def _product(x: _Axis, y: _Axis, z: _Axis) -> Stencils:
+def _product(x: OnAxis, y: OnAxis, z: OnAxis) -> Stencils:
     count = len(x.nodes)
     shape = (count, z.nodes.shape[1], y.nodes.shape[1], x.nodes.shape[1])
     total = int(np.prod(shape[1:]))
@@ -82,7 +82,7 @@ def _product(x: _Axis, y: _Axis, z: _Axis) -> Stencils:
     return Stencils(np.stack(places, -1), product(x.value, y.value, z.value), np.stack(slopes, 1))
 
 
-def _along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> _Axis:
+def along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> OnAxis:
     """Interpolation along an axis at points (n, 3); near a side the polynomial is that of the points next to it inside, of which the
     free surface is one, and a face to another grid."""
     k = "xyz".index(axis)
@@ -98,13 +98,13 @@ def _along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> _Axis:
     if axis == "z" and name not in WHOLE and scheme.joined_below:
         places = np.where(nodes < 0, -0.5, places)
     value, slope = lagrange(x, places)
-    return _Axis(nodes % count if axis in scheme.periodic else nodes, value, slope / h)
+    return OnAxis(nodes % count if axis in scheme.periodic else nodes, value, slope / h)
 
 
 def reading(scheme: Scheme, name: str, points: np.ndarray) -> Stencils:
     """What a quantity at points (n, 3) [m] is read from, with weights in which pushes there are given, too, so that a grid that is
     self-adjoint stays it for what is read and pushed anywhere. Everything is a polynomial along each axis, cubic with order 4."""
-    x, y, z = (_along(scheme, name, points, axis) for axis in AXES)
+    x, y, z = (along(scheme, name, points, axis) for axis in AXES)
     if scheme.free_surface and name in ACROSS:
         z = _fading(scheme, points, z)
     found = _product(x, y, z)
@@ -130,14 +130,14 @@ def stretches(grid: Grid, name: str, points: np.ndarray) -> np.ndarray:
     return grid.relief.jacobian(place)
 
 
-def _fading(scheme: Scheme, points: np.ndarray, z: _Axis) -> _Axis:
+def _fading(scheme: Scheme, points: np.ndarray, z: OnAxis) -> OnAxis:
     """Shear across the free surface is zero on it, and what the grid has there an error of second order: without it on the surface, with
     all of it from ``FADED`` spacings down, where it makes up for errors of the planes below."""
     depth = (scheme.grid.upper[2] - scheme.grid.down(points)[:, 2]) / scheme.grid.spacing
     share = np.maximum(1.0 - depth / FADED, 0.0)[:, None]
     on = z.nodes == scheme.grid.shape[0] - 1
     slope = (share > 0) / (FADED * scheme.grid.spacing)
-    return _Axis(z.nodes, z.value - on * share, z.slope - on * slope)
+    return OnAxis(z.nodes, z.value - on * share, z.slope - on * slope)
 
 
 def held(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
@@ -207,8 +207,10 @@ def outside(grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray
 __all__ = [
     "MOMENT",
     "RECORDED",
+    "OnAxis",
     "Sampler",
     "Stencils",
+    "along",
     "held",
     "images",
     "lagrange",

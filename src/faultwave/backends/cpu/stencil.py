@@ -310,7 +310,9 @@ class _PointLists:
         self.tape_columns = _joined([t.points[:, 2] for t in program.sample_buffers], np.int64)[order]
 
     def _elements(self, name: str, points: np.ndarray) -> np.ndarray:
-        offsets(self.program.arrays, name, points, self.arrays.view(name, self.program.reach))  # checks them
+        offsets(
+            self.program.arrays, name, points, self.arrays.view(name, self.program.arrays[name].halo)
+        )  # checks them
         s, base = self.arrays.strides[name], self.arrays.address(name)
         return points @ np.array([s.plane, s.row, 1]) + base // self.arrays.dtype.itemsize
 

@@ -100,7 +100,8 @@ class StencilRunner:
                         self._wrap(level, axis)
                 for buffer, listed in zip(sample_buffers, program.sample_buffers, strict=True):
                     if listed.level == number:
-                        view, taken = self.view(listed.array, program.reach), inside(listed.points, boxes[-1])
+                        halo = program.arrays[listed.array].halo
+                        view, taken = self.view(listed.array, halo), inside(listed.points, boxes[-1])
                         buffer[step, taken] = view[offsets(program.arrays, listed.array, listed.points[taken], view)]
         return sample_buffers
 

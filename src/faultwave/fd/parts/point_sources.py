@@ -64,6 +64,10 @@ class PointSources(GridPart):
     def places(self) -> np.ndarray:
         return self.sources.location
 
+    @property
+    def forced(self) -> np.ndarray:
+        return np.asarray(self.sources.force.any(1))
+
     def some(self, numbers: np.ndarray) -> Self:
         return replace(self, sources=self.sources.chosen(numbers), source_material=self.source_material[numbers])
 

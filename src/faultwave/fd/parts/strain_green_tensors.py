@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm.gather import collect
 from faultwave.fd.cap import MEAN, rise_at, slope_at
-from faultwave.fd.differences import LOW, along_z, bent_along_z
+from faultwave.fd.differences import bent_along_z
 from faultwave.fd.part import FdPlan, GridAttached, GridPart, Running
 from faultwave.fd.points import MOMENT, Sampler, reading, stretches
-from faultwave.fd.program import VELOCITY_LEVEL, Scheme
+from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.shared import sampler_of
-from faultwave.fd.stencils import NORMAL, STRAINS, VELOCITY
+from faultwave.fd.stencils import NORMAL, STRAINS, VELOCITY, beyond
 from faultwave.fd.time_dispersion import removed, removes
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import Dataset, Variable
@@ -99,14 +98,6 @@ class StrainRecording(GridAttached):
         yield Result("strain", Dataset("strain", variables))
 
 
-def beside_faces(scheme: Scheme, planes: np.ndarray) -> None:
-    """Raises NotBuiltError where strain would be read on planes beside the face to another block, whose differences reach across it."""
-    beside = scheme.joined_below & (planes < LOW - 1) | scheme.joined_above & (planes >= scheme.grid.shape[0] - LOW)
-    if beside.any():
-        what = f"a point of strain lies within {LOW} planes of a face between blocks"
-        raise NotBuiltError(Problem("grid.blocks", what, "points further away", "Move the face, or the points."))
-
-
 class StrainSampler:
     """Strain rates (steps, points, 6), order xx yy zz xy yz xz, where the scheme has them, weighted as sources are injected.
 
@@ -133,10 +124,9 @@ class StrainSampler:
         self, scheme: Scheme, of: str, axis: str, points: np.ndarray, value: np.ndarray, forward: bool, column: int
     ) -> None:
         k = "zyx".index(axis)
-        if axis == "z":
-            beside_faces(scheme, points[..., 0])
-        if axis == "z" and scheme.free_surface:
-            planes, shares = along_z(of, points[..., 0], scheme.grid.shape[0], scheme.order)
+        if axis == "z" and (scheme.ends.upper or scheme.joined_below):
+            self._add_across(scheme, of, points, value, column)
+            planes, shares = scheme.ends.along_z(of, points[..., 0])
         else:
             inside = scheme.differences.inside
             offsets = np.array([(-n, n + 1) for n in range(len(inside))]).reshape(-1) - (not forward)
@@ -148,6 +138,16 @@ class StrainSampler:
         places[..., k] = planes
         self.sample_buffers.append(SampleBuffer(VELOCITY_LEVEL, of, places.reshape(-1, 3)))
         self.parts.append((column, (shares / scheme.grid.spacing * value[..., None]).reshape(self.count, -1)))
+
+    def _add_across(self, scheme: Scheme, of: str, points: np.ndarray, value: np.ndarray, column: int) -> None:
+        """What derivatives along z take of other blocks on the faces to them, as these blocks have told it before the stresses."""
+        for above in (True, False):
+            if not (scheme.joined_above if above else scheme.joined_below):
+                continue
+            shares = scheme.ends.across_z(of, points[..., 0], above)
+            told = points * np.array([0, 1, 1])  # one plane
+            self.sample_buffers.append(SampleBuffer(STRESS_LEVEL, beyond(of, above), told.reshape(-1, 3)))
+            self.parts.append((column, (shares / scheme.grid.spacing * value).reshape(self.count, -1)))
 
     def _add_bent(
         self, scheme: Scheme, name: str, of: str, axis: str, points: np.ndarray, value: np.ndarray, column: int

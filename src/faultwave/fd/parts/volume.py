@@ -13,9 +13,11 @@ from faultwave.base.projection import Projection
 from faultwave.case.model import Case
 from faultwave.domain.grids.mapping import CENTRE, RegularGrid
 from faultwave.engine.part import Demand
+from faultwave.fd.decomposition import AXES as DOWN
 from faultwave.fd.grid import HALF
-from faultwave.fd.part import GridPart, Placing, Planning, Running
-from faultwave.fd.points import RECORDED, lagrange
+from faultwave.fd.operator import Operator
+from faultwave.fd.part import FdPlan, GridPart, Placing, Planning, Running
+from faultwave.fd.points import RECORDED, along, lagrange
 from faultwave.fd.program import Scheme
 from faultwave.fd.snapshots import Snapshots, assembled, check_setting, disk_bytes
 from faultwave.fd.yielding import YIELDED
@@ -51,6 +53,11 @@ class Window:
         x, y, z = grid.middle(np.array(self.first)).tolist()
         return Lattice((x, y, z), grid.spacing * self.stride, self.count).located(projection)
 
+    def rows(self, chosen: np.ndarray) -> Window:
+        """The same of the planes ``chosen``, which follow each other."""
+        first = self.first[0] + self.stride * (int(chosen[0]) if len(chosen) else 0)
+        return Window((first, *self.first[1:]), (len(chosen), *self.count[1:]), self.stride)
+
     def numbers(self, k: int) -> np.ndarray:
         """Of the cells along z, y or x (0, 1, 2)."""
         return self.first[k] + self.stride * np.arange(self.count[k])
@@ -72,9 +79,6 @@ class Volume(GridPart):
         return self.case.output.volume
 
     def placed(self, placing: Placing) -> Self:
-        if placing.faces:
-            what = "snapshots of a volume and blocks of different spacing are not combined yet"
-            placing.problems.error("output.volume", what, "output.surface, receivers, or a grid of one spacing")
         low, high = placing.lower, placing.upper
         if self.setting.region is not None:
             low, high = np.maximum(low, self.setting.region[0::2]), np.minimum(high, self.setting.region[1::2])
@@ -106,23 +110,83 @@ class VolumeSnapshots(Snapshots):
         super().__init__("volume", part.setting, solver, lattice, part.fields, self.now)
         self.plan = plan
         self.arrays = dict(zip(plan.law.quantities, RECORDED, strict=True)) | {name: name for name in YIELDED}
-        owned, cells = self.operator.subdomain.owned.box, [window.numbers(k) for k in range(3)]
-        mine = [np.flatnonzero((a >= owned.lo[k]) & (a < owned.hi[k])) for k, a in enumerate(cells)]
-        self.at = [a[m] for a, m in zip(cells, mine, strict=True)]
-        self.place = tuple(slice(int(m[0]), int(m[-1]) + 1) if len(m) else slice(0, 0) for m in mine)
+        heights = lattice.nodes("z")
+        floors = [block.scheme.grid.lower[2] for block in plan.blocks[:-1]]
+        block_of = np.sum([heights < floor for floor in floors], axis=0, dtype=int) * np.ones(len(heights), int)
+        self.pieces = [
+            (InBlock if plan.below else Piece)(op, block, window.rows(np.flatnonzero(block_of == n)), plan.scheme.grid)
+            for n, (op, block) in enumerate(zip(self.operator.blocks, plan.blocks, strict=True))
+        ]
 
     def now(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """(nz, ny, nx) of each field."""
-        op, found = self.operator, {}
+        found: dict[str, list[np.ndarray]] = {name: [] for name in names}
+        for piece in reversed(self.pieces):  # from the lowest planes up
+            piece.operator.refresh()
+            for name in names:
+                block = piece.values(self.arrays[name])
+                found[name].append(assembled(self.plan.world, piece.shape, piece.place, block))
+        return {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in found.items()}
+
+
+class Piece:
+    """A lattice in a grid of one spacing; a process gives the cells that it owns."""
+
+    def __init__(self, operator: Operator, plan: FdPlan, window: Window, grid: RegularGrid):
+        self.operator, self.plan, self.shape = operator, plan, window.count
+        cells = [window.numbers(k) for k in range(3)]
+        owned = operator.subdomain.owned.box
+        home = self.home(cells, grid)
+        mine = [np.flatnonzero((a >= owned.lo[k]) & (a < owned.hi[k])) for k, a in enumerate(home)]
+        self.at = [a[m] for a, m in zip(cells, mine, strict=True)]
+        self.place = tuple(slice(int(m[0]), int(m[-1]) + 1) if len(m) else slice(0, 0) for m in mine)
+
+    def home(self, cells: Sequence[np.ndarray], grid: RegularGrid) -> Sequence[np.ndarray]:
+        """Numbers of the block's cells that hold the ``cells`` of the ``grid``."""
+        return cells
+
+    def values(self, array: str) -> np.ndarray:
+        """What this process owns of a field."""
+        if not all(len(a) for a in self.at):
+            return np.zeros([len(a) for a in self.at])
         around = () if self.plan.shared else self.plan.scheme.periodic
-        op.refresh()
-        for name in names:
-            array, block = self.arrays[name], np.zeros([len(a) for a in self.at])
-            if block.size:
-                values, low = op.runner.values(array), op.subdomain.box.lo
-                block = at_centres(values, array, self.at, low, self.plan.scheme, around)
-            found[name] = assembled(self.plan.world, self.lattice.shape, self.place, block)
-        return found
+        values, low = self.operator.runner.values(array), self.operator.subdomain.box.lo
+        return at_centres(values, array, self.at, low, self.plan.scheme, around)
+
+
+class InBlock(Piece):
+    """The part of a lattice that lies in one block: its points are not those of the block where these are farther apart."""
+
+    def home(self, cells: Sequence[np.ndarray], grid: RegularGrid) -> Sequence[np.ndarray]:
+        own = self.plan.scheme.grid
+        self.lines = [grid.line(2 - k, a) for k, a in enumerate(cells)]
+        return [
+            np.floor((line - own.lower[2 - k]) / own.spacing + 1e-9).astype(int) for k, line in enumerate(self.lines)
+        ]
+
+    def values(self, array: str) -> np.ndarray:
+        op, scheme = self.operator, self.plan.scheme
+        if not all(len(a) for a in self.at):
+            return np.zeros([len(a) for a in self.at])
+        lines = [line[part] for line, part in zip(self.lines, self.place, strict=True)]
+        result: np.ndarray = np.asarray(op.filled_around(array), float)
+        low, size = scheme.filled(op.subdomain.box).lo, scheme.grid.shape
+        for k, axis in enumerate(DOWN):
+            points = np.zeros((len(lines[k]), 3))
+            points[:, 2 - k] = lines[k]
+            found = along(scheme, array, points, axis)
+            places = found.nodes - low[k]
+            if axis in scheme.periodic:  # a part's overlap counts on beyond the end of the grid
+                places = np.where(places < 0, places + size[k], places)
+                beyond = places >= result.shape[k]
+                places = np.where(beyond, places - size[k], places)
+            shape = [-1 if d == k else 1 for d in range(3)]
+            parts = (
+                np.take(result, places[:, m], axis=k) * found.value[:, m].reshape(shape)
+                for m in range(found.nodes.shape[1])
+            )
+            result = sum(parts, start=np.zeros(1))
+        return result
 
 
 def at_centres(
