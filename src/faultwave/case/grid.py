@@ -105,6 +105,15 @@ class Block(Settings):
     spacing: Quantity("m", gt=0) = Field(description="Its spacing: 2 or 3 times that of the block above.")
 
 
+class PlaneOfFault(Settings):
+    """Where a fault lies in a grid: a vertical rectangle along x or y, through the centres of cells."""
+
+    lower: Vector = Field(description="Corner with the smallest coordinates; x or y is that of the other corner, too.")
+    upper: Vector = Field(
+        description="Corner with the largest coordinates; at the upper side of the box the fault breaks the ground."
+    )
+
+
 class Grid(Settings):
     """The regular grid of the engine fd: z up, the free surface is its upper side."""
 
@@ -154,6 +163,9 @@ class Grid(Settings):
         "they need fewer points there; 'faultwave plan' proposes blocks. The box is a multiple of the largest spacing along x and y.",
     )
     absorbing: AbsorbingLayer = Field(default_factory=AbsorbingLayer, description="Absorbing sides.")
+    fault: PlaneOfFault | None = Field(
+        None, description="Where the fault of `fault` lies: a grid has one, vertical, along x or y."
+    )
     topography: Topography | None = Field(
         None,
         description="A ground that is not flat; the box must contain it, and the third number of upper does nothing else.",

@@ -12,6 +12,7 @@ from faultwave.case.model import Case
 from faultwave.domain.grids.joint import RATIOS
 from faultwave.fd.absorbing import Absorber
 from faultwave.fd.differences import DEEP, LOW
+from faultwave.fd.fault_plane import plane_of
 from faultwave.fd.grid import Grid, SideKind
 from faultwave.fd.part import GridPart, Placing
 from faultwave.fd.program import Scheme
@@ -48,9 +49,11 @@ class Laid:
         assert setting is not None
         absorber, attenuation = Absorber(setting.absorbing.kind, self.width), case.attenuation is not None
         made = Scheme(self.grid, step, speed, self.sides, absorber, attenuation, setting.order)
+        fault = plane_of(setting.fault, self.grid) if setting.fault is not None and case.fault is not None else None
         return replace(
-            made, joined_above=self.joined_above, joined_below=self.joined_below, yields=case.plasticity is not None
-        )
+            made, joined_above=self.joined_above, joined_below=self.joined_below, yields=case.plasticity is not None,
+            fault=fault,
+        )  # fmt: skip
 
 
 def lay_grid(

@@ -14,10 +14,11 @@ from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm import World
 from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.halo import HaloExchange, Neighbour
-from faultwave.fd import borders
+from faultwave.fd import borders, split
 from faultwave.fd.decomposition import DIRECTIONS, Subdomain, whole
 from faultwave.fd.differences import WHOLE
 from faultwave.fd.drives import Drive, Drives
+from faultwave.fd.fault_plane import high
 from faultwave.fd.half_precision import Units, spread_rounding
 from faultwave.fd.media import Medium
 from faultwave.fd.points import RECORDED, Sampler, held, reading
@@ -109,6 +110,14 @@ def _planes(view: np.ndarray, box: Box, first: int) -> np.ndarray:
     """A box of an array whose lowest plane is ``first``, given with one point of its halo around."""
     start = 1 + box.lo[0] - first
     return view[start : start + box.shape[0], 1:-1, 1:-1]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """Of energies: what is ``read`` of a quantity in a plane, and the weights of its points."""
+
+    read: Callable[[str, int], np.ndarray]
+    share: Callable[[str], Any]
 
 
 class Operator:
@@ -334,9 +343,28 @@ class Operator:
         total = np.zeros(len(ENERGIES))
         filled = self.scheme.filled(self.subdomain.owned.box)
         for plane in range(filled.lo[0], filled.hi[0]):
-            kinetic, momentum = self._motion(plane)
-            total += [self._normal_energy(plane) + self._shear_energy(plane), kinetic, *momentum]
+            for side in self._sides:
+                kinetic, momentum = self._motion(plane, side)
+                total += [self._normal_energy(plane, side) + self._shear_energy(plane, side), kinetic, *momentum]
         return total * self.scheme.grid.spacing**3
+
+    @property
+    def _sides(self) -> list[_Side]:
+        """All there is; beside a fault its upper side counts for itself."""
+        fault = self.scheme.fault
+        if fault is None:
+            return [_Side(self.plane, lambda name: 1.0)]
+
+        def upper(name: str, plane: int) -> np.ndarray:
+            if name not in fault.doubled:
+                return fault.of_sheet(self.plane(name, plane))
+            box = self.scheme.filled(self.box)
+            sheet = _planes(self.runner.values(high(name), 1), box, self.box.lo[0])
+            return sheet[plane - box.lo[0]].astype(float)
+
+        counts = {name: self.scheme.grid.shape["zyx".index(fault.axis)] for name in FIELDS}
+        shares = {name: split.shares(fault, name, count) for name, count in counts.items()}
+        return [_Side(self.plane, shares.__getitem__), _Side(upper, lambda name: split.upper_share(fault, name))]
 
     def plane(self, name: str, plane: int) -> np.ndarray:
         """Of a field or coefficient, a plane of the grid of which this process owns some, in SI units."""
@@ -346,33 +374,34 @@ class Operator:
     def _weight(self, name: str, plane: int) -> float:
         return float(held(self.scheme, name, plane))
 
-    def _motion(self, plane: int) -> tuple[float, list[float]]:
+    def _motion(self, plane: int, side: _Side) -> tuple[float, list[float]]:
         """Kinetic energy and momentum of a plane, over h^3; half planes alone have one on the surface."""
         energy, momentum = 0.0, [0.0, 0.0, 0.0]
         for k, (name, axis) in enumerate(VELOCITY.items()):
             if name in WHOLE and plane == self.subdomain.owned.box.hi[0]:
                 continue
-            speed, b = self.plane(name, plane), self.plane(f"b_{axis}", plane)
-            rho = self._weight(name, plane) * np.divide(1.0, b, out=np.zeros_like(b), where=b > 0)
+            speed, b = side.read(name, plane), side.read(f"b_{axis}", plane)
+            rho = self._weight(name, plane) * np.divide(1.0, b, out=np.zeros_like(b), where=b > 0) * side.share(name)
             energy += 0.5 * float((rho * speed * speed).sum())
             momentum[k] = float((rho * speed).sum())
         return energy, momentum
 
-    def _normal_energy(self, plane: int) -> float:
+    def _normal_energy(self, plane: int, side: _Side) -> float:
         """Strain energy of the normal stresses of a plane, over h^3."""
-        lam, mu2 = self.plane("lam", plane), self.plane("mu2", plane)
-        normal = [self.plane(name, plane) for name in NORMAL]
+        lam, mu2 = side.read("lam", plane), side.read("mu2", plane)
+        normal = [side.read(name, plane) for name in NORMAL]
         trace, square = sum(normal), sum(s * s for s in normal)
         solid = np.where(mu2 > 0, mu2, 1.0)
         in_solid = (square - lam / (3 * lam + solid) * trace**2) / (2 * solid)
-        return self._weight("szz", plane) * float(np.where(mu2 > 0, in_solid, trace**2 / (18 * lam)).sum())
+        density = np.where(mu2 > 0, in_solid, trace**2 / (18 * lam)) * side.share("szz")
+        return self._weight("szz", plane) * float(density.sum())
 
-    def _shear_energy(self, plane: int) -> float:
+    def _shear_energy(self, plane: int, side: _Side) -> float:
         """Strain energy of the shear stresses of a plane, over h^3."""
         energy = 0.0
         for name in SHEAR:
-            mu, s = self.plane(f"mu_{name[1:]}", plane), self.plane(name, plane)
-            square = np.where(mu > 0, s * s / np.where(mu > 0, mu, 1.0), 0.0)
+            mu, s = side.read(f"mu_{name[1:]}", plane), side.read(name, plane)
+            square = np.where(mu > 0, s * s / np.where(mu > 0, mu, 1.0), 0.0) * side.share(name)
             energy += 0.5 * self._weight(name, plane) * float(square.sum())
         return energy
 

@@ -287,14 +287,8 @@ def _not_built(case: Case, problems: Problems) -> None:
     if setting.order != 4 and setting.blocks:
         problems.error("grid.order", f"{setting.order} is not possible with grid.blocks", "4")
     check_removal(case, problems)
-    if case.fault is not None:
-        problems.error(
-            "fault", "the engine fd cannot simulate dynamic rupture", advice="Use engine: dg, or kinematic sources."
-        )
-    out = case.output
-    for name in ("fault", "fault_receivers"):
-        if getattr(out, name) is not None:
-            problems.error(f"output.{name}", "the engine fd has no fault")
+    if case.output.fault is not None:
+        problems.error("output.fault", "the engine fd writes no snapshots of faults yet", "output.rupture")
     check_backend(case.numerics, [n for n in backends.names() if backends.runs_stencils(n)], problems)
     if case.numerics.cfl is not None and case.numerics.cfl > 1:
         problems.error("numerics.cfl", f"{case.numerics.cfl:g} is unstable", "at most 1 (fraction of the stable step)")

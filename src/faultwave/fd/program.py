@@ -9,10 +9,11 @@ from types import ModuleType
 
 import numpy as np
 
-from faultwave.fd import borders, cap, stencils
+from faultwave.fd import borders, cap, split, stencils
 from faultwave.fd.absorbing import Absorber, along, cpml, depths, sponge
 from faultwave.fd.closures import WEIGHTS, Weights
 from faultwave.fd.differences import LOW, Ends
+from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.half_precision import SI, Units
 from faultwave.kernels.stencil import REACH, Axis, Box, Injection, Launch, Layout, Program, SampleBuffer
@@ -28,6 +29,9 @@ VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
 LEVELS = 2
 LOSS_LEVEL, YIELD_LEVEL = 2, 3
 """After the stresses, of rock that yields: the share of them that is lost at each centre, and the stresses without it."""
+FRICTION_LEVEL = 4
+"""Between velocities and stresses, where a fault is."""
+WITH_FAULT = {VELOCITY_LEVEL: 0, FRICTION_LEVEL: 1, STRESS_LEVEL: 2}
 WITH_CAP = (1, 3)
 """Levels of velocities and stresses in programs with a topography: each comes after what the cap needs for it."""
 BELOW_CAP = 4
@@ -48,7 +52,7 @@ class Observer:
 class Scheme:
     """What the program, sources and receivers depend on. ``step`` [s]; ``speed`` is the largest P speed [m/s]; ``order`` that of
     differences in space; ``border``: first plane and end of those around fluids beside rock (``fd.borders``); ``yields``: whether
-    rock does beyond its strength."""
+    rock does beyond its strength; ``fault``: where its nodes are split."""
 
     grid: Grid
     step: float
@@ -61,6 +65,7 @@ class Scheme:
     joined_above: bool = False
     joined_below: bool = False
     yields: bool = False
+    fault: FaultPlane | None = None
 
     @property
     def differences(self) -> Weights:
@@ -113,11 +118,20 @@ class Scheme:
 
     def level(self, number: int) -> int:
         """A level of the program: of velocities or of stresses."""
+        if self.fault is not None:
+            return WITH_FAULT[number]
         return number if self.cap is None else WITH_CAP[number]
 
     def read_level(self, number: int) -> int:
-        """The level of the program after which velocities or stresses are read: stresses once rock has yielded."""
+        """The level of the program after which velocities or stresses are read: stresses once rock has yielded, velocities once friction
+        has acted."""
+        if self.fault is not None and number == VELOCITY_LEVEL:
+            return WITH_FAULT[FRICTION_LEVEL]
         return YIELD_LEVEL if self.yields and number == STRESS_LEVEL else self.level(number)
+
+    def observed_level(self, number: int) -> int:
+        """The level of the program of what others look at after velocities or stresses."""
+        return self.level(number) if self.fault is None or number != VELOCITY_LEVEL else self.read_level(number)
 
     def surfaced(self, box: Box) -> bool:
         """Whether a free surface or the face to a grid above bounds a box of the grid: half planes have one more, which is on it."""
@@ -153,6 +167,10 @@ def build_program(
             arrays |= {name: _line(scheme, "z") for name in scheme.ends.lines()}
             weights.append(("share_", 1.0))
         arrays |= _others(scheme, box)
+    if scheme.fault is not None:
+        arrays |= scheme.fault.layouts(box, of.reach)
+        arrays |= {name: _line(scheme, scheme.fault.axis) for name in split.LINES}
+        weights = [*dict([*weights, ("share_", 1.0)]).items()]
     _add_regions(scheme, box, arrays, velocity, stress)
     levels = [velocity, stress]
     if scheme.cap is not None:
@@ -160,6 +178,8 @@ def build_program(
         levels = [before[0], velocity, before[1], stress]
     if scheme.yields:
         levels += [[], []]
+    if scheme.fault is not None:
+        levels = [velocity, [], stress]
     share = scheme.step / grid.spacing
     scalars = {
         f"{c}{kind}": value * share * unit
@@ -174,7 +194,8 @@ def build_program(
         arrays |= observer.arrays
         scalars |= observer.scalars
         for level, launch in observer.launches:
-            levels[scheme.level(level)].append(replace(launch, lag=of.reach) if launch.lag else launch)
+            at = scheme.observed_level(level)
+            levels[at].append(replace(launch, lag=of.reach) if launch.lag else launch)
     injections = [replace(i, level=scheme.level(i.level)) for i in injections]
     sample_buffers = [replace(t, level=scheme.read_level(t.level)) for t in sample_buffers]
     return Program(
@@ -259,6 +280,8 @@ def _add_regions(
     if scheme.border is not None:
         for at in scheme.border:
             parts["z"] = _cut(parts["z"], at)
+    if scheme.fault is not None:
+        parts[scheme.fault.axis] = split.cut(parts[scheme.fault.axis], scheme.fault)
     for (z0, z1, below), (y0, y1, aside), (x0, x1, beside) in itertools.product(parts["z"], parts["y"], parts["x"]):
         sides = [side for side in (beside, aside, below) if side in SIDES]
         layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
@@ -266,12 +289,22 @@ def _add_regions(
         place = stencils.Place(layers, damped, top if below == "surface" else None, scheme.order, joined)
         region = Box((z0, y0, x0), (z1, y1, x1))
         names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
-        kind = _kind(scheme, z0, z1, below)
-        for level, of in (
-            (velocity, kind.velocity(sponge_layers, place)),
-            (stress, kind.stress(scheme.attenuation, sponge_layers, place)),
-        ):
-            level.append(Launch(of, region, names))
+        for kind, part in _kinds(scheme, region, (below, aside, beside), bool(layers)):
+            for level, of in (
+                (velocity, kind.velocity(sponge_layers, place)),
+                (stress, kind.stress(scheme.attenuation, sponge_layers, place)),
+            ):
+                level.append(Launch(of, part, names))
+
+
+def _kinds(
+    scheme: Scheme, region: Box, segment: tuple[str, str, str], in_layer: bool
+) -> list[tuple[ModuleType | split.Rows, Box]]:
+    """Where the stencils of a region are, whose segments along (z, y, x) these are; beside a fault there are several."""
+    rows = next((name for name in segment if name in split.ROWS), None)
+    if rows is not None and scheme.fault is not None:
+        return list(split.regions(scheme.fault, rows, region, in_layer))
+    return [(_kind(scheme, region.lo[0], region.hi[0], segment[0]), region)]
 
 
 def _kind(scheme: Scheme, first: int, end: int, place: str) -> ModuleType:
@@ -396,6 +429,8 @@ def profiles(scheme: Scheme) -> dict[str, np.ndarray]:
             if absorber.along > 0:
                 depth, thickness = depths(count, absorber.width, low, high, False), absorber.width * grid.spacing
                 result[f"pml_g@{axis}"] = along(depth, thickness, scheme.speed, absorber.along, scheme.step)
+    if scheme.fault is not None:
+        result |= split.lines(scheme.fault, grid.shape["zyx".index(scheme.fault.axis)])
     ends = scheme.ends
     if not (ends.upper or ends.joined_below):
         return result

@@ -52,6 +52,9 @@ def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], worl
     """
     setting, around = case.grid, _around(laid[0].sides)
     assert setting is not None
+    if case.fault is not None:
+        what = f"{world.size} processes share a grid with a fault, which is not built yet"
+        raise InputError(Problem("ranks", what, "1", "Threads share it: numerics.threads."))
     for block in laid:
         odd = [n for n, a in zip(block.grid.shape, around, strict=True) if a and n % 2]
         if odd and case.attenuation is not None:

@@ -131,7 +131,7 @@ def velocity(sponge: bool, place: Place) -> Stencil:
         total: Any = None
         for name, axis in VELOCITY.items():
             for n, (of, along, forward) in enumerate(FORCES[name]):
-                d = _derivative(p, of, along, forward, f"psi_{name}_{along}", place, result)
+                d = along_axis(p, of, along, forward, f"psi_{name}_{along}", place, result)
                 total = total + d if n else d
             result[name] = p.at(name) + p.at(f"b_{axis}") * total
         return damped(p, result, VELOCITY, sponge, place)
@@ -144,10 +144,10 @@ def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
-        e = {axis: _derivative(p, of, axis, False, f"psi_e{of}_{axis}", place, result) for of, axis in VELOCITY.items()}
+        e = {axis: along_axis(p, of, axis, False, f"psi_e{of}_{axis}", place, result) for of, axis in VELOCITY.items()}
         result |= normal_stresses(p, e, attenuation)
         for name, parts in STRAINS.items():
-            first, second = (_derivative(p, of, axis, True, f"psi_e{of}_{axis}", place, result) for of, axis in parts)
+            first, second = (along_axis(p, of, axis, True, f"psi_e{of}_{axis}", place, result) for of, axis in parts)
             result |= shear_stress(p, name, first + second, attenuation)
         return damped(p, result, STRESS, sponge, place)
 
@@ -192,7 +192,7 @@ def shear_stress(p: Point, name: str, e: Any, attenuation: bool) -> dict[str, An
 # which reflects, so that it must be asked for.
 
 
-def _derivative(
+def along_axis(
     p: Point, of: str, axis: Axis, forward: bool, psi: str, place: Place, result: dict[str, Any]
 ) -> Any:  # fmt: skip
     """A difference, stretched where it goes across a layer; its memory ``psi`` is then among the results. On half points where it

@@ -17,6 +17,16 @@ TETRAHEDRA_ONLY = {
     "numerics": ("order", "integrator", "flux", "clustering", "homogenise", "source_window"),
     "plasticity": ("points", "sampled"),
     "output": ("sync",),
+    "fault": (
+        "points",
+        "time_points",
+        "slip_rate_output",
+        "normal_traction",
+        "weakening",
+        "pore_density",
+        "damping",
+        "damping_end",
+    ),
     "output.energies": ("slip_from_velocity", "plain_mean"),
 }
 """Settings of the engine dg alone."""

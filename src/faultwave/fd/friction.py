@@ -1,0 +1,229 @@
+"""Friction on split nodes: stencils between velocities and stresses (Dalguer & Day 2007, with the closures of ``split``).
+
+The two velocities along the plane lie at different points of it, and so do the tractions that they bear. Friction is solved at both
+kinds of points; the traction that would lock the fault along the other axis is there the mean of the points around, the normal stress
+that of the two centres beside. With V the slip rate and T the change of traction, T = T_locked - V/c, where c is what a step makes of
+one pascal: the equation that friction laws solve, 1/c in place of the impedance of the fault.
+
+The state at either kind of points then evolves with the slip rates that there are: along the other axis the mean of those around. If it
+took those that the law has found at the same point, states of neighbours would drift apart while friction falls with slip: nothing holds
+a slip that moves no node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from faultwave.fd.fault_plane import FaultPlane, high, locked
+from faultwave.fd.program import FRICTION_LEVEL, STRESS_LEVEL, Observer, Scheme
+from faultwave.fd.split import compliance
+from faultwave.kernels import math as m
+from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
+from faultwave.physics.friction.law import FrictionLaw, Load
+from faultwave.physics.friction.nucleation import smooth_step
+
+RUPTURE_RATE = 1e-3
+"""Slip rate [m/s] above which a point has ruptured."""
+LARGE = 1e30
+"""An impedance [Pa s/m] beside which friction does not count."""
+RECORD = ("ruptured", "weakened", "traction1", "traction2", "traction_n", "strength", "work")
+"""What a point remembers beside the state of its law: times of rupture and of dynamic stress, changes of traction, strength, and the work
+[J/m^2] of the change along its own axis."""
+SLIPS, STEPS = "may_slip", "steps_done"
+"""1 where the fault may slip, and how many steps a point has taken."""
+STRESS = ("stress_n", "stress1", "stress2")
+"""Traction at rest along the normal, the horizontal axis of the plane and z."""
+
+
+@dataclass(frozen=True)
+class Nucleation:
+    """An episode that adds traction: its ``start`` and ``duration`` [s]."""
+
+    start: float
+    duration: float
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """Friction on a plane. ``sign``: 1 where the plus side of the fault is the lower one, else -1; tractions and slip are those of its
+    normal, from plus to minus."""
+
+    plane: FaultPlane
+    law: FrictionLaw
+    constants: Mapping[str, float]
+    sign: float
+    episodes: Sequence[Nucleation] = ()
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """All that a point remembers of friction."""
+        return tuple(self.law.state_columns.widths)
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """What is given at points and stays."""
+        nucleation = [f"nucleation{n}_{c}" for n in range(len(self.episodes)) for c in ("n", "1", "2")]
+        return (SLIPS, *STRESS, *self.law.kernel_parameters, *nucleation)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """What changes."""
+        return (STEPS, *self.state, *RECORD)
+
+    def slide(self, axis: Axis, kind: str, step: float) -> Stencil:
+        """Velocities along an axis once friction has acted. ``kind`` 'inside', 'last' below the free surface, 'surface' on it."""
+
+        def function(p: Point) -> dict[str, Any]:
+            values, counted = self._values(p, axis), self.law.counted
+            eta = self._eta(p, axis)
+            now = (values[STEPS] + 1.0) * step
+            rest = self._rest(values, now)
+            normal = _pressing(p, self.plane.normal, axis, kind)
+            shear = [r + t for r, t in zip(rest[1:], self._locked(p, axis, kind), strict=True)]
+            load = Load(shear[0], shear[1], rest[0] + normal, eta, step, now)
+            x = self.law.solve(self._parameters(values), self.constants, self._state(values), load)
+            slips = values[SLIPS] > 0.0
+            own = x.slip_rate2 if axis == "z" else x.slip_rate1
+            name, rate = self.plane.sliding[axis], m.where(slips, self.sign * own, 0.0 * own)
+            mean, half = 0.5 * (p.at(name) + p.at(high(name))), 0.5 * rate
+            kept = {"traction_n": normal, "strength": x.strength, **{n: x.state[n] for n in counted}}
+            found = {at(n, axis): m.where(slips, v, values[n]) for n, v in kept.items()}
+            return {name: mean - half, high(name): mean + half} | found
+
+        return Stencil(f"slide_{self.plane.axis}{axis}" + f"_{kind}" * (kind != "inside"), function)
+
+    def age(self, axis: Axis, kind: str, step: float) -> Stencil:
+        """What a point remembers after a step: the state of its law at the slip rates that there are, those along the other axis of the
+        points around. Laws solve for a rate: here under a load that is so large, on an impedance that is, that friction does not count."""
+
+        def function(p: Point) -> dict[str, Any]:
+            values = self._values(p, axis)
+            s, parameters = self._state(values), self._parameters(values)
+            now = (values[STEPS] + 1.0) * step
+            rest, eta = self._rest(values, now), self._eta(p, axis)
+            rates = [self.sign * r for r in self._around(lambda q, a: _jump(q, self.plane, a), p, axis, kind)]
+            change = [t - eta * r for t, r in zip(self._locked(p, axis, kind), rates, strict=True)]
+            sigma = rest[0] + values["traction_n"]
+            load = Load(LARGE * rates[0], LARGE * rates[1], sigma, LARGE + 0.0 * sigma, step, now)
+            x = replace(self.law.solve(parameters, self.constants, s, load), slip_rate1=rates[0], slip_rate2=rates[1])
+            x = replace(x, slip_rate=m.sqrt(rates[0] * rates[0] + rates[1] * rates[1]))
+            if self.law.solver == "newton":
+                held = [r + t for r, t in zip(rest[1:], change, strict=True)]
+                shear = m.sqrt(held[0] * held[0] + held[1] * held[1])
+                x = replace(x, friction=m.where(sigma < 0.0, shear / m.maximum(-sigma, 1.0), s["friction"]))
+            new = s | self.law.advance(parameters, self.constants, s, x, x.slip_rate, load)
+            new |= self._times(values, new, now - 0.5 * step, parameters)
+            new |= {"traction1": change[0], "traction2": change[1]}
+            n = 1 if axis == "z" else 0
+            new["work"] = values["work"] + (0.5 * step) * (change[n] * (s[f"slip_rate{n + 1}"] + rates[n]))
+            slips, steps = values[SLIPS] > 0.0, values[STEPS] + 1.0
+            changed = [n for n in self.kept if n not in (STEPS, "traction_n", "strength", *self.law.counted)]
+            return {at(STEPS, axis): steps} | {at(n, axis): m.where(slips, new[n], values[n]) for n in changed}
+
+        return Stencil(f"age_{self.plane.axis}{axis}" + f"_{kind}" * (kind != "inside"), function)
+
+    def _values(self, p: Point, axis: Axis) -> dict[str, Any]:
+        return {n: p.at(at(n, axis)) for n in (*self.given, *self.kept)}
+
+    def _parameters(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {n: values[n] for n in self.law.kernel_parameters}
+
+    def _state(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {n: values[n] for n in self.state}
+
+    def _eta(self, p: Point, axis: Axis) -> Any:
+        """The impedance of a step; rock is everywhere on a fault."""
+        freed = compliance(p, axis)
+        return 1.0 / m.where(freed > 0.0, freed, 0.0 * freed + 1.0)
+
+    def _rest(self, values: Mapping[str, Any], now: Any) -> list[Any]:
+        """Traction at rest, with what nucleation has added until ``now``."""
+        rest = [values[n] for n in STRESS]
+        for n, episode in enumerate(self.episodes):
+            share = smooth_step(now - episode.start, 0.0 * now + episode.duration)
+            rest = [r + share * values[f"nucleation{n}_{c}"] for r, c in zip(rest, ("n", "1", "2"), strict=True)]
+        return rest
+
+    def _locked(self, p: Point, axis: Axis, kind: str) -> tuple[Any, Any]:
+        """Change of the shear traction of the locked fault along the horizontal axis and z."""
+        one, two = self._around(lambda q, a: q.at(locked(a)), p, axis, kind)
+        return self.sign * one, self.sign * two
+
+    def _around(self, read: Callable[[Any, Axis], Any], p: Point, axis: Axis, kind: str) -> tuple[Any, Any]:
+        """What is read along the horizontal axis and z, at a point of the velocity along ``axis``."""
+        along = self.plane.along
+        other: Axis = along if axis == "z" else "z"
+        ahead = 1 if axis == along else -1
+
+        def pair(z: int) -> Any:
+            return read(_Moved(p, along, 0, z), other) + read(_Moved(p, along, ahead, z), other)
+
+        if axis == "z":  # those along the horizontal axis are half a cell below and above, below the surface on it
+            around = 0.5 * pair(1) if kind == "last" else 0.25 * (pair(0) + pair(1))
+            return around, read(p, axis)
+        return read(p, axis), 0.5 * pair(-1) if kind == "surface" else 0.25 * (pair(-1) + pair(0))
+
+    def _times(self, old: Mapping[str, Any], new: Mapping[str, Any], now: Any, p: Mapping[str, Any]) -> dict[str, Any]:
+        """Of rupture and of dynamic stress."""
+        ruptures = (old["ruptured"] <= 0.0) & (new["slip_rate"] > RUPTURE_RATE)
+        ruptured = m.where(ruptures, now, old["ruptured"])
+        weak = self.law.dynamic_stress_reached(p, self.constants, new, new["friction"])
+        weakens = (old["weakened"] <= 0.0) & (ruptured > 0.0) & weak
+        return {"ruptured": ruptured, "weakened": m.where(weakens, now, old["weakened"])}
+
+
+class _Moved:
+    """A point as many points further along the plane and z."""
+
+    def __init__(self, point: Point, along: Axis, ahead: int, z: int):
+        self.point, self.by = point, {along: ahead, "z": z}
+
+    def at(self, name: str) -> Any:
+        return self.point.at(name, **self.by)
+
+
+def _jump(p: Any, plane: FaultPlane, axis: Axis) -> Any:
+    """Of the velocity along an axis, from the lower to the upper side."""
+    name = plane.sliding[axis]
+    return p.at(high(name)) - p.at(name)
+
+
+def at(name: str, axis: Axis) -> str:
+    """The array of a quantity of friction at the points of the velocity along an axis."""
+    return f"{name}@{axis}"
+
+
+def _pressing(p: Point, name: str, axis: Axis, kind: str) -> Any:
+    """The normal stress at the points of a velocity along ``axis``."""
+    if axis == "z" and kind == "last":
+        return p.at(name, z=1)
+    return 0.5 * (p.at(name) + p.at(name, **{axis: 1}))
+
+
+def observer(scheme: Scheme, of: Sliding) -> Observer:
+    """Arrays of friction, and its launches."""
+    plane, launches = of.plane, list[tuple[int, Launch]]()
+    layout = Layout(plane.box, group="friction", halo=0)
+    arrays = {at(n, axis): layout for axis in plane.sliding for n in (*of.given, *of.kept)}
+    for low, end, kind in _planes(scheme, plane):
+        region = Box((low, *plane.box.lo[1:]), (end, *plane.box.hi[1:]))
+        for axis in plane.sliding:
+            if not (axis == "z" and kind == "surface"):
+                launches.append((FRICTION_LEVEL, Launch(of.slide(axis, kind, scheme.step), region)))
+                launches.append((STRESS_LEVEL, Launch(of.age(axis, kind, scheme.step), region)))
+    return Observer(arrays, launches)
+
+
+def _planes(scheme: Scheme, plane: FaultPlane) -> list[tuple[int, int, str]]:
+    """(first, end, kind) of planes along z; those that are worked on at once beside a free surface apart from others."""
+    (low, _), (end, _), top = plane.first, plane.end, scheme.grid.shape[0]
+    if end <= top:
+        return [(low, end, "inside")]
+    deep = top + 1 - scheme.differences.deep
+    found = [(low, deep, "inside"), (deep, top - 1, "inside"), (top - 1, top, "last"), (top, top + 1, "surface")]
+    return [(a, b, kind) for a, b, kind in found if a < b]
+
+
+__all__ = ["RECORD", "RUPTURE_RATE", "SLIPS", "STEPS", "STRESS", "Nucleation", "Sliding", "at", "observer"]

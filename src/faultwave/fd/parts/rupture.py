@@ -1,0 +1,271 @@
+"""Spontaneous rupture of a vertical fault in a plane of the grid: friction on split nodes in every step (``fd.friction``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, Self
+
+import numpy as np
+
+from faultwave.base.collect import collected
+from faultwave.base.errors import Problem, Problems
+from faultwave.case.model import Case
+from faultwave.comm import World
+from faultwave.fd.fault_plane import EVEN, FaultPlane, across, plane_of
+from faultwave.fd.fault_points import Directions, Given, Reader, constants_of, directions_of, law_of
+from faultwave.fd.friction import Nucleation, Sliding, at, observer
+from faultwave.fd.part import Checking, GridAttached, GridPart, Placing, Planning, Running
+from faultwave.fd.points import held
+from faultwave.fd.program import VECTOR, Observer, Scheme
+from faultwave.fd.resources import Memory, number_bytes
+from faultwave.fd.time_dispersion import removes
+from faultwave.kernels.stencil import Axis, Box
+from faultwave.media.homogenise import at_points
+from faultwave.observe.model import Marks
+from faultwave.physics.friction.law import FrictionLaw
+
+name = "rupture"
+ROOM, DEEP = 6, 8
+"""Points between the split nodes and the sides of the box at least; planes below the free surface that a buried fault leaves alone."""
+
+
+def plan(planning: Planning) -> Rupture | None:
+    """None where the case has no fault."""
+    case, problems = planning.case, planning.problems
+    grid = case.grid
+    assert grid is not None
+    if case.fault is None:
+        if grid.fault is not None:
+            problems.error("grid.fault", "the case has no fault with friction", "Add fault, or leave it out.")
+        for output in ("fault", "fault_receivers", "rupture"):
+            if getattr(case.output, output) is not None:
+                problems.error(f"output.{output}", "the case has no fault with friction")
+        return None
+    if grid.fault is None:
+        problems.error(
+            "grid.fault", "says not where the fault lies", "lower and upper, corners of a vertical rectangle"
+        )
+        return None
+    _check_combined(case, planning, problems)
+    law = law_of(case.fault, problems)
+    if law is None:
+        return None
+    if law.double and case.numerics.precision == "single":
+        problems.error("numerics.precision", f"friction {law.name} loses its balance of forces in single", "double")
+    with collected(problems):
+        across(grid.fault)
+        return Rupture(case, law, constants_of(case.fault, law))
+    return None
+
+
+def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
+    """Errors of what is not combined yet."""
+    grid = case.grid
+    assert grid is not None
+    wrong = {
+        "grid.blocks": (bool(grid.blocks), "blocks of different spacing", "a grid of one spacing"),
+        "grid.topography": (grid.topography is not None, "topography", "flat ground"),
+        "grid.order": (grid.order != 4, f"order {grid.order}", "4"),
+        "grid.boundaries": ("periodic" in planning.sides.values(), "periodic sides", "absorbing"),
+        "attenuation": (case.attenuation is not None, "attenuation", "elastic rock"),
+        "plasticity": (case.plasticity is not None, "rock that yields", "elastic rock"),
+        "injection": (case.injection is not None, "an injection", "sources in the box"),
+        "sources": (any(s.kind == "plane-wave" for s in case.sources), "rising plane waves", "point sources"),
+        "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
+    }
+    for where, (asked, what, allowed) in wrong.items():
+        if asked:
+            problems.error(where, f"{what} and a fault are not combined yet on a grid", allowed, "Or use engine: dg.")
+
+
+@dataclass(frozen=True)
+class Rupture(GridPart):
+    """``given``: what the case gives at the points of the velocity along each axis, ``rigidity`` and ``shear_speed`` there."""
+
+    case: Case
+    law: FrictionLaw
+    constants: Mapping[str, float]
+    plane: FaultPlane | None = None
+    directions: Directions | None = None
+    episodes: tuple[Nucleation, ...] = ()
+    given: Mapping[Axis, Given] = field(default_factory=dict)
+    rigidity: Mapping[Axis, np.ndarray] = field(default_factory=dict)
+    shear_speed: Mapping[Axis, np.ndarray] = field(default_factory=dict)
+    acts_until: float = np.inf
+    name = name
+
+    @property
+    def extent(self) -> tuple[np.ndarray, np.ndarray]:
+        """Corners (3,) [m] of the fault."""
+        setting: Any = self.case.grid.fault  # type: ignore[union-attr]
+        return np.array(setting.lower, float), np.array(setting.upper, float)
+
+    @property
+    def sliding(self) -> Sliding:
+        """Friction on the plane."""
+        assert self.plane is not None and self.directions is not None
+        return Sliding(self.plane, self.law, self.constants, self.directions.sign, self.episodes)
+
+    def placed(self, placing: Placing) -> Self:
+        setting: Any = placing.case.grid.fault  # type: ignore[union-attr]
+        plane = plane_of(setting, placing.grid)
+        self._check_place(plane, placing)
+        found: Directions | None = None
+        with collected(placing.problems):
+            found = directions_of(placing.case.fault, plane, self.extent[0])
+        return replace(self, plane=plane, directions=found)
+
+    def _check_place(self, plane: FaultPlane, placing: Placing) -> None:
+        """Errors of a fault that does not lie on points of the grid, or too near to its sides."""
+        (lower, upper), h, problems = self.extent, placing.grid.spacing, placing.problems
+        k = "xyz".index(plane.axis)
+        exact = float(placing.grid.lower[k]) + (plane.index + 0.5) * h
+        if abs(exact - lower[k]) > EVEN * h:
+            what = f"{plane.axis} = {lower[k]:g} m lies {abs(exact - lower[k]):.6g} m from the nearest centres of cells, {exact:g} m"
+            shift = float(placing.lower[k]) + (lower[k] - exact)
+            advice = f"Begin the box at {plane.axis} = {shift:g} m, or move the fault."
+            problems.error("grid.fault", what, f"{plane.axis} = {exact:g} m in this box", advice)
+        for n in range(3):
+            axis, top = "xyz"[n], n == 2
+            room = [(ROOM + more) * h for more in _layers(placing, n)]
+            low, high = lower[n] - placing.lower[n], placing.upper[n] - upper[n]
+            if low < room[0] * (1 - EVEN):
+                text = f"begins {low:.6g} m from the side {axis}- of the box"
+                problems.error("grid.fault", text, f"{room[0]:g} m or more", "Make the box larger.")
+            breaks = top and abs(high) < EVEN * h and placing.upper[n] == placing.grid.upper[2]
+            least = (DEEP + ROOM) * h if top else room[1]
+            if high < least * (1 - EVEN) and not breaks:
+                text = f"ends {high:.6g} m from the side {axis}+ of the box"
+                allowed = f"{least:g} m or more" + ", or 0 m: at the free surface" * top
+                problems.error("grid.fault", text, allowed, "" if top else "Make the box larger.")
+
+    def checked(self, checking: Checking) -> Self:
+        problems, plane = checking.problems, self.plane
+        if plane is None or self.directions is None:
+            return self
+        with collected(problems):
+            reader = Reader(self.case.fault, self.law, self.constants, self.directions, problems)
+            grid = checking.placing.grid
+            given = {axis: reader.read(grid, plane, axis, self.extent) for axis in plane.sliding}
+            rock = {axis: self._rock(checking, g) for axis, g in given.items()}
+            if not any(g.slips.any() for g in given.values()):
+                problems.error(
+                    "grid.fault", "no point of the grid lies in it", "a few spacings or more along each axis"
+                )
+            for values in rock.values():
+                if (values["mu"] <= 0).any():
+                    problems.error("grid.fault", "lies in a fluid in places", "mu > 0")
+                    break
+            return replace(
+                self, episodes=tuple(reader.episodes), given=given,
+                rigidity={a: r["mu"] for a, r in rock.items()},
+                shear_speed={a: np.sqrt(r["mu"] / r["rho"]) for a, r in rock.items()},
+            )  # fmt: skip
+        return self
+
+    def _rock(self, checking: Checking, given: Given) -> dict[str, np.ndarray]:
+        """rho and mu at points of the fault."""
+        points = np.clip(given.places.reshape(-1, 3), *self.extent)
+        found = at_points(checking.field, ["rho", "mu"], points, np.ones(len(points), np.int64))
+        return {n: np.asarray(v).reshape(given.places.shape[:3]) for n, v in found.items()}
+
+    def memory(self, steps: int, world: World) -> Memory:
+        assert self.plane is not None
+        count = len(self.law.state_columns.widths) + len(self.law.kernel_parameters) + 12
+        needed = 2.0 * self.plane.box.points * count * number_bytes(self.case)
+        return Memory(needed, "grid.fault", f"{self.plane.box.points:,} split nodes", "Raise the spacing.")
+
+    def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
+        return [observer(scheme, self.sliding)]
+
+    @property
+    def must_match(self) -> Any:
+        """The law, and a digest of what is given at points."""
+        found = sha256()
+        for axis in sorted(self.given):
+            for n, values in sorted(self.given[axis].values.items()):
+                found.update(n.encode() + np.ascontiguousarray(values).tobytes())
+        return {"friction": self.law.name, **self.constants, "digest": found.hexdigest()}
+
+    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+        count = sum(int(g.slips.sum()) for g in self.given.values())
+        return {"size": [("fault points", f"{count:,}")]}
+
+    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+        return ()
+
+    def attach(self, solver: Running) -> AttachedRupture:
+        return AttachedRupture(self, solver)
+
+
+def _layers(placing: Placing, axis: int) -> tuple[int, int]:
+    """Points in the box at both ends of an axis (0: x) that are computed with its absorbing layers: along x these end at whole vectors."""
+    if axis:
+        return 0, 0
+    count, h = placing.grid.shape[2], placing.grid.spacing
+    first = round((float(placing.lower[0]) - placing.grid.lower[0]) / h)
+    last = round((float(placing.upper[0]) - placing.grid.lower[0]) / h)
+    return -first % VECTOR if first else 0, last % VECTOR if last < count else 0
+
+
+class AttachedRupture(GridAttached):
+    """The fault of a run."""
+
+    def __init__(self, part: Rupture, solver: Running):
+        assert part.plane is not None
+        self.part, self.operator, self.plane = part, solver.operator, part.plane
+        scheme = solver.operator.scheme
+        runner = solver.operator.runner
+        for axis, given in part.given.items():
+            for n, values in {**given.values, **given.state}.items():
+                runner.view(at(n, axis))[...] = values
+        planes = np.arange(self.plane.box.lo[0], self.plane.box.hi[0])
+        h2, top = scheme.grid.spacing**2, scheme.grid.shape[0]
+        self.area: dict[Axis, np.ndarray] = {}
+        for axis, velocity in self.plane.sliding.items():
+            weight = held(scheme, velocity, planes) * ~((axis == "z") & (planes == top))
+            self.area[axis] = h2 * weight[:, None, None] * part.given[axis].slips
+
+    def values(self, name: str, axis: Axis) -> np.ndarray:
+        """Now, at the points of the velocity along an axis (nz, ny, nx)."""
+        return np.asarray(self.operator.runner.values(at(name, axis)), float)
+
+    def energies(self) -> Mapping[str, float]:
+        """As the engine dg defines them; what slip along each axis does counts where that is known."""
+        found = dict.fromkeys(("total_frictional_work", "static_frictional_work"), 0.0)
+        slip: dict[Axis, np.ndarray] = {}
+        for axis, area in self.area.items():
+            n = 2 if axis == "z" else 1
+            own, change = self.values(f"slip{n}", axis), self.values(f"traction{n}", axis)
+            found["static_frictional_work"] -= 0.5 * float((area * change * own).sum())
+            found["total_frictional_work"] -= float((area * self.values("work", axis)).sum())
+            slip[axis] = self.values("accumulated_slip", axis)
+        moment = sum(0.5 * float((self.area[a] * self.part.rigidity[a] * s).sum()) for a, s in slip.items())
+        potency = sum(0.5 * float((self.area[a] * s).sum()) for a, s in slip.items())
+        return found | {"seismic_moment": moment, "potency": potency}
+
+    def energy_given(self) -> float:
+        """At most, by the traction at rest and of nucleation."""
+        found = 0.0
+        for axis, area in self.area.items():
+            values = self.part.given[axis].values
+            size = np.hypot(values["stress1"], values["stress2"])
+            for n in range(len(self.part.episodes)):
+                size = size + np.hypot(values[f"nucleation{n}_1"], values[f"nucleation{n}_2"])
+            found += float((area * size * self.values("accumulated_slip", axis)).sum())
+        return found
+
+    def remarks(self) -> list[Problem]:
+        """What the law counted at points."""
+        found = []
+        for counted, what in self.part.law.counted.items():
+            count = sum(float(self.values(counted, a).sum()) for a in self.area)
+            if count:
+                advice = "look at rs_* parameters and initial stress, or shorten the step (numerics.largest_step)"
+                found.append(Problem("fault", f"{count:,.0f} {what}", advice=advice, severity="warning"))
+        return found
+
+
+__all__ = ["AttachedRupture", "Rupture", "plan"]

@@ -1,0 +1,161 @@
+"""Faults in a plane of a grid: ruptures from settings to energies, restarts, and what is told before a run."""
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.base.errors import RunError
+from faultwave.case.load import load_case
+from faultwave.fd.stencils import FIELDS
+from faultwave.run.check import check
+
+from .test_restart import Stopped
+
+H = 500.0
+ROCK = {"rho": 2670.0, "vp": 6000.0, "vs": 3464.0}
+PUSHED = "if (abs({}) < 1500) {{ if (z > -6000) {{ if (z < -3000) {{ return 81600000.0; }} }} }} return 70000000.0;"
+FRICTION = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0, "T_n": -120e6, "T_d": 0.0}
+
+
+def case(axis="y", **changes):
+    """A rupture of a fault that breaks the ground, along x or y."""
+    along = "x" if axis == "y" else "y"
+
+    def turned(corner):
+        return corner if axis == "y" else [corner[1], corner[0], corner[2]]
+
+    settings = {
+        "engine": "fd",
+        "end_time": 1.2,
+        "grid": {
+            "lower": turned([-11000.0, -11250.0, -12000.0]), "upper": turned([11000.0, 11250.0, 0.0]), "spacing": H,
+            "fault": {"lower": turned([-4500.0, 0.0, -7500.0]), "upper": turned([4500.0, 0.0, 0.0])},
+        },
+        "material": {"constant": ROCK},
+        "fault": {
+            "friction": "linear-slip-weakening", "reference_method": "direction", "reference": turned([0.0, 1.0, 0.0]),
+            "parameters": {"constant": FRICTION, "expression": {"T_s": PUSHED.format(along)}},
+        },
+        "numerics": {"threads": 1},
+        "output": {"energies": {"interval": 0.4}},
+    }  # fmt: skip
+    for key, value in changes.items():
+        group = settings
+        *path, last = key.split("__")
+        for part in path:
+            group = group.setdefault(part, {})
+        group[last] = value
+    return settings
+
+
+def problems(**changes):
+    settings, found = load_case(case(**changes))
+    listed = found.errors if settings is None else check(settings).errors
+    return "\n".join(map(str, listed))
+
+
+def ended(made):
+    sim = fw.simulate(made)
+    sim.run(write=False)
+    return sim
+
+
+def seismograms(made):
+    sim = fw.simulate(made)
+    return sim.run(write=False).receivers["values"][..., 6:], sim
+
+
+def fault_of(sim):
+    return sim.solver.parts["rupture"]
+
+
+@pytest.fixture(scope="module")
+def run():
+    return ended(case())
+
+
+def test_a_rupture_runs_the_same_both_ways(run):
+    fault = fault_of(run)
+    times = fault.values("ruptured", "x")[:, 0]
+    slips = fault.part.given["x"].slips[:, 0]
+    x, z = (fault.part.given["x"].places[:, 0, :, k] for k in (0, 2))
+    assert not times[~slips].any()
+    pushed = (np.abs(x) < 1500) & (z > -6000) & (z < -3000)
+    assert (times[pushed] > 0).all() and (times[pushed] < 0.1).all()
+    apart = slips & (times > 0) & (np.abs(x) > 2000)
+    assert apart.any()
+    here = times[:, slips.any(0)]
+    both = (here > 0) & (here[:, ::-1] > 0)
+    assert (both == (here > 0)).mean() > 0.98
+    np.testing.assert_allclose(here[both], here[:, ::-1][both], atol=2.1 * run.solver.plan.scheme.step)
+    speed = np.abs(np.abs(x[apart]) - 1500) / times[apart]
+    assert speed.max() < ROCK["vp"]
+
+
+def test_slip_releases_what_waves_carry(run):
+    """The fault gives what waves in the box hold; little has left it."""
+    found = run.solver.energies()
+    carried = found["elastic_energy"] + found["elastic_kinetic_energy"]
+    assert found["total_frictional_work"] == pytest.approx(carried, rel=0.05)
+    assert found["seismic_moment"] == pytest.approx(found["potency"] * ROCK["rho"] * ROCK["vs"] ** 2, rel=1e-6)
+
+
+def test_faults_along_y_are_those_along_x(run):
+    other = ended(case("x"))
+    one, two = fault_of(run).values("slip1", "x"), fault_of(other).values("slip1", "y")
+    np.testing.assert_allclose(np.abs(two[:, :, 0]), np.abs(one[:, 0]), atol=1e-3 * np.abs(one).max())
+
+
+def test_goes_on_from_a_checkpoint(tmp_path, run):
+    folder = tmp_path / "run"
+    made = case(output__folder=str(folder), output__checkpoint={"interval": 0.5})
+
+    sim = fw.simulate(made)
+    with pytest.raises(RunError, match=r"faultwave\.resume"):
+        sim.run(progress=Stopped(sim, 0.7))
+    sim = fw.resume(folder)
+    sim.run(write=False)
+    for name in FIELDS:
+        np.testing.assert_array_equal(sim.solver.operator.values(name), run.solver.operator.values(name), err_msg=name)
+    for name in ("slip1", "ruptured", "work", "steps_done"):
+        np.testing.assert_array_equal(fault_of(sim).values(name, "x"), fault_of(run).values(name, "x"), err_msg=name)
+
+
+def test_a_fault_that_holds_is_no_fault():
+    """Waves of a source cross a locked fault as they cross rock."""
+    source = {
+        "kind": "moment-tensor", "location": [-2000, -2700, -4000], "tensor": {"xy": 1e16, "xx": 1e16},
+        "time_function": {"kind": "ricker", "duration": 2.0},
+    }  # fmt: skip
+    receivers = {"points": [[1500, 2600, -3000], [0, 1700, 0]], "interval": 0.1}
+    made = case(end_time=3.0, sources=[source], output={"receivers": receivers})
+    made["fault"]["parameters"]["constant"] = FRICTION | {"cohesion": -1e12}
+    a, split = seismograms(made)
+    del made["fault"], made["grid"]["fault"]
+    b, _ = seismograms(made)
+    assert not fault_of(split).values("slip1", "x").any()
+    assert np.abs(a - b).max() < 0.02 * np.abs(b).max()
+
+
+@pytest.mark.parametrize(
+    "changes, told",
+    [
+        ({"grid__fault": None}, "says not where the fault lies"),
+        (
+            {"grid__fault": {"lower": [-4500, 100, -7500], "upper": [4500, 100, 0]}},
+            "lies 100 m from the nearest centres",
+        ),
+        ({"grid__fault": {"lower": [-4500, 0, -7500], "upper": [4500, 900, 0]}}, "not of a fault that a grid can have"),
+        ({"grid__fault": {"lower": [-9000, 0, -7500], "upper": [4500, 0, 0]}}, "begins 2000 m from the side x-"),
+        ({"grid__fault": {"lower": [-4500, 0, -7500], "upper": [4500, 0, -500]}}, "ends 500 m from the side z+"),
+        ({"grid__order": 8}, "order 8 and a fault are not combined yet"),
+        ({"attenuation": {}, "material": {"constant": ROCK | {"Qp": 100, "Qs": 50}}}, "attenuation and a fault"),
+        ({"fault__friction": "rate-and-state-ageing"}, "loses its balance of forces in single"),
+        ({"fault__modifiers": ["thermal-pressurisation"]}, "a grid has no room yet"),
+        ({"fault__parameters": {"constant": {"mu_s": 0.6}}}, "mu_d"),
+        ({"fault": None}, "the case has no fault with friction"),
+        ({"output__fault": {"interval": 0.1}}, "writes no snapshots of faults yet"),
+    ],
+)
+def test_told_before_a_run(changes, told):
+    assert told in problems(**changes)
