@@ -79,7 +79,7 @@ def _remove(data: dict[str, Any], path: Location) -> None:
     owner: Any = data
     for part in path[:-1]:
         owner = owner.get(part, {}) if isinstance(owner, dict) else owner
-    if isinstance(owner, list):
+    if isinstance(owner, list) and isinstance(path[-1], int):
         del owner[path[-1] :]
     elif isinstance(owner, dict):
         owner.pop(path[-1], None)

@@ -4,6 +4,7 @@ sources and stations."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,16 +69,14 @@ def _readings(case: Case, mesh: bool) -> list[Callable[[], Any]]:
     for where, field in _fields(case):
         if any(getattr(field, way) for way in ("easi", "constant", "expression", "layers", "models", "regions")):
             here = volumes if where == "material" else None
-            readings.append(
-                lambda field=field, where=where, here=here: load_field(field, where, None, here, {}, case.projection)
-            )
+            readings.append(partial(load_field, field, where, None, here, {}, case.projection))
     if mapped:
-        readings.append(lambda: load_sources(case.sources, projection=case.projection, warned=Problems()))
+        readings.append(partial(load_sources, case.sources, projection=case.projection, warned=Problems()))
         for setting in (case.output.receivers, case.output.fault_receivers):
             if setting is not None:
-                readings.append(lambda setting=setting: read_points(setting, case.projection))
+                readings.append(partial(read_points, setting, case.projection))
         if case.output.receivers is not None and ("output", "receivers") not in missing:
-            readings.append(lambda: read_stations(case.output.receivers))
+            readings.append(partial(read_stations, case.output.receivers))
     if mesh and case.mesh is not None and _is_small_mesh(case.mesh.file):
         readings.append(lambda: check_mesh(load_mesh(case.mesh)).raise_errors())
     return readings
