@@ -75,6 +75,7 @@ def _units(path: Path) -> None:
 def _case(path: Path) -> None:
     case, problems = load_case(path)
     if case is None:
+        load_case(path, partial=True)
         problems.raise_errors()
         raise Silent("no case and no error")
     for name, value in _numbers(case.model_dump(mode="json"), ""):

@@ -63,5 +63,5 @@ def case(room):
             return self.case, self.problems
 
     loader = Loader()
-    room("faultwave.case.load", load_case=loader)
+    room("faultwave.run.inputs", read_case=loader)
     return loader

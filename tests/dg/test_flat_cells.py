@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.case.load import load_sound
 from faultwave.dg import flat_cells
 from faultwave.dg.plan import make_plan
 from faultwave.run.check import check
+from faultwave.run.inputs import load_sound
 from faultwave.verify import setups
 from faultwave.verify.cases.energy import noise
 

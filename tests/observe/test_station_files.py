@@ -3,9 +3,9 @@
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.case.load import load_sound
 from faultwave.observe.points import read_points, read_stations
 from faultwave.observe.station_files import read_station_file
+from faultwave.run.inputs import load_sound
 
 
 def listed(tmp_path, name, text):

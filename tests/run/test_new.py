@@ -7,11 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 import faultwave as fw
-from faultwave.case.load import load_sound
 from faultwave.cli.main import app
 from faultwave.physics.friction.frame import plus_side
 from faultwave.physics.sources.load import load_sources
 from faultwave.run import new
+from faultwave.run.inputs import load_sound
 
 TENSOR = ("--moment-tensor", "0,90,0,5,3", "--lon", "9", "--lat", "46", "--size", "9km")
 TRACE = [[-117.54, 35.66], [-117.50, 35.70], [-117.46, 35.74]]

@@ -34,23 +34,26 @@ def example_text(name: str) -> str:
     return _example_files()[name].read_text(encoding="utf-8")
 
 
-def load_case(case: object, overrides: Mapping[str, Any] | None = None) -> tuple[Case | None, Problems]:
+def load_case(
+    case: object, overrides: Mapping[str, Any] | None = None, partial: bool = False
+) -> tuple[Case | None, Problems]:
     """Read and validate a case.
 
     case: path of a native .yaml/.yml or of a SeisSol .par; the name of a built-in example (a file of that name wins);
     nested settings as a mapping; or a Case. overrides: any of order, precision, backend, threads, until [s or text
-    with a unit], output (folder); None means not given.
+    with a unit], output (folder); None means not given. partial: of a case that is wrong its sound part is returned, by which its files
+    can be read.
 
     Returns the case, or None when there are errors, and every problem found. Input paths in the case are absolute;
     relative ones of mappings and Case objects are looked for in the working directory.
     """
     if isinstance(case, Case):
-        made, problems = _from_data(case.model_dump(exclude_unset=True), overrides)
+        made, problems = _from_data(case.model_dump(exclude_unset=True), overrides, partial)
         if made is not None:
             made._overridden = tuple(dict.fromkeys((*case.overridden, *made.overridden)))
         return made, problems
     if isinstance(case, Mapping):
-        return _from_data(dict(case), overrides)
+        return _from_data(dict(case), overrides, partial)
     if not isinstance(case, str | os.PathLike):
         problems = Problems()
         what = f"{shown(repr(case))} of type {type(case).__name__} is no case"
@@ -60,11 +63,11 @@ def load_case(case: object, overrides: Mapping[str, Any] | None = None) -> tuple
     if not is_file(path) and str(case) in _example_files():
         path = _example_files()[str(case)]
     if path.suffix.lower() in (".yaml", ".yml"):
-        return load_native(path, overrides)
+        return load_native(path, overrides, partial)
     if path.suffix.lower() == ".par":
         from faultwave.case.seissol import load_deck
 
-        return load_deck(path, overrides)
+        return load_deck(path, overrides, partial)
     problems = Problems()
     allowed = f"a native .yaml, a SeisSol .par, or one of the examples {', '.join(_example_files())}"
     what = "is no case file" if is_file(path) else "is a folder" if os.path.isdir(path) else "no such file or example"
@@ -72,16 +75,8 @@ def load_case(case: object, overrides: Mapping[str, Any] | None = None) -> tuple
     return None, problems
 
 
-def load_sound(
-    case: str | Path | Mapping[str, Any] | Case, overrides: Mapping[str, Any] | None = None
-) -> tuple[Case, Problems]:
-    """``load_case`` of a case without errors, and its warnings. Raises InputError with all errors at once."""
-    settings, problems = load_case(case, overrides)
-    problems.raise_errors()
-    assert settings is not None  # it is None only where there are errors
-    return settings, problems
-
-
-def _from_data(data: dict[str, Any], overrides: Mapping[str, Any] | None) -> tuple[Case | None, Problems]:
+def _from_data(
+    data: dict[str, Any], overrides: Mapping[str, Any] | None, partial: bool
+) -> tuple[Case | None, Problems]:
     problems = Problems()
-    return build(data, (Path.cwd(),), dotted, problems, overrides), problems
+    return build(data, (Path.cwd(),), dotted, problems, overrides, partial=partial), problems

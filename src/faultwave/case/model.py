@@ -377,11 +377,17 @@ class Case(Settings):
     )
     source_files: Annotated[tuple[Path, ...], Field(description="Files this case was read from.")] = ()
     _overridden: tuple[str, ...] = ()
+    _left_out: tuple[tuple[str | int, ...], ...] = ()
 
     @property
     def overridden(self) -> tuple[str, ...]:
         """Names of options that replaced a setting of the file, as 'order': messages speak of them."""
         return self._overridden
+
+    @property
+    def left_out(self) -> tuple[tuple[str | int, ...], ...]:
+        """Where settings of what the user wrote are not in this case, as they are wrong; it is good for reading the rest only."""
+        return self._left_out
 
     @property
     def sea_gravity(self) -> float:

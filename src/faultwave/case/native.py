@@ -18,11 +18,14 @@ from faultwave.case.parameters import known, nearest
 from faultwave.case.validate import Location, build, dotted
 
 
-def load_native(path: str | Path, overrides: Mapping[str, Any] | None = None) -> tuple[Case | None, Problems]:
+def load_native(
+    path: str | Path, overrides: Mapping[str, Any] | None = None, partial: bool = False
+) -> tuple[Case | None, Problems]:
     """Read a native case file.
 
     Relative input paths are looked for in the file's folder. overrides: command-line options that replace settings, see
-    ``validate.OVERRIDES``. Returns None for the case when there are errors, and every error and warning with file:line.
+    ``validate.OVERRIDES``. Returns None for the case when there are errors, with ``partial`` what is sound of it, and every error and
+    warning with file:line.
     """
     path, problems = Path(path), Problems()
     document = _read(path, problems)
@@ -38,7 +41,7 @@ def load_native(path: str | Path, overrides: Mapping[str, Any] | None = None) ->
         return f"{path}:{line_of(document, location)}"
 
     data["source_files"] = (path.absolute(),)
-    case = build(data, (path.absolute().parent,), where, problems, overrides)
+    case = build(data, (path.absolute().parent,), where, problems, overrides, partial=partial)
     wrong = {problem.where for problem in problems.items}
     for location in _empty(data):
         if where(location) not in wrong:

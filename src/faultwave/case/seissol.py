@@ -63,12 +63,14 @@ _RS_OPTIONS = {
 }
 
 
-def load_deck(path: str | Path, overrides: Mapping[str, Any] | None = None) -> tuple[Case | None, Problems]:
+def load_deck(
+    path: str | Path, overrides: Mapping[str, Any] | None = None, partial: bool = False
+) -> tuple[Case | None, Problems]:
     """Read a SeisSol ``parameters.par``.
 
     Input files are looked for beside the deck, then in the working directory, as SeisSol does; outputs go below the
     working directory. overrides: command-line options, see ``validate.OVERRIDES``. Returns None for the case when
-    there are errors, and every problem with file:line.
+    there are errors, with ``partial`` what is sound of it, and every problem with file:line.
     """
     path, problems = Path(path), Problems()
     try:
@@ -93,7 +95,7 @@ def load_deck(path: str | Path, overrides: Mapping[str, Any] | None = None) -> t
         problems.warn(str(path), what)
     reader.data["title"] = f"SeisSol deck {path.absolute().parent.name}/{path.name}"
     reader.data["source_files"] = (path.absolute(),)
-    case = build(reader.data, folders, reader.place, problems, overrides, reader.spell)
+    case = build(reader.data, folders, reader.place, problems, overrides, reader.spell, partial)
     return case, problems
 
 

@@ -15,6 +15,7 @@ from faultwave.case import describe
 from faultwave.case.belongs import WrongSettings
 from faultwave.case.common import ParameterErrors
 from faultwave.case.model import Case
+from faultwave.case.sound_part import sound_part
 
 Location = tuple[str | int, ...]
 
@@ -66,14 +67,17 @@ def build(
     problems: Problems,
     overrides: Mapping[str, Any] | None = None,
     spell: Callable[[Location], str] = dotted,
+    partial: bool = False,
 ) -> Case | None:
-    """Validate ``data``; None when it, or anything found before, is wrong.
+    """Validate ``data``; None when it, or anything found before, is wrong; with ``partial`` what is sound of it.
 
     folders: where relative input paths are looked for, in this order. where: place of a location for messages; spell:
     its name there, when the user knows it by another.
     """
     # The default of output.folder is made absolute by validation, which pydantic runs on given groups only.
     data = apply_overrides({"output": {}, **data}, overrides, problems)
+    if partial:
+        return sound_part(data, folders)
     options = {OVERRIDES[n]: option(n) for n, v in (overrides or {}).items() if v is not None and n in OVERRIDES}
 
     def place(location: Location) -> str:

@@ -37,9 +37,9 @@ def load(name: str, overrides: dict[str, Any]) -> tuple[Case, Problems]:
     """The case with what the command line changes in it, and its warnings. Raises InputError for all errors at once, and the warnings
     with them: a misspelt key of a deck is one, and may be the cause."""
     from faultwave.base.errors import InputError
-    from faultwave.case.load import load_case
+    from faultwave.run.inputs import read_case
 
-    case, problems = load_case(name, overrides)
+    case, problems = read_case(name, overrides)
     if problems.errors:
         raise InputError(dict.fromkeys(problems.items))
     assert case is not None

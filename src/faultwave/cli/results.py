@@ -86,8 +86,8 @@ def _is_case(name: str) -> bool:
 
 def _plot_case(name: str, overrides: dict[str, Any], look: Any, output: Path | None) -> None:
     """Pictures of a plan."""
-    from faultwave.case.load import load_sound
     from faultwave.plot.plans import plot_model
+    from faultwave.run.inputs import load_sound
     from faultwave.run.planned import model_of
 
     with screen.status(name) as say:

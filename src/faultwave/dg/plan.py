@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.collect import collected
-from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.base.errors import Problem, Problems, suggest
 from faultwave.base.projection import check_lengths
 from faultwave.case.model import Case
 from faultwave.comm import World
@@ -30,7 +30,6 @@ from faultwave.dg.material_doubts import doubt_band, doubt_light, doubt_material
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.dg.penalties.choice import penalised_faces
 from faultwave.dg.planning import Planning
-from faultwave.dg.readable import with_other_inputs
 from faultwave.dg.registry import part_modules
 from faultwave.dg.resolved import doubt_conductors, doubt_size
 from faultwave.domain import tets
@@ -191,15 +190,6 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     other pieces then have cell -2.
     """
     whole = whole or WholeMesh()
-    if whole.elsewhere:
-        return _make_plan(case, mesh, whole)
-    try:
-        return _make_plan(case, mesh, whole)
-    except InputError as error:
-        raise with_other_inputs(case, error) from error
-
-
-def _make_plan(case: Case, mesh: tets.Mesh | None, whole: WholeMesh) -> Plan:
     physics = law(case.law)
     mesh, topology = whole.prepared(load_or_build(case) if mesh is None else mesh, case)
     shape = tets.geometry(mesh, topology)

@@ -7,11 +7,11 @@ from typing import Any
 
 from faultwave.base.errors import FaultwaveError, InputError, Problems
 from faultwave.case.doubts import doubt_case
-from faultwave.case.load import load_case
 from faultwave.case.locate import located
 from faultwave.case.model import Case
 from faultwave.output.folder import check_folder
 from faultwave.run.engines import engine_of
+from faultwave.run.inputs import read_case
 
 
 def check(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> Problems:
@@ -22,7 +22,7 @@ def check(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> Problem
     """
     problems = Problems()
     if overrides or not isinstance(case, Case):
-        found, problems = load_case(case, overrides)
+        found, problems = read_case(case, overrides)
         if found is None:
             return problems
         case = found

@@ -17,6 +17,7 @@ from faultwave.base.registry import entries
 from faultwave.case.locate import located
 from faultwave.case.model import Case
 from faultwave.engine.solver import Engine
+from faultwave.run.inputs import with_other_inputs
 
 
 def engine_of(case: Case) -> Engine:
@@ -35,7 +36,7 @@ def _telling(make: Callable[..., Any]) -> Callable[..., Any]:
                 made = make(case, *more)
         except InputError as error:
             kind = NotBuiltError if isinstance(error, NotBuiltError) else InputError
-            raise kind(located(case, error.problems)) from error
+            raise with_other_inputs(case, kind(located(case, error.problems))) from error
         return replace(made, warnings=tuple(located(case, made.warnings))) if made.warnings else made
 
     return plan

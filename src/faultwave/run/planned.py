@@ -9,11 +9,11 @@ from typing import Any
 from faultwave.base import html
 from faultwave.base.errors import Problem
 from faultwave.case.doubts import doubt_case
-from faultwave.case.load import load_sound
 from faultwave.case.locate import located
 from faultwave.case.model import Case
 from faultwave.observe.model import Model
 from faultwave.run.engines import engine_of
+from faultwave.run.inputs import load_sound
 
 
 @dataclass(frozen=True)

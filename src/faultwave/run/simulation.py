@@ -7,13 +7,14 @@ from typing import Any
 
 from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem
-from faultwave.case.load import load_case, load_sound
+from faultwave.case.load import load_case
 from faultwave.case.model import Case
 from faultwave.comm import world
 from faultwave.output.checkpoint import Checkpoint, latest
 from faultwave.output.folder import find_checkpoints
 from faultwave.output.manifest import plain, read_manifest
 from faultwave.run.engines import engine_of
+from faultwave.run.inputs import load_sound
 from faultwave.run.session import Session
 from faultwave.run.start import start
 

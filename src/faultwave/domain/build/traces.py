@@ -24,6 +24,8 @@ HEADERS = {
 """Names of the two columns, and whether they are degrees."""
 
 UNITS = {"m": 1.0, "km": 1000.0}
+FARTHEST = 1e8
+"""Metres between any two places of a map."""
 SMALL = 0.02
 """Of its depth, that a fault is long at least: what is shorter was meant in kilometres."""
 WORLD = ("crs84", "4326", "4979")
@@ -167,6 +169,8 @@ def _columns(path: Path, text: str) -> list[Line]:
             degrees, factor, pick = _header(f"{path}:{number}", words)
         elif values is None or len(values) <= max(pick):
             problems.error(f"{path}:{number}", f"'{line.strip()}' is no point", "two numbers")
+        elif not degrees and max(abs(factor * values[k]) for k in pick) > FARTHEST:
+            problems.error(f"{path}:{number}", f"'{line.strip()}' is no place on Earth", f"up to {FARTHEST:g} m")
         else:
             begun = True
             lines[-1][2].append([factor * values[k] for k in pick])
