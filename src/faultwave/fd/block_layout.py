@@ -11,7 +11,8 @@ from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.domain.grids.joint import RATIOS
 from faultwave.fd.absorbing import Absorber
-from faultwave.fd.differences import DEEP, LOW
+from faultwave.fd.closures import WEIGHTS
+from faultwave.fd.differences import LOWS
 from faultwave.fd.fault_plane import plane_of
 from faultwave.fd.grid import Grid, SideKind
 from faultwave.fd.part import GridPart, Placing
@@ -19,10 +20,9 @@ from faultwave.fd.program import Scheme
 
 LEASTS = {4: 8, 8: 16}
 """Cells along an axis of the smallest grid, by order."""
-LEAST = LEASTS[4]
-"""Of the lowest block."""
-LEAST_BLOCK = DEEP + LOW + 3
-"""Planes of the thinnest block: those beside its faces, and some between them."""
+LEAST_BLOCKS = {order: of.deep + LOWS[order] + 3 for order, of in WEIGHTS.items()}
+"""Planes of the thinnest block above the lowest, by order: those beside its faces, and some between them."""
+LEAST, LEAST_BLOCK = LEASTS[4], LEAST_BLOCKS[4]
 WIDTH = {"cpml": 10, "sponge": 20}
 NEAR_FACE = 3
 """Points of the larger spacing that sources and receivers better keep from a face."""
@@ -67,7 +67,10 @@ def lay_grid(
     spacings = [spacing, *(block.spacing for block in setting.blocks)]
     tops = [0.0, *(block.below for block in setting.blocks)]
     depth = float(upper[2] - lower[2])
-    ends = [*tops[1:], tops[-1] + max(LEAST, int(np.ceil((depth - tops[-1]) / spacings[-1] - EVEN))) * spacings[-1]]
+    ends = [
+        *tops[1:],
+        tops[-1] + max(LEASTS[setting.order], int(np.ceil((depth - tops[-1]) / spacings[-1] - EVEN))) * spacings[-1],
+    ]
     before = len(problems.errors)
     _check(case, lower, upper, spacings, [*tops, depth], problems)
     if sides["z-"] == "periodic":
@@ -125,6 +128,7 @@ def _check(
     case: Case, lower: np.ndarray, upper: np.ndarray, spacings: Sequence[float], depths: Sequence[float], problems: Problems
 ) -> None:  # fmt: skip
     """Errors of ratios, depths and extents; ``depths`` of the faces, with the surface and the bottom of the box."""
+    order = 4 if case.grid is None else case.grid.order
     for n, (above, own) in enumerate(zip(spacings, spacings[1:], strict=False)):
         where, ratio = f"grid.blocks[{n}].spacing", own / above
         if not any(abs(ratio - r) < EVEN for r in RATIOS):
@@ -139,8 +143,7 @@ def _check(
         if end <= top:
             what = f"{top:g} m lies below the box" if last else f"{end:g} m lies above the face at {top:g} m"
             problems.error(f"grid.blocks[{n - 1}].below" if last else where, what, "depths in the box, from above down")
-        elif round(cells) < (LEAST if last else LEAST_BLOCK):
-            least = LEAST if last else LEAST_BLOCK
+        elif round(cells) < (least := (LEASTS if last else LEAST_BLOCKS)[order]):
             what = f"leaves {cells:.4g} planes of {h:g} m in the block from {top:g} to {end:g} m"
             why = "The free surface, absorbing layers and faces between blocks have differences of their own."
             problems.error(where, what, f"{least} planes or more", why)
@@ -151,10 +154,10 @@ def _check(
     coarsest = spacings[-1]
     for k, axis in enumerate("xy"):
         cells = float(upper[k] - lower[k]) / coarsest
-        if abs(cells - round(cells)) > EVEN or round(cells) < LEAST:
-            most = lower[k] + max(LEAST, np.ceil(cells - EVEN)) * coarsest
+        if abs(cells - round(cells)) > EVEN or round(cells) < LEASTS[order]:
+            most = lower[k] + max(LEASTS[order], np.ceil(cells - EVEN)) * coarsest
             what = f"the box is {cells:.6g} of the largest spacing, {coarsest:g} m, long along {axis}"
-            problems.error("grid.upper", what, f"a multiple, {LEAST} or more: e.g. {axis} to {most:g} m")
+            problems.error("grid.upper", what, f"a multiple, {LEASTS[order]} or more: e.g. {axis} to {most:g} m")
 
 
 def check_faces(placing: Placing, laid: Sequence[Laid], parts: Mapping[str, GridPart]) -> None:
@@ -176,11 +179,12 @@ def _near_face(placing: Placing, part: GridPart, pushes: bool, upper: Laid, lowe
     ends; a warning where what is near it is less exact."""
     face, places = float(upper.lower[2]), part.places
     away = np.abs(places[:, 2] - face)
-    beside = LOW * np.where(places[:, 2] < face, lower.grid.spacing, upper.grid.spacing)
+    near = LOWS[placing.case.grid.order]  # type: ignore[union-attr]
+    beside = near * np.where(places[:, 2] < face, lower.grid.spacing, upper.grid.spacing)
     room = np.full(len(places), NEAR_FACE * lower.grid.spacing)
     forced = part.forced if pushes else np.zeros(len(places), bool)
     for wrong, tell, least, what, why in (
-        (forced & (away < beside * (1 - EVEN)), placing.problems.error, beside, "leaves motion behind", f"{LOW} planes of its own block"),
+        (forced & (away < beside * (1 - EVEN)), placing.problems.error, beside, "leaves motion behind", f"{near} planes of its own block"),
         (away < room * (1 - EVEN), placing.problems.warn, room, "is less exact", f"{NEAR_FACE} points of the larger spacing"),
     ):  # fmt: skip
         listed = np.flatnonzero(wrong)

@@ -45,9 +45,10 @@ _MEANS_ON_HALF = (
     (0.09690785566330458, -0.1539344946680898, 0.44864912028443893, 0.6768738207821733, -0.06849630206182696),
 )
 """Means on the uppermost half planes, of the uppermost whole planes."""
-LOW = 4
-"""Planes with differences of their own at the lower end of a grid that is joined to one below: that on the face, which is kept in plane -1
-of the arrays, and three above."""
+LOWS = {order: max(len(norm) for norm in of.norm.values()) for order, of in WEIGHTS.items()}
+"""Planes with differences of their own at the lower end of a grid that is joined to one below, by order: that on the face, which is kept in
+plane -1 of the arrays, and those above."""
+LOW = LOWS[4]
 
 
 @cache
@@ -71,16 +72,16 @@ def _matrices(order: int) -> dict[tuple[str, bool], np.ndarray]:
     return {("half", False): half, ("half", True): half_free, ("whole", False): whole, ("whole", True): whole_free}
 
 
-def _joined(grid: str) -> np.ndarray:
-    """Those of order 4 where the surface is the face to another grid, without what that adds."""
-    found = _matrices(4)[grid, False].copy()
-    found[0, 0] = 0.0  # -1 / (2 H) of its own value, and half of the jump over H
+def _joined(grid: str, order: int) -> np.ndarray:
+    """Those where the surface is the face to another grid, without what that adds: half of the jump over H."""
+    found = _matrices(order)[grid, False].copy()
+    found[0, 0] = 0.0 if order == 4 else found[0, 0] + 0.5 / WEIGHTS[order].norm[grid][0]  # of order 4 exactly zero
     return found
 
 
-def joint(grid: str) -> float:
+def joint(grid: str, order: int = 4) -> float:
     """What a difference downwards on the face itself takes of the other grid's value there, one over a spacing."""
-    return -0.5 / NORM[grid][0]
+    return -0.5 / WEIGHTS[order].norm[grid][0]
 
 
 def _means() -> dict[str, np.ndarray]:
@@ -110,10 +111,10 @@ def other(grid: str) -> str:
     return "half" if grid == "whole" else "whole"
 
 
-def low_planes() -> np.ndarray:
+def low_planes(order: int = 4) -> np.ndarray:
     """Those that the differences beside a joined lower end read, from the face up: half planes on it are kept in plane -1, as whole ones
     are."""
-    return np.arange(READ) - 1
+    return np.arange(LOWS[order] + WEIGHTS[order].reach) - 1
 
 
 def planes(grid: str, top: int, order: int = 4) -> np.ndarray:
@@ -125,13 +126,13 @@ def planes(grid: str, top: int, order: int = 4) -> np.ndarray:
 def weights(grid: str, traction_free: bool, order: int = 4, joined: bool = False) -> np.ndarray:
     """Differences upwards of a quantity of ``grid`` on the other one, in spacings: (deep, read), in the uppermost planes of the arrays up
     to the one on the surface, or on the face to a grid above, by those of ``planes``. Zero where there is no such plane."""
-    of = _joined(other(grid)) if joined else _matrices(order)[other(grid), traction_free]
+    of = _joined(other(grid), order) if joined else _matrices(order)[other(grid), traction_free]
     return _uppermost(grid, -of, order)
 
 
-def low_weights(grid: str) -> np.ndarray:
-    """The same beside a joined lower end: (LOW, READ), in planes -1 to 2, by those of ``low_planes``."""
-    return _joined(other(grid))[:LOW, :READ]
+def low_weights(grid: str, order: int = 4) -> np.ndarray:
+    """The same beside a joined lower end: (LOWS, planes), from plane -1 up, by those of ``low_planes``."""
+    return _joined(other(grid), order)[: LOWS[order], : len(low_planes(order))]
 
 
 def mean_weights(grid: str) -> np.ndarray:
@@ -203,10 +204,16 @@ def other_line(grid: str) -> str:
     return f"joined_{grid}"
 
 
+def _padded(values: np.ndarray, count: int) -> np.ndarray:
+    """With zeros to so many in the last axis."""
+    more = np.zeros((*values.shape[:-1], count - values.shape[-1]), values.dtype)
+    return np.concatenate([values, more], -1)
+
+
 @dataclass(frozen=True)
 class Ends:
     """Which ends along z of a grid of ``top`` planes have differences of their own: a ``free`` surface or the face to a grid above,
-    ``joined_above``; the face to a grid below, ``joined_below``. Joined grids are of ``order`` 4."""
+    ``joined_above``; the face to a grid below, ``joined_below``."""
 
     top: int
     free: bool = False
@@ -229,20 +236,20 @@ class Ends:
         count, found, of = self.top + self.upper - self.first, {}, WEIGHTS[self.order]
         for grid in of.norm:
             for stresses in (False, True):
-                table, low = weights(grid, stresses, self.order, self.joined_above), low_weights(grid)
-                for number in range(of.read):
+                table, low = weights(grid, stresses, self.order, self.joined_above), low_weights(grid, self.order)
+                for number in range(max(of.read, low.shape[1] * self.joined_below)):
                     profile = np.zeros(count)
-                    if self.upper:
+                    if self.upper and number < of.read:
                         profile[-of.deep :] = table[:, number]
                     if self.joined_below:
-                        profile[:LOW] = low[:, number]
+                        profile[: len(low)] = low[:, number]
                     found[line(grid, stresses, number)] = profile
             if self.joined_above or self.joined_below:
                 result, profile = other(grid), np.zeros(count)
                 if self.joined_above:
-                    profile[-1 - (result == "whole")] = -joint(result)
+                    profile[-1 - (result == "whole")] = -joint(result, self.order)
                 if self.joined_below:
-                    profile[0] = joint(result)
+                    profile[0] = joint(result, self.order)
                 found[other_line(grid)] = profile
         return found
 
@@ -250,26 +257,28 @@ class Ends:
         """What differences of a velocity along z are made of: planes and weights (..., read), one over a spacing, on planes ``at`` (...) of
         the quantities of the other grid. On faces to other grids they take more: ``across_z``."""
         grid, of, at = grid_of(name), WEIGHTS[self.order], np.asarray(at)
+        most = max(of.read, len(low_planes(self.order)) * self.joined_below)  # a row's
         nodes = at[..., None] - (of.reach if grid == "whole" else of.reach - 1)
-        nodes = nodes + np.minimum(np.arange(of.read), 2 * of.reach - 1)
-        shares = np.zeros(of.read)
+        nodes = nodes + np.minimum(np.arange(most), 2 * of.reach - 1)
+        shares = np.zeros(most)
         shares[: 2 * of.reach] = [*(-c for c in reversed(of.inside)), *of.inside]
         if self.upper:
             deep, table = self.top + 1 - of.deep, weights(grid, False, self.order, self.joined_above)
             beside = (at >= deep)[..., None]
-            nodes = np.where(beside, planes(grid, self.top, self.order), nodes)
-            shares = np.where(beside, table[np.clip(at - deep, 0, of.deep - 1)], shares)
+            nodes = np.where(beside, _padded(planes(grid, self.top, self.order), most), nodes)
+            shares = np.where(beside, _padded(table[np.clip(at - deep, 0, of.deep - 1)], most), shares)
         if self.joined_below:
-            beside = (at < LOW - 1)[..., None]
-            nodes = np.where(beside, low_planes(), nodes)
-            shares = np.where(beside, low_weights(grid)[np.clip(at + 1, 0, LOW - 1)], shares)
+            low = low_weights(grid, self.order)
+            beside = (at < len(low) - 1)[..., None]
+            nodes = np.where(beside, _padded(low_planes(self.order), most), nodes)
+            shares = np.where(beside, _padded(low[np.clip(at + 1, 0, len(low) - 1)], most), shares)
         return nodes, np.broadcast_to(shares, nodes.shape)
 
     def across_z(self, name: str, at: np.ndarray, above: bool) -> np.ndarray:
         """The weight, one over a spacing, of what the grid above or below has of a velocity on the face, in the same differences."""
         result = other(grid_of(name))
         face = self.top - (result == "whole") if above else -1
-        return np.where(np.asarray(at) == face, joint(result) * (-1.0 if above else 1.0), 0.0)
+        return np.where(np.asarray(at) == face, joint(result, self.order) * (-1.0 if above else 1.0), 0.0)
 
     def norm(self, name: str, plane: int | np.ndarray) -> np.ndarray:
         """Weights of planes of the arrays in the norm H of a quantity."""
@@ -289,6 +298,7 @@ __all__ = [
     "DEEP",
     "GRIDS",
     "LOW",
+    "LOWS",
     "M1",
     "M2",
     "NORM",

@@ -284,8 +284,6 @@ def _not_built(case: Case, problems: Problems) -> None:
     setting = _setting(case)
     if setting.order != 4 and setting.topography is not None:
         problems.error("grid.order", f"{setting.order} is not possible with grid.topography", "4")
-    if setting.order != 4 and setting.blocks:
-        problems.error("grid.order", f"{setting.order} is not possible with grid.blocks", "4")
     check_removal(case, problems)
     if case.output.fault is not None:
         problems.error("output.fault", "the engine fd writes no snapshots of faults yet", "output.rupture")

@@ -12,7 +12,7 @@ import numpy as np
 from faultwave.fd import borders, cap, split, stencils
 from faultwave.fd.absorbing import Absorber, along, cpml, depths, sponge
 from faultwave.fd.closures import WEIGHTS, Weights
-from faultwave.fd.differences import LOW, Ends
+from faultwave.fd.differences import LOWS, Ends
 from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.half_precision import SI, Units
@@ -274,7 +274,7 @@ def _add_regions(
     if scheme.cap is not None:
         parts["z"] = _with_cap(parts["z"], scheme.cap)
     if scheme.joined_below:
-        parts["z"] = _with_low_end(parts["z"], scheme.cap)
+        parts["z"] = _with_low_end(parts["z"], scheme.cap, LOWS[scheme.order])
     if scheme.surfaced(box):
         parts["z"] = _with_surface(parts["z"], top, deep)
     if scheme.border is not None:
@@ -395,12 +395,14 @@ def _with_surface(parts: list[tuple[int, int, str]], top: int, deep: int) -> lis
     return [*below, *([(first, lowest, side)] if first < lowest else []), (lowest, top + 1, "surface")]
 
 
-def _with_low_end(parts: list[tuple[int, int, str]], cap: int | None) -> list[tuple[int, int, str]]:
+def _with_low_end(parts: list[tuple[int, int, str]], cap: int | None, planes: int) -> list[tuple[int, int, str]]:
     """Segments along z, the lowest cut above the planes beside the face to a grid below."""
     (first, end, side), *over = parts
-    last = LOW - 1
+    last = planes - 1
     if side or end < last or (cap is not None and cap - REACH < last):
-        raise ValueError(f"layers or the cap of so many points reach the {LOW} planes beside the face to a grid below")
+        raise ValueError(
+            f"layers or the cap of so many points reach the {planes} planes beside the face to a grid below"
+        )
     return [(-1, last, "low"), *([(last, end, side)] if last < end else []), *over]
 
 

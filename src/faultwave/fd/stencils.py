@@ -108,7 +108,7 @@ def difference(
 def beside_end(p: Point, name: str, place: Place) -> Any:
     """The same along z in the planes that have differences of their own."""
     grid, stresses = grid_of(name), name not in VELOCITY
-    read = low_planes() if place.top is None else planes(grid, place.top, place.order)
+    read = low_planes(place.order) if place.top is None else planes(grid, place.top, place.order)
     terms = [p.line(line(grid, stresses, n), "z") * p.on(name, int(k)) for n, k in enumerate(read)]
     if place.joined:
         terms.append(p.line(other_line(grid), "z") * p.on(beyond(name, place.top is not None), 0))
