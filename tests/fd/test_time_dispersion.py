@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from faultwave.base.errors import InputError
-from faultwave.fd.time_dispersion import Spectrum, Undispersed, predicted, removed
+from faultwave.fd.time_dispersion import Spectrum, Undispersed, predicted, removed, unquiet
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
 
@@ -181,3 +181,21 @@ def test_sources_that_no_memory_holds_are_told_before_the_run(monkeypatch):
     changes = {"sources": many, "end_time": 100.0, "output": {}}
     assert "200 sources in" in problems(grid__time_dispersion="remove", **changes)
     assert not problems(grid__time_dispersion="keep", **changes)
+
+
+def test_motion_that_goes_on_at_the_end_is_told():
+    """After the run, as only then it is known; not of receivers that are at rest by then."""
+    source = {"kind": "force", "location": [850.0, 750.0, -900.0], "force": [1e10, 0.0, 2e10],
+              "time_function": {"kind": "gaussian", "duration": 0.12}}  # fmt: skip
+    output = {"receivers": {"points": [[700.0, 900.0, -300.0], [850.0, 760.0, -800.0]], "interval": 0.01}}
+    made = case(sources=[source], output=output, end_time=0.6)
+    made["grid"]["time_dispersion"] = "remove"
+    told = []
+    for kept in ("remove", "keep"):
+        made["grid"]["time_dispersion"] = kept
+        sim = simulate(made)
+        sim.run(write=False)
+        list(sim.results())
+        told.append([str(r) for part in sim.solver.parts.values() for r in part.remarks()])
+    assert len(told[0]) == 1 and "still move at the end, number 1 with" in told[0][0] and not told[1]
+    assert unquiet(np.exp(-np.linspace(0, 9, 200))[:, None, None] * np.ones(3), 0.01) == ""

@@ -34,6 +34,9 @@ FADING = 0.125
 """Share of a seismogram's length over which it goes to zero after its end, for the transform."""
 PREDICTORS, LEARNT = 40, 1000
 """Samples that the next one is predicted from after the end, and those at the end that this is learnt from."""
+LAST, ERRS, STILL = 12, 0.04, 0.05
+"""Steps at the end of a run that are less exact, as what follows is predicted; by how much of the motion there; the share of its peak
+with which a receiver counts as in motion then."""
 
 
 def removes(case: Case) -> bool:
@@ -209,4 +212,29 @@ def removed(values: np.ndarray, late: Sequence[float], step: float, interval: fl
     return np.arange(count) * interval, found
 
 
-__all__ = ["Spectrum", "Undispersed", "check_removal", "kept_steps", "predicted", "removed", "removes", "undispersed"]
+def unquiet(velocity: np.ndarray, step: float) -> str:
+    """What is wrong with the last samples of series (n, receivers, 3) at every ``step`` [s], if any receiver still moves then."""
+    speed = np.sqrt((np.asarray(velocity, float) ** 2).sum(-1))
+    peak = speed.max(0)
+    share = np.divide(speed[-LAST:].max(0), peak, out=np.zeros_like(peak), where=peak > 0)
+    moving = np.flatnonzero(share > STILL)
+    if not len(moving):
+        return ""
+    worst = int(share.argmax())
+    return (
+        f"{len(moving)} of {len(share)} still move at the end, number {worst + 1} with {100 * share[worst]:.0f} % of its peak: removing time "
+        f"dispersion predicts what follows, so that the last {LAST} steps ({LAST * step:.3g} s) err by up to {100 * ERRS:.0f} % of the motion there"
+    )
+
+
+__all__ = [
+    "Spectrum",
+    "Undispersed",
+    "check_removal",
+    "kept_steps",
+    "predicted",
+    "removed",
+    "removes",
+    "undispersed",
+    "unquiet",
+]

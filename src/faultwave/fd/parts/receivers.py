@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from faultwave.base.collect import collected
+from faultwave.base.errors import Problem
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.comm.gather import collect
@@ -19,7 +20,7 @@ from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.shared import sampler_of
 from faultwave.fd.stencils import VELOCITY
-from faultwave.fd.time_dispersion import removed, removes
+from faultwave.fd.time_dispersion import removed, removes, unquiet
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import receivers_from_arrays
 from faultwave.observe.model import Marks
@@ -136,7 +137,7 @@ class Recording(GridAttached):
 
     def __init__(self, part: Receivers, plan: FdPlan, mine: np.ndarray):
         self.part, self.plan, self.mine = part, plan, mine
-        self.every_step = removes(part.case)
+        self.every_step, self.remark = removes(part.case), ""
         self.start(None)
 
     def start(self, state: Solution | None) -> None:
@@ -171,6 +172,11 @@ class Recording(GridAttached):
             "samples": State(self.mine, lambda: kept["samples"].swapaxes(0, 1), restore),
         }
 
+    def remarks(self) -> Iterable[Problem]:
+        if self.remark:
+            advice = "Let the run end later by as much, or do not use them."
+            yield Problem("output.receivers", self.remark, advice=advice, severity="warning")
+
     def results(self) -> Iterable[Result]:
         """Of all processes, on the first."""
         world, setting = self.plan.world, self.part.setting
@@ -181,6 +187,8 @@ class Recording(GridAttached):
                 return
             values = found[0].swapaxes(0, 1)
         if self.every_step:
+            velocity = [RECORDED.index(name) for name in VELOCITY]
+            self.remark = unquiet(values[:, :, 0][..., velocity], self.plan.scheme.step)
             time, values = removed(values, self.late, self.plan.scheme.step, setting.interval)
         columns, names = with_gradients(values, self.plan.law.quantities, setting.rotation, setting.strain_rate)
         made = receivers_from_arrays(time, columns, names, self.part.points, self.part.points)
