@@ -222,8 +222,9 @@ def unquiet(velocity: np.ndarray, step: float) -> str:
         return ""
     worst = int(share.argmax())
     return (
-        f"{len(moving)} of {len(share)} still move at the end, number {worst + 1} with {100 * share[worst]:.0f} % of its peak: removing time "
-        f"dispersion predicts what follows, so that the last {LAST} steps ({LAST * step:.3g} s) err by up to {100 * ERRS:.0f} % of the motion there"
+        f"{len(moving)} of {len(share)} still move at the end, number {worst + 1} with "
+        f"{100 * share[worst]:.0f} % of its peak: removing time dispersion predicts what follows, so that "
+        f"the last {LAST} steps ({LAST * step:.3g} s) err by up to {100 * ERRS:.0f} % of the motion there"
     )
 
 
