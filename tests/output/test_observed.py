@@ -83,20 +83,101 @@ def test_records_in_another_quantity_direction_and_time(tmp_path: Path) -> None:
 
 
 def test_counts_become_motion_by_a_response(tmp_path: Path) -> None:
-    from obspy.core.inventory import Channel, Inventory, Network, Station
-    from obspy.core.inventory.response import InstrumentSensitivity, PolesZerosResponseStage, Response
-
     run, data = waves.run(tmp_path / "run"), tmp_path / "data"
     data.mkdir()
     counts = np.round(1e9 * waves.to_map(waves.motion(1))).astype(np.int32)
     waves.stream(counts).write(str(data / "c.mseed"), format="MSEED")
     with pytest.raises(InputError, match="holds counts, and no StationXML has its response"):
         read_records(data)
+    write_response(data / "stations.xml")
+    alike(run, data, Processing(low=0.2, high=5.0))
+    (listed,) = read_station_file(data / "stations.xml")
+    assert (listed.words, listed.place) == (("CCC", "CI"), (-117.6, 35.7, 0.0))
+
+
+def test_a_record_that_begins_with_the_motion_keeps_its_beginning(tmp_path: Path) -> None:
+    """What takes the response out fades records in and out: not within the record."""
+    truth = waves.to_map(waves.motion(1))[:, 350:1200]
+    truth -= truth.mean(axis=1, keepdims=True)
+    counts = np.round(1e9 * truth).astype(np.int32)
+    waves.stream(counts).write(str(tmp_path / "c.mseed"), format="MSEED")
+    write_response(tmp_path / "stations.xml")
+    (record,), _ = read_records(tmp_path)
+    assert np.abs(truth[:, :40]).max() > 0.1 * np.abs(truth).max()
+    np.testing.assert_allclose(record.motion, truth, atol=0.01 * np.abs(truth).max())
+
+
+@pytest.mark.parametrize("stages", [True, False])
+@pytest.mark.parametrize("unit", ["PA", "V", "RAD/S"])
+def test_what_is_no_motion_is_left_out(tmp_path: Path, unit: str, stages: bool) -> None:
+    values = waves.to_map(waves.motion(1))
+    waves.stream(np.round(1e9 * values).astype(np.int32) if stages else values).write(
+        str(tmp_path / "c.mseed"), format="MSEED"
+    )
+    write_response(tmp_path / "stations.xml", unit, stages)
+    with pytest.raises(InputError, match=f"is in {unit}, which is no motion.*M/S"):
+        read_records(tmp_path)
+
+
+def test_channel_codes_of_other_instruments(tmp_path: Path) -> None:
+    values = waves.to_map(waves.motion(1))
+    waves.stream(values, ("HDE", "HDN", "HDZ")).write(str(tmp_path / "c.mseed"), format="MSEED")
+    with pytest.raises(InputError, match="its channel code says pressure.*H velocity"):
+        read_records(tmp_path)
+    assert read_records(tmp_path, "velocity")[0][0].quantity == "velocity", "who says what they hold is believed"
+    waves.stream(values, ("E", "N", "Z")).write(str(tmp_path / "c.mseed"), format="MSEED")
+    (record,), (warning, *_) = read_records(tmp_path)
+    assert record.quantity == "velocity" and "taken as velocity" in str(warning)
+
+
+def test_millimetres_a_second(tmp_path: Path) -> None:
+    waves.stream(np.round(1e9 * waves.to_map(waves.motion(1))).astype(np.int32)).write(
+        str(tmp_path / "c.mseed"), format="MSEED"
+    )
+    write_response(tmp_path / "stations.xml", "MM/S", gain=1e6)
+    (record,), warnings = read_records(tmp_path)
+    truth = waves.to_map(waves.motion(1))
+    np.testing.assert_allclose(record.motion, truth - truth.mean(1, keepdims=True), atol=0.01 * np.abs(truth).max())
+    assert record.quantity == "velocity" and not warnings
+
+
+def moved(records: Path, degrees: float, network: str) -> None:
+    for file in records.iterdir():
+        trace = obspy.read(str(file))[0]
+        trace.stats.network = network
+        trace.stats.sac["stlo"] += degrees
+        trace.write(str(file), format="SAC")
+
+
+@pytest.mark.parametrize(("network", "kept"), [("CI", 2), ("XX", 0)])
+def test_a_record_far_from_the_receiver_of_its_name_is_told(tmp_path: Path, network: str, kept: int) -> None:
+    """Of the same network it is taken with a warning; of another one the station is another one."""
+    run, data = waves.run(tmp_path / "run"), tmp_path / "data"
+    convert(run, "sac", data)
+    moved(data, 0.05, network)
+    if not kept:
+        with pytest.raises(InputError, match="no receiver is there"):
+            pairs(load_results(run), data, PLAIN)
+        return
+    found, warnings = pairs(load_results(run), data, PLAIN)
+    assert len(found) == kept
+    assert (
+        all("4.5" in str(w) and "km from receiver" in str(w) and "projection" in str(w) for w in warnings)
+        and len(warnings) == 2
+    )
+
+
+def write_response(path: Path, unit: str = "M/S", stages: bool = True, gain: float = 1e9) -> None:
+    """StationXML of CI.CCC, whose response is flat."""
+    from obspy.core.inventory import Channel, Inventory, Network, Station
+    from obspy.core.inventory.response import InstrumentSensitivity, PolesZerosResponseStage, Response
+
     stage = PolesZerosResponseStage(
-        1, 1e9, 1.0, "M/S", "COUNTS", "LAPLACE (RADIANS/SECOND)", 1.0, zeros=[], poles=[], normalization_factor=1.0
+        1, gain, 1.0, unit, "COUNTS", "LAPLACE (RADIANS/SECOND)", 1.0, zeros=[], poles=[], normalization_factor=1.0
     )
     response = Response(
-        instrument_sensitivity=InstrumentSensitivity(1e9, 1.0, "M/S", "COUNTS"), response_stages=[stage]
+        instrument_sensitivity=InstrumentSensitivity(gain, 1.0, unit, "COUNTS"),
+        response_stages=[stage] if stages else [],
     )
     directions = (("HHE", 90.0, 0.0), ("HHN", 0.0, 0.0), ("HHZ", 0.0, -90.0))
     channels = [
@@ -104,10 +185,7 @@ def test_counts_become_motion_by_a_response(tmp_path: Path) -> None:
         for code, a, d in directions
     ]
     made = Inventory([Network("CI", [Station("CCC", 35.7, -117.6, 0.0, channels=channels)])], source="test")
-    made.write(str(data / "stations.xml"), format="STATIONXML")
-    alike(run, data, Processing(low=0.2, high=5.0))
-    (listed,) = read_station_file(data / "stations.xml")
-    assert (listed.words, listed.place) == (("CCC", "CI"), (-117.6, 35.7, 0.0))
+    made.write(str(path), format="STATIONXML")
 
 
 def test_a_record_without_known_codes_belongs_to_the_receiver_at_its_place(tmp_path: Path) -> None:

@@ -25,9 +25,24 @@ INSTRUMENTS = {
     "X": "velocity",
 }
 """What an instrument with this second letter of its channel code measures; X: synthetic."""
+OTHERS = {
+    "D": "pressure",
+    "F": "magnetic field",
+    "J": "rotation",
+    "K": "temperature",
+    "S": "strain",
+    "A": "tilt",
+    "V": "strain in a borehole",
+}
+"""Of letters that no motion has."""
 OF_SAC = {6: "displacement", 7: "velocity", 8: "acceleration"}
 """IDEP of a SAC file."""
-UNITS = {"M": "displacement", "M/S": "velocity", "M/S**2": "acceleration", "M/S^2": "acceleration"}
+UNITS = {
+    "M": "displacement", "M/S": "velocity", "M/SEC": "velocity", "M/S**2": "acceleration", "M/S^2": "acceleration",
+    "M/S/S": "acceleration", "M/(S**2)": "acceleration", "M/SEC**2": "acceleration",
+}  # fmt: skip
+"""Of a StationXML, prefixes as in NM/S left out."""
+PREFIXES = ("", "N", "M", "C")
 USUAL = {"E": (90.0, 0.0), "N": (0.0, 0.0), "Z": (0.0, -90.0)}
 """Azimuth and dip [deg] of components, where nothing else says so."""
 
@@ -164,25 +179,67 @@ def _record(key: tuple[str, str], traces: Sequence[Any], files: _Files, given: s
 def _physical(trace: Any, files: _Files, given: str | None) -> tuple[str, np.ndarray] | None:
     """Quantity and values in SI; by the instrument's response where there is one, else as the file or its channel says."""
     where, said = trace.id, _said(trace)
-    response = _channel(trace, files)
-    if response is not None and response.response is not None and response.response.response_stages:
-        unit = str(
-            response.response.instrument_sensitivity.input_units if response.response.instrument_sensitivity else "M/S"
-        ).upper()
-        wanted = UNITS.get(unit, "velocity")
-        output = {"displacement": "DISP", "velocity": "VEL", "acceleration": "ACC"}[wanted]
+    channel = _channel(trace, files)
+    response = None if channel is None else channel.response
+    unit = _unit(response)
+    wanted = _quantity_of(unit)
+    if unit and wanted is None:
+        files.problems.warn(where, f"is in {unit}, which is no motion, and is left out", ", ".join(UNITS))
+        return None
+    if response is not None and response.response_stages:
+        wanted = wanted or "velocity"
         try:
-            made = trace.copy().remove_response(inventory=files.inventory, output=output, water_level=60)
+            return wanted, _without_response(trace, files, wanted)
         except Exception as error:  # ObsPy raises what its readers and evalresp come across
             files.problems.warn(where, f"its response cannot be used: {error}")
             return None
-        return wanted, np.asarray(made.data, float)
     if np.issubdtype(trace.data.dtype, np.integer) and said is None:
         what = "holds counts, and no StationXML has its response"
         files.problems.warn(where, what, advice="Put its StationXML beside it, or files in m, m/s or m/s^2")
         return None
-    quantity = said or given or INSTRUMENTS.get(trace.stats.channel[1:2], "velocity")
-    return quantity, np.asarray(trace.data, float)
+    found = said or wanted or given or _of_code(trace.stats.channel, where, files)
+    return None if found is None else (found, np.asarray(trace.data, float))
+
+
+def _of_code(channel: str, where: str, files: _Files) -> str | None:
+    """What a channel code says, None where that is no motion; SEED's have three letters, of which the second is the instrument."""
+    advice = f"Say what the files hold with {option('units')}"
+    if len(channel) != 3:
+        files.problems.warn(where, "its channel code does not say what it holds: taken as velocity", "", advice)
+        return "velocity"
+    letter = channel[1]
+    if letter not in INSTRUMENTS:
+        what = f"its channel code says {OTHERS.get(letter, 'no known instrument')}, and it is left out"
+        allowed = ", ".join(f"{code} {quantity}" for code, quantity in INSTRUMENTS.items())
+        files.problems.warn(where, what, f"as second letter: {allowed}", advice)
+    return INSTRUMENTS.get(letter)
+
+
+def _unit(response: Any) -> str:
+    """What goes into an instrument, in capital letters; '' where nothing says so."""
+    if response is None:
+        return ""
+    sensitivity, stages = response.instrument_sensitivity, response.response_stages
+    found = sensitivity.input_units if sensitivity else stages[0].input_units if stages else ""
+    return str(found or "").upper()
+
+
+def _quantity_of(unit: str) -> str | None:
+    """None for what is no motion. ObsPy turns NM/S and the like into M/S."""
+    named = (UNITS.get(unit[len(p) :]) for p in PREFIXES if unit.startswith(p))
+    return next((quantity for quantity in named if quantity), None)
+
+
+def _without_response(trace: Any, files: _Files, wanted: str) -> np.ndarray:
+    """The motion that was recorded. What ObsPy needs to fade in and out is put before and behind the record, which stays whole."""
+    made = trace.copy()
+    values = np.asarray(made.data, float) - np.mean(made.data)
+    count = max(10, len(values) // 10)
+    fade = 0.5 - 0.5 * np.cos(np.pi * (np.arange(count) + 0.5) / count)
+    made.data = np.concatenate([values[0] * fade, values, values[-1] * fade[::-1]])
+    output = {"displacement": "DISP", "velocity": "VEL", "acceleration": "ACC"}[wanted]
+    made.remove_response(inventory=files.inventory, output=output, water_level=60, taper=False, zero_mean=False)
+    return np.asarray(made.data[count:-count], float)
 
 
 def _said(trace: Any) -> str | None:

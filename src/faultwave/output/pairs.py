@@ -26,6 +26,9 @@ from faultwave.output.trace import Results, Trace
 COMPONENTS = ("v1", "v2", "v3")
 NEAR = 200.0
 """Metres within which a record without a known code belongs to a receiver."""
+FAR = 1000.0
+"""Metres beyond which a receiver of the same name is hardly the station, and one of the same station code in another network is not."""
+CHECK_PLACES = "Compare the places of the station file, of the StationXML and the case's projection"
 DEGREE = 111_195.0
 """Metres."""
 BEFORE = 20.0
@@ -63,12 +66,16 @@ def pairs(
     found: list[Pair] = []
     for record in records:
         trace = partner(record, receivers)
+        far = 0.0 if trace is None else distance(record, trace)
         made = None if trace is None else pair(trace, record, processing)
         if made is None:
             what = "no receiver is there" if trace is None else f"no times in common with receiver {trace.number}"
             warned.append(Problem(record.name, f"{what}, and it is left out", severity="warning"))
         else:
             found.append(made)
+        if trace is not None and far > FAR:
+            what = f"was recorded {far / 1e3:.3g} km from receiver {trace.number}, which has its name"
+            warned.append(Problem(record.name, what, f"up to {FAR / 1e3:g} km", CHECK_PLACES, "warning"))
     if not found:
         called = ", ".join(".".join((t.network, t.station)) for t in receivers[:10]) or "none with velocities"
         allowed = f"stations of the run: {called}, from its output.origin_time on"
@@ -91,18 +98,28 @@ def _check_band(processing: Processing) -> None:
 
 
 def partner(record: Record, receivers: Sequence[Trace]) -> Trace | None:
-    """The receiver of a record: of its network and station, else the only one of its station code, else the nearest within NEAR."""
+    """The receiver of a record: of its network and station, else the only one of its station code within FAR, else the nearest within
+    NEAR."""
     same = [t for t in receivers if t.station and t.station == record.station]
     exact = [t for t in same if t.network == record.network]
-    if exact or len(same) == 1:
-        return (exact or same)[0]
+    if exact:
+        return exact[0]
+    if len(same) == 1 and distance(record, same[0]) <= FAR:
+        return same[0]
     placed = [t for t in receivers if t.geographic is not None]
     if record.place is None or not placed:
         return None
-    lonlat = np.array([t.geographic[:2] for t in placed])  # type: ignore[index]
-    shrink = np.cos(np.radians(record.place[1]))
-    away = DEGREE * np.hypot(shrink * (lonlat[:, 0] - record.place[0]), lonlat[:, 1] - record.place[1])
-    return placed[int(away.argmin())] if away.min() <= NEAR else None
+    nearest = min(placed, key=lambda t: distance(record, t))
+    return nearest if distance(record, nearest) <= NEAR else None
+
+
+def distance(record: Record, trace: Trace) -> float:
+    """Metres on the map between a record and a receiver; 0 where one of them has no longitude and latitude."""
+    if record.place is None or trace.geographic is None:
+        return 0.0
+    east, north = np.subtract(trace.geographic[:2], record.place)
+    east = (east + 180.0) % 360.0 - 180.0
+    return float(DEGREE * np.hypot(np.cos(np.radians(record.place[1])) * east, north))
 
 
 def pair(trace: Trace, record: Record, processing: Processing) -> Pair | None:
@@ -136,4 +153,4 @@ def _processed(time: np.ndarray, values: np.ndarray, at: np.ndarray, given: str,
     return as_quantity(found, step, given, processing.quantity)
 
 
-__all__ = ["Pair", "pair", "pairs", "partner"]
+__all__ = ["Pair", "distance", "pair", "pairs", "partner"]
