@@ -86,6 +86,34 @@ def test_a_grid_follows_the_topography(tmp_path, monkeypatch):
     assert "this case can run" in well("check", "case.yaml")
 
 
+def write_mountains(path, lowest):
+    """Five kilometres of relief."""
+    lon, lat = np.linspace(-117.8, -117.2, 61), np.linspace(35.4, 36.0, 61)
+    x, y = np.meshgrid(lon, lat)
+    z = lowest + 2500.0 * (1 + np.sin(60 * x) * np.cos(50 * y))
+    header = f"ncols 61\nnrows 61\nxllcenter {lon[0]}\nyllcenter {lat[0]}\ncellsize {lon[1] - lon[0]}"
+    np.savetxt(path, z[::-1], fmt="%.2f", header=header, comments="")
+    return path
+
+
+@pytest.mark.parametrize("lowest", [500.0, -4000.0])
+def test_a_grid_reaches_deep_enough_below_mountains(tmp_path, monkeypatch, lowest):
+    """Its planes bend down to twice the relief below the lowest ground."""
+    folder = tmp_path / "case"
+    where = ("--lon", -117.5, "--lat", 35.7, "--size", "20km", "--moment-tensor", "320,85,178,5.2,3", "--engine", "fd")
+    relief = ("--topography", write_mountains(tmp_path / "dem.asc", lowest), "--topography-crs", "EPSG:4326")
+    well("new", folder, *where, *relief, "--frequency", "0.3Hz")
+    monkeypatch.chdir(folder)
+    assert "this case can run" in well("check", "case.yaml")
+    code, told = typed("new", tmp_path / "shallow", *where, *relief, "--frequency", "0.3Hz", "--depth", "10km")
+    assert (
+        code == 2
+        and "--depth" in told
+        and "too little for a grid that bends" in told
+        and not (tmp_path / "shallow").exists()
+    )
+
+
 def test_the_case_holds_the_tensor_that_was_asked_for(tmp_path):
     folder = tmp_path / "case"
     well("new", folder, "--lon", 9.0, "--lat", 46.0, "--size", "10km", "--moment-tensor", "0,90,0,5,3")

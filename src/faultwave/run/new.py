@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from faultwave.domain.build.faults import right_of
 from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces
 from faultwave.output.atomic import explaining
 from faultwave.run import new_text as text
+from faultwave.run.new_ground import depth_below_ground
 from faultwave.run.new_options import Asked, Mechanism, check, names
 from faultwave.run.new_text import Rupture
 
@@ -29,8 +31,6 @@ PATCH = 1.31 * 1.5
 """Radius of that patch in cohesive zones: one and a half times the critical half length (Uenishi & Rice 2003)."""
 BELL = 0.39
 """Standard deviation of a Gaussian times the frequency at which its spectrum has fallen to 5 %; it is over after ten of them."""
-BENT = 16.0 / 6.0
-"""Spacings, in wavelengths, that a grid below a topography needs in depth."""
 AGREE = 0.1
 """Cosine between a reference direction and a normal from which it tells the sides of a fault, though the mesh bends it a little."""
 LARGEST = 2000e3
@@ -64,7 +64,13 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> list[Path]:
         check_trace(trace, np.full(2, -half), np.full(2, half), lambda xy: f"x {xy[0]:.6g}, y {xy[1]:.6g} m", problems)
     problems.raise_errors()
     rupture = _rupture(asked, traces) if traces else None
-    depth = asked.depth or max(0.5 * size, 1.6 * asked.fault_depth if traces else 0.0, _deep(asked))
+    needed = 100.0 * np.ceil(
+        depth_below_ground(asked, SimpleNamespace(crs=epsg, origin=(lon, lat), azimuth=0.0), half) / 100
+    )
+    if asked.depth is not None and asked.depth < needed:
+        what = f"{asked.depth:g} m is too little for a grid that bends below this ground"
+        raise InputError(Problem("--depth", what, f"{needed:g} m or more"))
+    depth = asked.depth or max(0.5 * size, 1.6 * asked.fault_depth if traces else 0.0, _deep(asked, needed))
     lines = _header(asked, lon, lat, epsg)
     lines.append(f"end_time: {text.number(asked.end_time or _end(asked, size, traces))} s\n")
     lines.append(
@@ -167,10 +173,9 @@ def _middle(line: np.ndarray) -> np.ndarray:
     return np.array([np.interp(0.5 * at[-1], at, line[:, k]) for k in range(2)])
 
 
-def _deep(asked: Asked) -> float:
-    """How deep a source, or a grid whose planes bend below hills, wants the region [m]."""
-    bent = BENT * text.SLOWEST / asked.frequency + 3e3 if asked.engine == "fd" and asked.topography else 0.0
-    return max(2.0 * asked.mechanism.depth if asked.mechanism else 0.0, bent)
+def _deep(asked: Asked, needed: float) -> float:
+    """How deep a source, or a grid whose planes bend below hills and that ``needed`` so much, wants the region [m]."""
+    return max(2.0 * asked.mechanism.depth if asked.mechanism else 0.0, needed)
 
 
 def _end(asked: Asked, size: float, traces: Sequence[Trace]) -> float:
