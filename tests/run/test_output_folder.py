@@ -78,6 +78,30 @@ def test_a_disk_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert told.where == "output" and "snapshots, seismograms and checkpoints need" in told.what and "GiB" in told.what
 
 
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_the_disk_must_hold_all_checkpoints_and_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str
+) -> None:
+    box = {
+        "shape": "box",
+        "cells": [4, 4, 4],
+        "lower": [0, 0, 0],
+        "upper": [1e3, 1e3, 1e3],
+        "boundaries": {"z+": "free-surface"},
+    }
+    numerics = {"order": 3, "backend": "numpy", "precision": precision}
+    asked = into(tmp_path / "out", checkpoint={"interval": 0.1, "keep": 2})
+    asked |= {"end_time": 0.15, "mesh": {"generate": box}, "material": {"constant": ROCK}, "numerics": numerics}
+    simulate(asked).run()
+    (part,) = (tmp_path / "out").rglob("part-*.h5")
+    usage = shutil.disk_usage(tmp_path)
+    for share, enough in ((0.85, False), (1.2, True)):
+        small = usage._replace(free=int(share * 3 * part.stat().st_size))
+        monkeypatch.setattr(shutil, "disk_usage", lambda path, small=small: small)
+        told = [p for p in check(asked | {"output": asked["output"] | {"folder": str(tmp_path / "new")}}).errors]
+        assert (not told) == enough, told
+
+
 def test_what_was_complete_stays_when_the_disk_fills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     box = {
         "shape": "box",

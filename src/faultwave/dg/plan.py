@@ -253,10 +253,11 @@ def _check(planning: Planning, parts: tuple[Part, ...]) -> None:
 
 
 def _written(planning: Planning, parts: tuple[Part, ...]) -> float:
-    """Bytes of what parts write until the end, and of checkpoints."""
+    """Bytes of what parts write until the end, and of checkpoints: dofs in the law's quantities and as kernels have them, each with the
+    numbers of cells."""
     case, kept = planning.case, planning.case.output.checkpoint
-    numbers = len(planning.mesh.cells) * tet_size(case.numerics.order - 1) * len(planning.law.quantities)
-    state = numbers * (4 if case.numerics.precision == "single" else 8)
+    values = tet_size(case.numerics.order - 1) * len(planning.law.quantities)
+    state = 2 * len(planning.mesh.cells) * (values * (4 if case.numerics.precision == "single" else 8) + 8)
     return float(sum(part.demand.disk for part in parts)) + (0.0 if kept is None else (kept.keep + 1.0) * state)
 
 

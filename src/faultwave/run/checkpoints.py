@@ -111,7 +111,7 @@ class Keeper:
             if failure:
                 writer.drop()
                 text = "no checkpoint at t = %g s: %s. The run goes on; the last checkpoint is kept."
-                log.warning(text, notes["time"], failure)
+                log.warning(text, notes["time"], failure.rstrip("."))
                 self.session.missing.append((notes["time"], failure))
         self.session.checkpoints, writer.number = world.share((self.session.checkpoints, writer.number))
 
