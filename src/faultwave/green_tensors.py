@@ -135,7 +135,9 @@ def _plan(case: Case) -> FdPlan:
     if case.engine != "fd":
         problems.error("engine", f"'{case.engine}' has no strain Green tensors", "fd")
     if case.output.receivers is None:
-        problems.error("output.receivers", "missing: they are the sites where forces act")
+        problems.error(
+            "output.receivers", "missing: they are the sites where forces act", "output.receivers with points of sites"
+        )
     problems.raise_errors()
     together = world()
     assert case.output.receivers is not None
@@ -154,12 +156,17 @@ def _check(asked: _Asked) -> None:
     if not len(points):
         problems.error("sources", "there are none, so no points to see strain at", "sources, or points")
     if not len(asked.sites):
-        problems.error("output.receivers", "there are none, so no sites where forces act")
+        problems.error("output.receivers", "there are none, so no sites where forces act", "one point or more")
     if len(points):
         for i, distance in enumerate(outside(plan.scheme.grid, plan.lower, plan.upper, points)):
             if distance > 0:
                 where = ", ".join(f"{x:g}" for x in points[i])
-                problems.error(f"point {i + 1} at ({where})", f"lies {distance:.6g} m outside the box")
+                problems.error(
+                    f"point {i + 1} at ({where})",
+                    f"lies {distance:.6g} m outside the box",
+                    "points inside the grid",
+                    "Move it, or enlarge grid.lower and grid.upper.",
+                )
     problems.raise_errors()
 
 

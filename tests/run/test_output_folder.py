@@ -98,7 +98,7 @@ def test_the_disk_must_hold_all_checkpoints_and_the_next(
     for share, enough in ((0.85, False), (1.2, True)):
         small = usage._replace(free=int(share * 3 * part.stat().st_size))
         monkeypatch.setattr(shutil, "disk_usage", lambda path, small=small: small)
-        told = [p for p in check(asked | {"output": asked["output"] | {"folder": str(tmp_path / "new")}}).errors]
+        told = check(asked | {"output": asked["output"] | {"folder": str(tmp_path / "new")}}).errors
         assert (not told) == enough, told
 
 

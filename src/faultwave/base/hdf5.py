@@ -101,7 +101,13 @@ def dataset(path: Path, file: Any, name: str, dimensions: int | None, kinds: str
     ``empty``: it may hold none. Raises InputError where there is no such dataset."""
     found = file.get(name)
     if not isinstance(found, h5py.Dataset):
-        raise InputError(Problem(str(path), f"has no dataset '{name}'"))
+        raise InputError(
+            Problem(
+                str(path),
+                f"has no dataset '{name}'",
+                advice="It may be a file of another kind, or of a run that was cut short.",
+            )
+        )
     if found.shape is None or found.ndim != (dimensions or found.ndim) or (0 in found.shape and not empty):
         allowed = f"{dimensions} dimension{'s' * (dimensions > 1)}" if dimensions else "at least one value"
         raise InputError(Problem(str(path), f"'{name}' has shape {found.shape}", allowed))

@@ -42,7 +42,14 @@ class Projection:
         self.azimuth = float(np.radians(azimuth))
         self._shift = np.array(self._transform.transform(*origin) if origin else (0.0, 0.0))
         if not np.isfinite(self._shift).all():
-            raise InputError(Problem(f"{where}.origin", f"{origin} lies outside of the projection"))
+            raise InputError(
+                Problem(
+                    f"{where}.origin",
+                    f"{origin} lies outside of the projection",
+                    "a longitude and latitude [deg] where it holds",
+                    "Choose the UTM zone of the place: EPSG:326 or 327 (south) and the zone's two digits.",
+                )
+            )
         if origin:
             self._check_origin(crs, origin, f"{where}.origin")
 

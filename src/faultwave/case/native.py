@@ -81,7 +81,7 @@ def _read(path: Path, problems: Problems) -> CommentedMap | None:
         problems.error(place, f"not valid YAML: {what}", advice=_yaml_advice(what))
         return None
     except RecursionError:
-        problems.error(str(path), "not valid YAML: it is nested too deeply")
+        problems.error(str(path), "not valid YAML: it is nested too deeply", "at most 50 groups inside each other")
         return None
     except Exception as error:  # the parser raises many kinds: a key that is a list or a group ends in a TypeError
         what = " ".join(str(error).split())
@@ -89,7 +89,11 @@ def _read(path: Path, problems: Problems) -> CommentedMap | None:
         return None
     if not isinstance(document, CommentedMap):
         given = "empty" if document is None else f"a {type(document).__name__.removeprefix('Commented').lower()}"
-        problems.error(f"{path}:1", f"a case file is a set of 'name: value' lines, this one is {given}")
+        problems.error(
+            f"{path}:1",
+            f"a case file is a set of 'name: value' lines, this one is {given}",
+            advice="Start from an example: faultwave examples.",
+        )
         return None
     return document
 

@@ -302,7 +302,14 @@ def submit(
     from faultwave.output.atomic import atomic_text
 
     if not case.is_file():
-        raise InputError(Problem(str(case), "no such case file"))
+        raise InputError(
+            Problem(
+                str(case),
+                "no such case file",
+                "a .yaml, a .par, or the name of an example",
+                "`faultwave examples` lists them.",
+            )
+        )
     target = script or Path(f"{case.stem}.sbatch")
     if target.exists() and not force:
         raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))

@@ -211,7 +211,11 @@ def _pair(text: str) -> tuple[str, Any]:
     try:
         return key.strip(), YAML(typ="safe").load(value)
     except YAMLError as error:
-        raise InputError(Problem(f"mesh generate {key}", f"'{value}' is no YAML: {error}")) from None
+        raise InputError(
+            Problem(
+                f"mesh generate {key}", f"'{value}' is no YAML: {error}", "a value as in a case file, e.g. [2, 2, 2]"
+            )
+        ) from None
 
 
 def _check_target(target: Path, force: bool) -> None:

@@ -71,7 +71,11 @@ def plot(
         from faultwave.plot.run import plot_run
 
         if order is not None:
-            raise InputError(Problem("--order", "is for pictures of a case; this is a run"))
+            raise InputError(
+                Problem(
+                    "--order", "is for pictures of a case; this is a run", advice="Leave it out, or name the case file."
+                )
+            )
         screen.files(plot_run(what, output, look))
         return
     _plot_case(what, {} if order is None else {"order": order}, look, output)
@@ -225,7 +229,11 @@ def compare(
         return
     if records != Records():
         raise InputError(
-            Problem(str(reference), "holds no records: --quantity, --low, --high, --units, --least do nothing")
+            Problem(
+                str(reference),
+                "holds no records: --quantity, --low, --high, --units, --least do nothing",
+                advice="Leave them out, or name a folder of miniSEED or SAC files.",
+            )
         )
     from faultwave.output.atomic import atomic_text
     from faultwave.verify.compare import compare as compare_runs

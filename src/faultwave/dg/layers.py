@@ -48,7 +48,12 @@ def layer_damping(
             problems.error("matched_layer.thickness", f"{size:g} m", f"below half the mesh along {side[0]}")
             continue
         if periods[axis] > 1e-6 * (high[axis] - low[axis]):
-            problems.error("matched_layer.sides", f"the mesh is periodic along {side[0]}, so {side} is no end of it")
+            problems.error(
+                "matched_layer.sides",
+                f"the mesh is periodic along {side[0]}, so {side} is no end of it",
+                "sides that are no periodic ones",
+                "Leave the side out of matched_layer.sides.",
+            )
             continue
         depth = (low[axis] + size - x[..., axis]) if side[1] == "-" else (x[..., axis] - high[axis] + size)
         profile = 6.0 * (np.clip(depth / size, 0.0, None) ** 2 @ weights)

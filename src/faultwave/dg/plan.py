@@ -422,4 +422,9 @@ def stable_steps(
 
 def _not_built(case: Case, law: Law, problems: Problems) -> None:
     if case.fault is not None and "stress" not in law.roles:
-        problems.error("fault", f"dynamic rupture needs the elastic law, not '{case.law}'")
+        problems.error(
+            "fault",
+            f"dynamic rupture needs the elastic law, not '{case.law}'",
+            "a law with stress: elastic, viscoelastic, anisotropic, ...",
+            "Leave the fault group out to weld faults.",
+        )

@@ -86,7 +86,13 @@ def place_fault_receivers(setting: Any, fault: Any, whole: WholeMesh, problems: 
     if not len(points):
         return None
     if not whole.any(fault is not None and len(fault.faces.area) > 0):
-        raise InputError(Problem("output.fault_receivers", "the case has no fault with friction"))
+        raise InputError(
+            Problem(
+                "output.fault_receivers",
+                "the case has no fault with friction",
+                advice="Give a fault group, or leave output.fault_receivers out.",
+            )
+        )
     items, nearest, distance = whole.nearest_fault(points, fault)
     mine = np.flatnonzero(items >= 0)
     local = np.full((len(points), 2), np.nan)

@@ -112,7 +112,11 @@ class Expression:
             raise _missing(self, names)
         if time is None and self.timed.intersection(names):
             needy = ", ".join(sorted(self.timed.intersection(names)))
-            raise InputError(Problem(self.source, f"{needy} depends on time t, which this use does not have"))
+            raise InputError(
+                Problem(
+                    self.source, f"{needy} depends on time t, which this use does not have", "a function of x, y, z"
+                )
+            )
         columns = {axis: np.ascontiguousarray(points[:, k]) for k, axis in enumerate("xyz")}
         columns["t"] = np.full(len(points), np.nan if time is None else time)
         result = {}

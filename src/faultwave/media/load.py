@@ -109,7 +109,7 @@ def _regions(
             allowed = ", ".join(volumes) or "group numbers: the mesh has no named volumes"
             problems.error(f"{where}.{key}", f"the mesh has no volume '{key}'", allowed, suggest(str(key), volumes))
         elif number in fields:
-            problems.error(f"{where}.{key}", f"volume {number} is given twice")
+            problems.error(f"{where}.{key}", f"volume {number} is given twice", "each volume once, by name or number")
         else:
             fields[number] = Converted.of(Constant(values, f"{where}.{key}"), rules)
     problems.raise_errors()
@@ -194,7 +194,7 @@ def _header(where: str, words: list[str]) -> tuple[list[str], np.ndarray]:
             allowed = ", ".join(_LAYER_COLUMNS)
             raise InputError(Problem(where, f"unknown column '{name}'", allowed, suggest(name, _LAYER_COLUMNS)))
         if match in names:
-            raise InputError(Problem(where, f"column '{match}' stands twice"))
+            raise InputError(Problem(where, f"column '{match}' stands twice", "each column once"))
         try:
             factors.append(to_si(f"1 {unit}", _LAYER_COLUMNS[match]) if unit else 1.0)
         except ValueError as error:
@@ -209,7 +209,9 @@ def _layer(where: str, words: list[str], count: int) -> list[float]:
     try:
         row = [float(word) for word in words]
     except ValueError:
-        raise InputError(Problem(where, f"'{' '.join(words)}' is not a row of numbers")) from None
+        raise InputError(
+            Problem(where, f"'{' '.join(words)}' is not a row of numbers", "as many numbers as columns have names")
+        ) from None
     if len(row) != count or not np.all(np.isfinite(row)):
         raise InputError(Problem(where, f"'{' '.join(words)}'", f"{count} finite numbers"))
     return row

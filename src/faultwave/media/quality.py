@@ -45,7 +45,7 @@ def spectrum_of(setting: Any, frequency: float, problems: Problems) -> Spectrum:
     high = setting.high or frequency
     low = setting.low or high / 100
     if not low < high:
-        raise InputError(Problem("attenuation", f"low = {low:g} Hz is not below high = {high:g} Hz"))
+        raise InputError(Problem("attenuation", f"low = {low:g} Hz is not below high = {high:g} Hz", "low below high"))
     reference = setting.reference or float(np.clip(USUAL, low, high))
     found = Spectrum(low, high, reference, setting.exponent, setting.corner)
     if found.nearest != found.reference:

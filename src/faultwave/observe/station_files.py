@@ -54,7 +54,9 @@ def read_station_file(path: Path) -> list[Listed]:
     if not found:
         problems.error(str(path), "names no station", FORMS)
     if len({s.degrees for s in found}) > 1:
-        problems.error(str(path), "has degrees in some lines and metres in others")
+        problems.error(
+            str(path), "has degrees in some lines and metres in others", "degrees in all lines, or metres in all"
+        )
     problems.raise_errors()
     return found
 
@@ -63,7 +65,7 @@ def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        problems.error(str(path), f"is no XML: {error}")
+        problems.error(str(path), f"is no XML: {error}", "StationXML")
         return
     for network in root.iter():
         if network.tag.rpartition("}")[2] != "Network":

@@ -35,7 +35,14 @@ def prepare_folder(
     """
     path = Path(path).absolute()
     if path.exists() and not path.is_dir():
-        raise InputError(Problem(str(path), "is a file, but a folder for output is needed"))
+        raise InputError(
+            Problem(
+                str(path),
+                "is a file, but a folder for output is needed",
+                "a folder, which need not be there yet",
+                "Name another one with output.folder.",
+            )
+        )
     found = manifests(path)
     if found and not force:
         advice = f"choose another folder, or replace its results with {option('force', True)}"
@@ -115,7 +122,13 @@ def find_prefix(folder: str | Path) -> str:
     """Prefix of the one run in a folder. Raises InputError if there is none, or several."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(Problem(str(folder), "is not a folder with results of a run"))
+        raise InputError(
+            Problem(
+                str(folder),
+                "is not a folder with results of a run",
+                advice="Name the folder that a run wrote: output.folder of its case.",
+            )
+        )
     patterns = {
         f"*{MANIFEST}": MANIFEST,
         "*-energy.csv": "-energy.csv",
@@ -132,7 +145,13 @@ def find_prefix(folder: str | Path) -> str:
         if not file.name.startswith(".")
     }
     if not prefixes:
-        raise InputError(Problem(str(folder), "holds no results of a run (manifest, receivers or energies)"))
+        raise InputError(
+            Problem(
+                str(folder),
+                "holds no results of a run (manifest, receivers or energies)",
+                advice="Name the folder that a run wrote: output.folder of its case.",
+            )
+        )
     if len(prefixes) > 1:
         allowed = ", ".join(sorted(prefixes))
         raise InputError(Problem(str(folder), "holds several runs", allowed, "Give the prefix of one of them"))
@@ -143,7 +162,13 @@ def find_checkpoints(folder: str | Path) -> Path:
     """Where the one run of a folder keeps its checkpoints. Raises InputError if there is none, or several."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(Problem(str(folder), "is not a folder with results of a run"))
+        raise InputError(
+            Problem(
+                str(folder),
+                "is not a folder with results of a run",
+                advice="Name the folder that a run wrote: output.folder of its case.",
+            )
+        )
     found = sorted(p for p in folder.glob("*-checkpoints") if p.is_dir())
     if not found:
         advice = f"Write some with {option('checkpoint_every')}; a run that is told to stop leaves one too."

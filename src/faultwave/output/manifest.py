@@ -139,7 +139,7 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(Problem(str(path), f"is no JSON: {error}")) from error
     if not isinstance(content, dict) or "manifest" not in content:
-        raise InputError(Problem(str(path), "is no run manifest"))
+        raise InputError(Problem(str(path), "is no run manifest", "PREFIX-manifest.json of a run"))
     wrong = [name for name, kind in _KINDS.items() if name in content and not isinstance(content[name], kind)]
     if wrong:
         raise InputError(

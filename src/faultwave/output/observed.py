@@ -90,7 +90,7 @@ def read_records(folder: str | Path, quantity: str | None = None) -> tuple[list[
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(Problem(str(folder), "is no folder"))
+        raise InputError(Problem(str(folder), "is no folder", "a folder with miniSEED or SAC files"))
     if quantity is not None and quantity not in QUANTITIES:
         told = suggest(quantity, QUANTITIES)
         raise InputError(Problem(option("units"), f"'{quantity}' is none", ", ".join(QUANTITIES), told))

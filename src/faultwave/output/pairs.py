@@ -92,7 +92,11 @@ def _check_band(processing: Processing) -> None:
         if corner is not None and not 0 < corner < np.inf
     ]
     if not wrong and low is not None and high is not None and low >= high:
-        wrong.append(Problem(option("low"), f"{low:g} Hz is not below {option('high')} of {high:g} Hz"))
+        wrong.append(
+            Problem(
+                option("low"), f"{low:g} Hz is not below {option('high')} of {high:g} Hz", "a corner below the other"
+            )
+        )
     if wrong:
         raise InputError(wrong)
 

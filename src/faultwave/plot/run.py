@@ -50,7 +50,13 @@ def plot_run(
         found = [getattr(module, "pictures", None) for module in modules("faultwave.plot", "faultwave.plot")]
         written = [path for draw in found if draw is not None for path in draw(results, stem) if path is not None]
     if not written:
-        raise InputError(Problem(str(results.folder), f"the run '{results.prefix}' left nothing to draw"))
+        raise InputError(
+            Problem(
+                str(results.folder),
+                f"the run '{results.prefix}' left nothing to draw",
+                advice="Ask for output (receivers, surface, energies) and run again.",
+            )
+        )
     return Pictures(written)
 
 

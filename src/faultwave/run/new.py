@@ -89,7 +89,14 @@ def _place(asked: Asked) -> tuple[float, float, float]:
     if lon is None or lat is None:
         degrees = [t.geographic for path in asked.faults for t in _by_degrees(path)]
         if not degrees:
-            raise InputError(Problem("--lon, --lat", "are missing: nothing else says where the place is"))
+            raise InputError(
+                Problem(
+                    "--lon, --lat",
+                    "are missing: nothing else says where the place is",
+                    "--lon DEGREES --lat DEGREES",
+                    "A trace in degrees says it, too.",
+                )
+            )
         points = np.concatenate([d for d in degrees if d is not None])
         middle = 0.5 * (points.min(0) + points.max(0))
         lon, lat = float(middle[0]), float(middle[1])
@@ -97,7 +104,9 @@ def _place(asked: Asked) -> tuple[float, float, float]:
         local = Projection(_utm(lon, lat), (lon, lat))
         lines = [t.xy for path in asked.faults for t in read_traces(path, local)]
         if not lines:
-            raise InputError(Problem("--size", "is missing: nothing else says how large the region is"))
+            raise InputError(
+                Problem("--size", "is missing: nothing else says how large the region is", "a length, e.g. --size 40km")
+            )
         reach = float(np.abs(np.concatenate(lines)).max())
         size = 5e3 * np.ceil(2 * (reach + 1.5 * asked.fault_depth) / 5e3)
     if size > LARGEST:

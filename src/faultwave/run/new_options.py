@@ -133,7 +133,7 @@ def _check_of_no_use(asked: Asked, problems: Problems) -> None:
     """Tell of options that would change nothing."""
     usual = Asked()
     if asked.sea and asked.topography is None and asked.engine == "dg":
-        problems.error("--sea", "needs --topography, whose raster says where the sea floor is")
+        problems.error("--sea", "needs --topography, whose raster says where the sea floor is", "--topography FILE")
     if asked.topography_crs is not None and asked.topography is None:
         problems.error(
             "--topography-crs", "does nothing without --topography", advice="Give the raster, or leave it out."

@@ -51,7 +51,11 @@ def plan(planning: Planning) -> FaultSnapshots | None:
     problems = planning.problems
     check_snapshots("output.fault", setting, problems)
     if planning.case.fault is None:
-        problems.error("output.fault", "the case has no fault with friction")
+        problems.error(
+            "output.fault",
+            "the case has no fault with friction",
+            advice="Give a fault group, or leave output.fault out.",
+        )
         return None
     known = readable(planning.case.fault)
     fields = known_fields(setting.fields, known.names, known.default, "output.fault.fields")

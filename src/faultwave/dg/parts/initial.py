@@ -54,7 +54,11 @@ def plan(planning: Planning) -> Any:
     wrong = np.flatnonzero(~np.isfinite(solution(points, 0.0)).all(1))
     if len(wrong):
         x = ", ".join(f"{v:g}" for v in points[wrong[0]])
-        raise InputError(Problem("initial", f"no finite number at ({x}) and {len(wrong) - 1} other cells"))
+        raise InputError(
+            Problem(
+                "initial", f"no finite number at ({x}) and {len(wrong) - 1} other cells", "finite numbers everywhere"
+            )
+        )
     if planning.case.initial.field is not None:
         _check_shear(planning, solution)
     else:

@@ -238,7 +238,11 @@ def _check_used(setting: Any, law: FrictionLaw, declared: set[str], problems: Pr
             "linear-slip-weakening, without prakash-clifton",
         )
     if setting.nucleation and not law.needs_stress:
-        problems.error("fault.nucleation", f"adds stress, which friction {law.name} does not read")
+        problems.error(
+            "fault.nucleation",
+            f"adds stress, which friction {law.name} does not read",
+            advice="Leave fault.nucleation out, or choose a law that reads stress: `faultwave laws`.",
+        )
     if setting.damping_end is not None and setting.damping == 1.0:
         problems.warn("fault.damping_end", "does nothing while fault.damping is 1")
 

@@ -45,7 +45,11 @@ def plan(planning: Planning) -> RuptureMaps | None:
     if setting is None:
         return None
     if planning.case.fault is None:
-        planning.problems.error("output.rupture", "the case has no fault with friction")
+        planning.problems.error(
+            "output.rupture",
+            "the case has no fault with friction",
+            advice="Give a fault group, or leave output.rupture out.",
+        )
         return None
     faces = 0 if rupture is None else len(rupture.faces.area)  # type: ignore[attr-defined]
     return RuptureMaps(setting, int(planning.whole.total(np.array([faces]))[0]))

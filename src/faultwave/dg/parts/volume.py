@@ -64,7 +64,11 @@ def plan(planning: Planning) -> Volume | None:
     fields = volume_fields(setting, planning.law, list(known))
     cells = cells_in(setting, planning.geometry.centroids, planning.mesh.groups)
     if not planning.whole.any(len(cells) > 0):
-        problems.error("output.volume", "the region and groups contain no cell")
+        problems.error(
+            "output.volume",
+            "the region and groups contain no cell",
+            advice="Compare them with the mesh: `faultwave mesh info` shows its corners and groups.",
+        )
     inside = len(cells) * len(refine_tet(setting.refinement)[1])
     disk = snapshot_bytes(setting, planning.case, inside, len(fields))
     return Volume(setting, tuple(fields), tuple(known.get(f, "") for f in fields), cells, disk)

@@ -98,7 +98,9 @@ def _geojson(path: Path, text: str) -> list[Line]:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(Problem(f"{path}:{error.lineno}", f"is no GeoJSON: {error.msg}")) from None
+        raise InputError(
+            Problem(f"{path}:{error.lineno}", f"is no GeoJSON: {error.msg}", "text as in RFC 7946")
+        ) from None
     except (ValueError, RecursionError) as error:  # numbers of thousands of digits, lists in lists without end
         raise InputError(Problem(str(path), f"is no GeoJSON: {error}")) from None
     if not isinstance(data, dict):
@@ -148,9 +150,13 @@ def _points(where: str, places: Any) -> Floats:
     try:
         points = np.array([[float(p[0]), float(p[1])] for p in places])
     except (TypeError, ValueError, IndexError, KeyError, OverflowError):
-        raise InputError(Problem(where, "its coordinates are no list of [longitude, latitude]")) from None
+        raise InputError(
+            Problem(where, "its coordinates are no list of [longitude, latitude]", "[[longitude, latitude], ...]")
+        ) from None
     if not np.isfinite(points).all():
-        raise InputError(Problem(where, "its coordinates are not all finite numbers"))
+        raise InputError(
+            Problem(where, "its coordinates are not all finite numbers", "finite numbers, longitude first")
+        )
     return points.reshape(-1, 2)
 
 

@@ -35,7 +35,11 @@ def read_triangles(path: Path, projection: Projection | None) -> Floats:
         raise InputError(Problem(str(path), f"is no sound surface: {error}")) from None
     if not len(found) or not np.isfinite(found).all():
         raise InputError(
-            Problem(str(path), "has no triangles" if not len(found) else "has corners that are not finite numbers")
+            Problem(
+                str(path),
+                "has no triangles" if not len(found) else "has corners that are not finite numbers",
+                "triangles with finite corners in metres",
+            )
         )
     if np.abs(found).max() > FARTHEST:
         what = f"has a corner at {np.abs(found).max():.6g} m"
@@ -46,7 +50,7 @@ def read_triangles(path: Path, projection: Projection | None) -> Floats:
         found[..., :2] = here.reshape(found[..., :2].shape)
     areas = np.linalg.norm(np.cross(found[:, 1] - found[:, 0], found[:, 2] - found[:, 0]), axis=1)
     if not areas.max() > 0:
-        raise InputError(Problem(str(path), "has no triangle with an area"))
+        raise InputError(Problem(str(path), "has no triangle with an area", "triangles with an area"))
     return found[areas > 1e-9 * areas.max()]
 
 

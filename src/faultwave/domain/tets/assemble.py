@@ -42,7 +42,12 @@ def assemble(parts: Parts, name: str) -> Mesh:
     rows = order[place]
     missing = used[parts.ids[rows] != used]
     if len(missing):
-        problems.error(name, f"{len(missing)} nodes of tetrahedra do not exist, first {missing[:10].tolist()}")
+        problems.error(
+            name,
+            f"{len(missing)} nodes of tetrahedra do not exist, first {missing[:10].tolist()}",
+            "numbers of nodes in the file",
+            "Export the whole mesh anew.",
+        )
     problems.raise_errors()
     vertices = parts.coordinates[rows]
     cells = np.searchsorted(used, parts.tetrahedra)

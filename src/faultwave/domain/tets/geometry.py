@@ -23,7 +23,14 @@ def geometry(mesh: Mesh, topology: Topology) -> Geometry:
     determinant = np.einsum("ij,ij->i", a, bc)
     if not (np.abs(determinant) > 0).all():
         cell = int(np.flatnonzero(~(np.abs(determinant) > 0))[0])
-        raise InputError(Problem(mesh.name, f"cell {cell} at {v[cell].mean(axis=0).tolist()} has no volume"))
+        raise InputError(
+            Problem(
+                mesh.name,
+                f"cell {cell} at {v[cell].mean(axis=0).tolist()} has no volume",
+                "four corners that do not lie in a plane",
+                "Mesh anew, or let the mesher optimise.",
+            )
+        )
     jacobian = np.stack([a, b, c], axis=2)
     inverse = np.stack([bc, ca, ab], axis=1) / determinant[:, None, None]
     corners = v[:, SORTED_FACES]

@@ -35,7 +35,14 @@ def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
     """
     path = Path(path).absolute()
     if not path.is_file():
-        raise InputError(Problem(str(path), "the geometry file does not exist"))
+        raise InputError(
+            Problem(
+                str(path),
+                "the geometry file does not exist",
+                ".geo, .step, .brep or .iges",
+                "Is its path relative to the case file?",
+            )
+        )
     script = path.suffix.lower() in SCRIPTS
     if size is None and not script:
         raise InputError(Problem("mesh.size", f"is missing: '{path.name}' says no element sizes", "largest edge [m]"))
@@ -47,7 +54,9 @@ def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
         asked = {"geometry": str(path), "made": str(made), "size": size, "script": script, "confined": not trusted}
         _run(path, asked, folder)
         if not made.is_file():
-            raise InputError(Problem(str(path), "Gmsh ended without a mesh"))
+            raise InputError(
+                Problem(str(path), "Gmsh ended without a mesh", advice="Open it in Gmsh: it must mesh volumes.")
+            )
         return read_gmsh(made, str(path))
 
 

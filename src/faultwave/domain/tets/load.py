@@ -81,7 +81,13 @@ def _recognise(path: Path) -> str:
         with path.open("rb") as file:
             start = file.read(512)
     except OSError as error:
-        raise InputError(Problem(str(path), f"the mesh file cannot be opened: {error.strerror}")) from None
+        raise InputError(
+            Problem(
+                str(path),
+                f"the mesh file cannot be opened: {error.strerror}",
+                advice="Is its path relative to the case file?",
+            )
+        ) from None
     if start.startswith(_HDF5):
         return "netcdf" if is_netcdf_mesh(path) else "puml"
     if start.lstrip().startswith(b"$MeshFormat"):

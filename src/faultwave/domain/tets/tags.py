@@ -125,7 +125,9 @@ def tag_table(boundaries: Mapping[str, Sequence[int | str]] | None, mesh: Mesh |
     for (a, b, kind), (c, d, other) in zip(ranges, ranges[1:], strict=False):
         if c <= b and kind != other:
             problems.error(
-                "mesh.boundaries", f"tags {a}-{b} are {kind.name} and {c}-{d} are {other.name}: they overlap"
+                "mesh.boundaries",
+                f"tags {a}-{b} are {kind.name} and {c}-{d} are {other.name}: they overlap",
+                "each tag for one kind",
             )
     problems.raise_errors()
     if not any(a <= 0 <= b for a, b, _ in ranges):

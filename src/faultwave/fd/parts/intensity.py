@@ -49,7 +49,11 @@ def plan(planning: Planning) -> Intensity | None:
     if planning.sides["z+"] != "free-surface":
         problems.error("output.intensity", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
     if len({f"{p:g}" for p in setting.periods}) != len(setting.periods):  # as the maps are called
-        problems.error("output.intensity.periods", "a period stands twice, to the six digits of the maps' names")
+        problems.error(
+            "output.intensity.periods",
+            "a period stands twice, to the six digits of the maps' names",
+            "each period once",
+        )
     known = map_formats()
     check_formats("output.intensity", setting.formats, known, problems)
     wanted = [f for f in setting.formats if f in known and known[f].projected]

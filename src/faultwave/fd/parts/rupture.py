@@ -41,7 +41,11 @@ def plan(planning: Planning) -> Rupture | None:
             problems.error("grid.fault", "the case has no fault with friction", "Add fault, or leave it out.")
         for output in ("fault", "fault_receivers", "rupture"):
             if getattr(case.output, output) is not None:
-                problems.error(f"output.{output}", "the case has no fault with friction")
+                problems.error(
+                    f"output.{output}",
+                    "the case has no fault with friction",
+                    advice="Give a fault group, or leave it out.",
+                )
         return None
     if grid.fault is None:
         problems.error(

@@ -137,7 +137,11 @@ class EasiField:
         when the file needs a time and none is given.
         """
         if "t" in self.dimensions and time is None:
-            raise InputError(Problem(self.source, "depends on time t, which this use of the file does not have"))
+            raise InputError(
+                Problem(
+                    self.source, "depends on time t, which this use of the file does not have", "a function of x, y, z"
+                )
+            )
         result = {name: np.empty(len(points)) for name in names}
         for first in range(0, len(points), CHUNK):
             part = slice(first, first + CHUNK)

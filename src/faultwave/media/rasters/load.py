@@ -116,7 +116,9 @@ def _to_own(path: Path, raster: Raster, crs: str, case: Projection) -> Own:
         own = pyproj.CRS.from_user_input(crs)
         transform = pyproj.Transformer.from_crs(case.crs, own, always_xy=True)
     except pyproj.exceptions.ProjError as error:
-        raise InputError(Problem(str(path), f"its coordinate system '{crs[:60]}' is not known: {error}")) from None
+        raise InputError(
+            Problem(str(path), f"its coordinate system '{crs[:60]}' is not known: {error}", "e.g. EPSG:4326")
+        ) from None
     turns = own.is_geographic and raster.x[-1] > 180.0
 
     def to_own(xy: np.ndarray) -> np.ndarray:

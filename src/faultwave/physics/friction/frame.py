@@ -37,7 +37,13 @@ def plus_side(
         what, advice = "lies in the plane of the fault face", "choose a point off the fault"
     elif method == "direction":
         if not np.any(r):
-            raise InputError(Problem("fault.reference", "the reference direction is the null vector"))
+            raise InputError(
+                Problem(
+                    "fault.reference",
+                    "the reference direction is the null vector",
+                    "a direction that is not zero, across the fault",
+                )
+            )
         measure, size = normals @ r, np.full(len(normals), np.linalg.norm(r))
         plus = measure > 0
         what, advice = "is parallel to the fault face", "choose a direction across the fault"

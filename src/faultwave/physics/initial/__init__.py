@@ -35,13 +35,24 @@ class Given:
         kind, names = "fluid" if fluid else "solid", ("rho", "lambda", "mu")
         if not {"rho", "lambda"} <= set(self.material):
             raise InputError(
-                Problem("initial.kind", f"needs rho and lambda, which the {self.law.name} law does not have")
+                Problem(
+                    "initial.kind",
+                    f"needs rho and lambda, which the {self.law.name} law does not have",
+                    "a law with rho and lambda, as elastic",
+                )
             )
         mu = self.material.get("mu", np.zeros_like(self.material["rho"]))
         values = {**self.material, "mu": mu}
         mine = (mu <= 0) == fluid
         if not mine.any():
-            raise InputError(Problem("initial.kind", f"there is no {kind} in the mesh"))
+            raise InputError(
+                Problem(
+                    "initial.kind",
+                    f"there is no {kind} in the mesh",
+                    "a mesh with both",
+                    "Say by material where it is.",
+                )
+            )
         spread = [n for n in names if np.ptp(values[n][mine]) > 1e-6 * max(np.abs(values[n][mine]).max(), 1e-300)]
         if spread:
             raise InputError(Problem("initial.kind", f"the {kind} is not uniform: {', '.join(spread)}", f"one {kind}"))

@@ -54,7 +54,11 @@ def _load(setting: Any, where: str, projection: Projection | None, warned: Probl
     files = entries("faultwave.physics.sources.readers")
     if setting.kind in files:
         if setting.file is None:
-            problems.error(f"{where}.file", f"missing: kind '{setting.kind}' reads a file")
+            problems.error(
+                f"{where}.file",
+                f"missing: kind '{setting.kind}' reads a file",
+                "the path of a file, relative to the case",
+            )
             problems.raise_errors()
         file = Path(setting.file)
         with np.errstate(all="ignore"):  # numbers too large for a product are told below
@@ -71,7 +75,11 @@ def _point(setting: Any, where: str, projection: Projection | None, known: Seque
     if setting.kind not in KINDS:
         problems.error(f"{where}.kind", f"'{setting.kind}' does not exist", ", ".join(known))
     if setting.time_function is None:
-        problems.error(f"{where}.time_function", f"missing: kind '{setting.kind}' needs one")
+        problems.error(
+            f"{where}.time_function",
+            f"missing: kind '{setting.kind}' needs one",
+            "a time_function with its kind, e.g. {kind: gaussian, duration: 0.2 s}",
+        )
     tensor = np.array([float(setting.tensor.get(c, 0.0)) for c in _ORDER])
     force = np.array(setting.force, float)
     acting = {"moment-tensor": tensor, "force": force}.get(setting.kind)

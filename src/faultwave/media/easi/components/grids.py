@@ -189,7 +189,13 @@ def _axis(dataset: NetcdfFile, name: str, path: Path, where: str) -> tuple[float
     # Coordinates are often single precision, so equal spacing is judged with its rounding in mind.
     tolerance = 1e-3 * abs(spacing) + 4 * np.finfo(np.float32).eps * float(np.abs(x).max())
     if not spacing > 0 or not np.all(np.abs(np.diff(x) - spacing) <= tolerance):
-        raise InputError(Problem(where, f"{path}: coordinate '{name}' is not ascending with equal spacing"))
+        raise InputError(
+            Problem(
+                where,
+                f"{path}: coordinate '{name}' is not ascending with equal spacing",
+                "equal steps upwards, as ASAGI has them",
+            )
+        )
     return float(x[0]), spacing, len(x)
 
 
@@ -240,7 +246,11 @@ def read_scec(path: Path, where: str) -> Grid:
         nx, ny = int(lines[1][1][0]), int(lines[1][1][1])
         lengths = float(lines[1][1][2]), float(lines[1][1][3])
     except ValueError:
-        raise InputError(Problem(f"{path}:{lines[1][0]}", "not 'nx ny Lx Ly'")) from None
+        raise InputError(
+            Problem(
+                f"{path}:{lines[1][0]}", "not 'nx ny Lx Ly'", "four numbers: cells along strike and dip, lengths [m]"
+            )
+        ) from None
     if nx < 1 or ny < 1 or not min(lengths) > 0:
         raise InputError(Problem(f"{path}:{lines[1][0]}", f"{nx} x {ny} cells of {lengths}", "positive numbers"))
     count, given = (nx + 1) * (ny + 1), len(lines) - 3

@@ -35,7 +35,14 @@ def read(path: Path, variable: str | None) -> Raster:
     except InputError:
         raise
     except Exception as error:  # the parser raises many kinds where tags are damaged
-        raise InputError(Problem(str(path), f"is no TIFF file that can be read: {error}")) from None
+        raise InputError(
+            Problem(
+                str(path),
+                f"is no TIFF file that can be read: {error}",
+                "a GeoTIFF of one band",
+                "gdal_translate turns other rasters.",
+            )
+        ) from None
     unit = keys.get(VERTICAL_UNIT, 9001)
     if unit not in FEET:
         raise InputError(Problem(str(path), f"heights are in the unit EPSG:{unit}", "metres or feet"))

@@ -32,7 +32,14 @@ class _Lines:
 
     def header(self) -> str:
         if self.at >= len(self.lines):
-            raise InputError(Problem(f"{self.path}:{self.at}", "the file ends where a header line was expected"))
+            raise InputError(
+                Problem(
+                    f"{self.path}:{self.at}",
+                    "the file ends where a header line was expected",
+                    "the lines of a FSRM file",
+                    "Was it cut short on the way?",
+                )
+            )
         self.at += 1
         return self.lines[self.at - 1]
 
@@ -71,7 +78,13 @@ def read_fsrm(path: Path) -> list[PointSource]:
     text.header()
     tensor = text.numbers(9, "the moment tensor").reshape(3, 3)
     if not np.allclose(tensor, tensor.T, rtol=1e-9, atol=0.0):
-        raise InputError(Problem(f"{path}:{text.at}", "the moment tensor is not symmetric"))
+        raise InputError(
+            Problem(
+                f"{path}:{text.at}",
+                "the moment tensor is not symmetric",
+                "three rows that are alike across the diagonal",
+            )
+        )
     header, velocity = text.header(), np.zeros(3)
     if "velocity" in header:
         velocity, header = text.numbers(3, "the velocity components"), text.header()

@@ -92,7 +92,13 @@ def _subfault(
         if len(samples) < 2:  # a single sample spans no time
             continue
         if not (step > 0 and np.all(np.isfinite(samples))):
-            raise InputError(Problem(f"{path}: subfault {i}", f"timestep is {step:g} s or a slip rate is no number"))
+            raise InputError(
+                Problem(
+                    f"{path}: subfault {i}",
+                    f"timestep is {step:g} s or a slip rate is no number",
+                    "a step above 0 and finite slip rates",
+                )
+            )
         slip = np.outer(_vector(subfault[direction]), normal)
         sym = 0.5 * area * (slip + slip.T)
         records.append(

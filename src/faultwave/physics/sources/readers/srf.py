@@ -187,7 +187,14 @@ class _Tokens:
 
     def word(self, what: str) -> str:
         if self.done:
-            raise InputError(Problem(self.place, f"the file ends where {what} was expected"))
+            raise InputError(
+                Problem(
+                    self.place,
+                    f"the file ends where {what} was expected",
+                    "the lines of a SRF file",
+                    "Was it cut short on the way?",
+                )
+            )
         self.at += 1
         return self.words[self.at - 1]
 
@@ -196,7 +203,14 @@ class _Tokens:
         part = self.words[self.at : self.at + count]
         if len(part) < count:
             self.at = len(self.words)
-            raise InputError(Problem(self.place, f"the file ends in {what}: {len(part)} of {count} numbers"))
+            raise InputError(
+                Problem(
+                    self.place,
+                    f"the file ends in {what}: {len(part)} of {count} numbers",
+                    "all samples of each subfault",
+                    "Was it cut short on the way?",
+                )
+            )
         try:
             values = np.array(part, float)
         except ValueError:
