@@ -212,6 +212,31 @@ def fd(
         write(json, result)
 
 
+@app.command(epilog="Example: faultwave bench grids --threads 1")
+def grids(
+    cells: Annotated[int, typer.Option("--cells", help="Points along each axis.")] = 256,
+    threads: Threads = None,
+    precision: Annotated[str, typer.Option("--precision", help="single or double.")] = "single",
+    repeats: Annotated[
+        int, typer.Option("--repeats", help="How often each is measured, in turns; medians are shown.")
+    ] = 5,
+    json: Json = None,
+) -> None:
+    """Measure what a free surface, hills, blocks, layers and attenuation cost the engine fd, beside a plain box.
+
+    The cases are measured in turns, so that a machine that slows down does so for all.
+    """
+    from faultwave.bench import grids as room
+    from faultwave.bench.proxy import write
+
+    with screen.status("grids") as say:
+        result = room.bench(room.Setting(cells, precision, threads, repeats), say)
+    for title, header, rows in room.sections(result):
+        screen.out().print(screen.table(title, rows, header), "")
+    if json is not None:
+        write(json, result)
+
+
 @app.command(epilog="Example: faultwave bench peak --threads 2")
 def peak(threads: Threads = None, json: Json = None) -> None:
     """Measure the machine's roofs with C made and compiled as kernels are, for 1, 2, 4 ... threads.
