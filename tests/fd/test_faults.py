@@ -37,7 +37,7 @@ def case(axis="y", **changes):
             "parameters": {"constant": FRICTION, "expression": {"T_s": PUSHED.format(along)}},
         },
         "numerics": {"threads": 1},
-        "output": {"energies": {"interval": 0.4}},
+        "output": {"energies": {"interval": 0.4}, "rupture": {"interval": 0.1}},
     }  # fmt: skip
     for key, value in changes.items():
         group = settings
@@ -69,6 +69,10 @@ def fault_of(sim):
     return sim.solver.parts["rupture"]
 
 
+def fault_maps(sim):
+    return sim.solver.parts["rupture_maps"]
+
+
 @pytest.fixture(scope="module")
 def run():
     return ended(case())
@@ -98,6 +102,24 @@ def test_slip_releases_what_waves_carry(run):
     carried = found["elastic_energy"] + found["elastic_kinetic_energy"]
     assert found["total_frictional_work"] == pytest.approx(carried, rel=0.05)
     assert found["seismic_moment"] == pytest.approx(found["potency"] * ROCK["rho"] * ROCK["vs"] ** 2, rel=1e-6)
+
+
+def test_maps_of_a_rupture(run):
+    """The map holds what points remember; the moment rate adds up to the moment."""
+    found = {result.kind: result.data for result in fault_maps(run).results()}
+    assert {"rupture_map", "moment_rate", "source_parameters"} <= found.keys()
+    fault, maps = fault_of(run), found["rupture_map"]
+    assert np.nanmax(maps["slip"]) == pytest.approx(
+        np.hypot(fault.values("slip1", "x"), fault.values("slip2", "x")).max(), rel=0.2
+    )
+    corners = maps["points"].reshape(-1, 3, 3)
+    np.testing.assert_array_equal(corners[..., 1], 0.0)
+    assert corners[..., 2].max() == 0.0 and np.abs(corners[..., 0]).max() == 4000.0
+    rate = found["moment_rate"]
+    assert rate["seismic_moment"][-1] == pytest.approx(run.solver.energies()["seismic_moment"])
+    told = found["source_parameters"]
+    assert 0 < told["rupture_speed"] < ROCK["vp"] and told["stress_drop"] > 0
+    assert 0 < told["fracture_energy"] < told["frictional_heat_and_fracture"]
 
 
 def test_faults_along_y_are_those_along_x(run):

@@ -218,7 +218,6 @@ class Output(Settings):
     rupture: RuptureOutput | None = Field(
         None,
         description="Maps of the finished rupture, moment rate and its spectrum, source parameters.",
-        json_schema_extra=only("dg"),
     )
     surface: SurfaceOutput | None = Field(None, description="Snapshots of the free surface and of the sea surface.")
     intensity: IntensityOutput | None = Field(

@@ -28,9 +28,23 @@ RUPTURE_RATE = 1e-3
 """Slip rate [m/s] above which a point has ruptured."""
 LARGE = 1e30
 """An impedance [Pa s/m] beside which friction does not count."""
-RECORD = ("ruptured", "weakened", "traction1", "traction2", "traction_n", "strength", "work")
+RECORD = (
+    "ruptured",
+    "weakened",
+    "traction1",
+    "traction2",
+    "traction_n",
+    "strength",
+    "work",
+    "dissipated",
+    "least",
+    "breakdown",
+)
 """What a point remembers beside the state of its law: times of rupture and of dynamic stress, changes of traction, strength, and the work
-[J/m^2] of the change along its own axis."""
+[J/m^2] of the change along its own axis; work against friction [J/m^2], the least shear traction while slipping [Pa], and the work above it
+that was done until it was reached, or until the law's dynamic stress was (Tinti, Spudich & Cocco 2005)."""
+HUGE = 1e30
+"""The least shear traction before there was any."""
 SLIPS, STEPS = "may_slip", "steps_done"
 """1 where the fault may slip, and how many steps a point has taken."""
 STRESS = ("stress_n", "stress1", "stress2")
@@ -109,13 +123,15 @@ class Sliding:
             load = Load(LARGE * rates[0], LARGE * rates[1], sigma, LARGE + 0.0 * sigma, step, now)
             x = replace(self.law.solve(parameters, self.constants, s, load), slip_rate1=rates[0], slip_rate2=rates[1])
             x = replace(x, slip_rate=m.sqrt(rates[0] * rates[0] + rates[1] * rates[1]))
+            held = [r + t for r, t in zip(rest[1:], change, strict=True)]
+            shear = m.sqrt(held[0] * held[0] + held[1] * held[1])
             if self.law.solver == "newton":
-                held = [r + t for r, t in zip(rest[1:], change, strict=True)]
-                shear = m.sqrt(held[0] * held[0] + held[1] * held[1])
                 x = replace(x, friction=m.where(sigma < 0.0, shear / m.maximum(-sigma, 1.0), s["friction"]))
             new = s | self.law.advance(parameters, self.constants, s, x, x.slip_rate, load)
             new |= self._times(values, new, now - 0.5 * step, parameters)
-            new |= {"traction1": change[0], "traction2": change[1]}
+            power = held[0] * rates[0] + held[1] * rates[1]
+            new |= {"traction1": change[0], "traction2": change[1], "dissipated": values["dissipated"] + step * power}
+            new |= _breakdown(values, new, shear)
             n = 1 if axis == "z" else 0
             new["work"] = values["work"] + (0.5 * step) * (change[n] * (s[f"slip_rate{n + 1}"] + rates[n]))
             slips, steps = values[SLIPS] > 0.0, values[STEPS] + 1.0
@@ -174,6 +190,14 @@ class Sliding:
         return {"ruptured": ruptured, "weakened": m.where(weakens, now, old["weakened"])}
 
 
+def _breakdown(old: Mapping[str, Any], new: Mapping[str, Any], shear: Any) -> dict[str, Any]:
+    falls = (new["slip_rate"] > 0.0) & (shear < old["least"]) & (old["weakened"] <= 0.0)
+    return {
+        "least": m.where(falls, shear, old["least"]),
+        "breakdown": m.where(falls, new["dissipated"] - shear * new["accumulated_slip"], old["breakdown"]),
+    }
+
+
 class _Moved:
     """A point as many points further along the plane and z."""
 
@@ -226,4 +250,4 @@ def _planes(scheme: Scheme, plane: FaultPlane) -> list[tuple[int, int, str]]:
     return [(a, b, kind) for a, b, kind in found if a < b]
 
 
-__all__ = ["RECORD", "RUPTURE_RATE", "SLIPS", "STEPS", "STRESS", "Nucleation", "Sliding", "at", "observer"]
+__all__ = ["HUGE", "RECORD", "RUPTURE_RATE", "SLIPS", "STEPS", "STRESS", "Nucleation", "Sliding", "at", "observer"]

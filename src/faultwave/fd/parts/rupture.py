@@ -15,7 +15,7 @@ from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.fd.fault_plane import EVEN, FaultPlane, across, plane_of
 from faultwave.fd.fault_points import Directions, Given, Reader, constants_of, directions_of, law_of
-from faultwave.fd.friction import Nucleation, Sliding, at, observer
+from faultwave.fd.friction import HUGE, Nucleation, Sliding, at, observer
 from faultwave.fd.part import Checking, GridAttached, GridPart, Placing, Planning, Running
 from faultwave.fd.points import held
 from faultwave.fd.program import VECTOR, Observer, Scheme
@@ -39,7 +39,7 @@ def plan(planning: Planning) -> Rupture | None:
     if case.fault is None:
         if grid.fault is not None:
             problems.error("grid.fault", "the case has no fault with friction", "Add fault, or leave it out.")
-        for output in ("fault", "fault_receivers", "rupture"):
+        for output in ("fault_receivers",):
             if getattr(case.output, output) is not None:
                 problems.error(
                     f"output.{output}",
@@ -223,7 +223,7 @@ class AttachedRupture(GridAttached):
         scheme = solver.operator.scheme
         runner = solver.operator.runner
         for axis, given in part.given.items():
-            for n, values in {**given.values, **given.state}.items():
+            for n, values in {**given.values, **given.state, "least": HUGE}.items():
                 runner.view(at(n, axis))[...] = values
         planes = np.arange(self.plane.box.lo[0], self.plane.box.hi[0])
         h2, top = scheme.grid.spacing**2, scheme.grid.shape[0]
@@ -260,6 +260,12 @@ class AttachedRupture(GridAttached):
                 size = size + np.hypot(values[f"nucleation{n}_1"], values[f"nucleation{n}_2"])
             found += float((area * size * self.values("accumulated_slip", axis)).sum())
         return found
+
+    def rupture_totals(self) -> tuple[float, ...]:
+        """Time [s] and what ``energies`` gives, in the order of ``FaultHistory``."""
+        found = self.energies()
+        names = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
+        return (self.operator.time, *(found[n] for n in names))
 
     def remarks(self) -> list[Problem]:
         """What the law counted at points."""
