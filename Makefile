@@ -3,7 +3,7 @@
 #   make test     the tests (fast ones)
 #   make lint     style, types, import contracts
 #   make verify   exact solutions and benchmarks, and the slow tests (long)
-#   make bench    kernels against the roofs of this machine: the table and picture of docs/performance.md (minutes)
+#   make bench    kernels against the roofs of this machine, errors against costs: tables and pictures of docs/performance.md (half an hour)
 #   make golden   whether results are those of another commit, BASE=commit (default: where the branch left main; minutes)
 #   make docs     the documentation as a web site (site/)
 #   make format   bring the code into the house style
@@ -50,6 +50,8 @@ verify: setup
 
 bench: setup
 	$(BIN)/faultwave bench table --write docs/performance.md --json bench.json --picture docs/images/roofline.png
+	$(BIN)/faultwave bench accuracy --write docs/performance.md --json src/faultwave/bench/accuracy/measured.json \
+	  --picture docs/images/accuracy.png
 
 golden: setup
 	$(BIN)/python tools/golden.py against $(BASE)

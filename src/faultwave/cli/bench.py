@@ -314,6 +314,60 @@ def device(
         proxies.write(json, found)
 
 
+@dataclass(frozen=True)
+class AccuracyOptions:
+    """What the table of accuracy is measured on."""
+
+    problem: Annotated[
+        list[str] | None,
+        typer.Option("--problem", help="full-space, loh1, cavity or tpv5; repeat for several. Default all."),
+    ] = None
+    engine: Annotated[list[str] | None, typer.Option("--engine", help="dg or fd; default both.")] = None
+    order: Annotated[list[int] | None, typer.Option("--order", help="Only this; repeat for several.")] = None
+    budget: Annotated[
+        float, typer.Option("--budget", min=0.0, help="Core-seconds that no run should take more of.")
+    ] = 40.0
+
+
+@app.command(epilog="Example: faultwave bench accuracy --problem cavity --order 4 --json accuracy.json")
+@expanded
+def accuracy(
+    options: AccuracyOptions,
+    write: Annotated[
+        Path | None, typer.Option("--write", metavar="FILE", help="Put the table between the markers of this file.")
+    ] = None,
+    json: Json = None,
+    picture: Annotated[Path | None, typer.Option("--picture", metavar="PNG", help="Draw errors against costs.")] = None,
+) -> None:
+    """Measure how many core-seconds seismograms of a given error cost, over engines, orders, spacings and precisions.
+
+    Problems of known answer: a source in a full space, LOH.1, a ringing cavity, and TPV5 against a finer run. Each ladder of spacings
+    is climbed until the error is small or a run would exceed the budget. What is measured is processor time of one thread.
+    """
+    from faultwave.base.registry import pick
+    from faultwave.bench import table as tables
+    from faultwave.bench.accuracy import ladder
+    from faultwave.bench.accuracy import table as room
+    from faultwave.bench.accuracy.picture import draw
+    from faultwave.bench.accuracy.problem import problems
+
+    known = problems()
+    chosen = [pick(known, name, "problem", "bench accuracy") for name in options.problem or known]
+    if write is not None:
+        tables.around(write, "accuracy")
+    ask = ladder.Ask(tuple(chosen), options.budget, tuple(options.engine or ()), tuple(options.order or ()))
+    with screen.status("accuracy") as say:
+        found = room.written(ladder.measure(ask, say))
+    text = room.markdown(found)
+    typer.echo(text)
+    if write is not None:
+        tables.insert(write, text, "accuracy")
+    if json is not None:
+        room.write(json, found)
+    if picture is not None:
+        screen.files([draw(found, picture)])
+
+
 @app.command(epilog="Example: faultwave bench table --write docs/performance.md --picture roofline.png")
 def table(
     threads: Annotated[

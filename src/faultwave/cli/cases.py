@@ -169,14 +169,38 @@ class Elsewhere:
     bandwidth: Annotated[float, typer.Option("--bandwidth", min=1.0, help="Of a node's network [bytes/s].")] = 1.2e10
 
 
-def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere) -> None:
+@dataclass(frozen=True)
+class Wanted:
+    """An accuracy for which settings are proposed."""
+
+    accuracy: Annotated[
+        str | None,
+        typer.Option("--accuracy", metavar="SHARE", help="Also which settings bring seismograms within this, as 1%."),
+    ] = None
+    frequency: Annotated[
+        float | None,
+        typer.Option(
+            "--frequency",
+            min=0.0,
+            help="Highest frequency that matters [Hz]; default: 95 % of what sources radiate is below.",
+        ),
+    ] = None
+
+
+def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -> None:
     """Show what a run would cost and resolve, without running it.
 
     Cells, memory, time steps and clusters, an estimate of the run time from a few seconds' measurement, output size,
-    points per wavelength and per cohesive zone, and the worst cells. With --nodes how it would scale: strong, the same mesh, and
+    points per wavelength and per cohesive zone, and the worst cells. With --accuracy which order, elements or spacing and precision
+    reach it, and at what cost, read off a table of measured errors. With --nodes how it would scale: strong, the same mesh, and
     weak, as much on every node. With --arch (sm_70 to sm_100, gfx90a, gfx942) memory is counted for such a processor, and times
     are measured here.
     """
+    share = None
+    if goal.accuracy is not None:
+        from faultwave.bench.accuracy.propose import accuracy
+
+        share = accuracy(goal.accuracy)
     target = None
     if elsewhere.arch is not None:
         from faultwave.bench.kernel_report import architecture
@@ -193,8 +217,13 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere) -> None:
         say("reading everything")
         chosen = engine_of(asked)
         made = chosen.plan(asked)
+        sections = []
+        if share is not None:
+            from faultwave.bench.accuracy import planned, table
+
+            sections = [planned.section(made, table.read(), share, goal.frequency)]
         say("measuring")
-        sections = chosen.report(made, asked)
+        sections = [*chosen.report(made, asked), *sections]
         if target is not None:
             sections.append(_absent(made, asked, target))
         scaling = _forecast(made, asked, elsewhere, say) if elsewhere.nodes is not None else None

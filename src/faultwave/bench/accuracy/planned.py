@@ -1,0 +1,111 @@
+"""A planned case beside the table: which accuracy its settings promise, and which settings promise the one asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.bench.accuracy.problem import energetic_frequency
+from faultwave.bench.accuracy.propose import Estimate, Waves, estimate, like, proposals
+from faultwave.bench.accuracy.table import Kept, Series, series_name
+from faultwave.dg.resolved import edge_length, resolved_frequency
+from faultwave.physics.sources.spectrum import spectrum
+
+COUNTED = 10.0
+"""Points per wavelength of ``resolved_frequency``."""
+SOURCES = ("sources", "point_sources")
+"""Names of the parts that hold point sources."""
+SAMPLES = 4096
+"""Of the sources' time functions over the run."""
+UNBOUNDED = 0.05
+"""Of its peak, what the spectrum of velocity may be at its end."""
+BEST = 3
+VARIED = 0.01
+"""Share by which wave speeds differ in material that changes."""
+Rows = list[tuple[str, ...]]
+
+
+def source_frequency(made: Any) -> float:
+    """Frequency [Hz] below which 95 % of the energy lies that a plan's point sources radiate. InputError where it cannot be told."""
+    parts = made.parts.values() if isinstance(made.parts, Mapping) else made.parts
+    sources = next((p.sources for p in parts if p.name in SOURCES), None)
+    if sources is None or not len(sources):
+        raise InputError(
+            Problem(
+                "--accuracy",
+                "the case has no point sources whose spectrum tells a frequency",
+                advice="Give --frequency.",
+            )
+        )
+    end = made.case.end_time
+    frequencies, amplitudes = spectrum(sources, end / SAMPLES, end)
+    velocity = frequencies * amplitudes
+    if velocity[-len(velocity) // 10 :].max() > UNBOUNDED * velocity.max():
+        what = "the sources radiate at all frequencies alike: none is the highest that matters"
+        raise InputError(Problem("--accuracy", what, advice="Give --frequency."))
+    return energetic_frequency(frequencies, amplitudes)
+
+
+def waves_of(made: Any, frequency: float) -> tuple[Waves, Series, float, float]:
+    """What accuracy depends on; the case's engine, order and precision; its fewest points per wavelength; the slowest speed [m/s]."""
+    case = made.case
+    periods = case.end_time * frequency
+    if case.engine == "fd":
+        worst = min(made.blocks, key=lambda b: b.medium.slowest / b.scheme.grid.spacing)
+        slow, spacing = float(worst.medium.slowest), float(worst.scheme.grid.spacing)
+        blocks = [(b.scheme.grid.box.points * b.scheme.grid.spacing**3, float(b.medium.slowest)) for b in made.blocks]
+        size = sum(volume * (frequency / speed) ** 3 for volume, speed in blocks)
+        varied = worst.medium.fastest > 2.0 * slow  # 1.73 of most uniform rock
+        key: Series = ("fd", worst.scheme.order, case.numerics.precision)
+        return Waves("elastic", varied, periods, size * periods), key, slow / spacing / frequency, slow
+    order, volume = case.numerics.order, made.geometry.volume
+    edge = edge_length(volume)
+    resolved = resolved_frequency(made.law, made.material, edge, order)
+    speed = COUNTED * resolved * edge / order
+    size = float((volume * (frequency / speed) ** 3).sum())
+    varied = float(np.ptp(speed)) > VARIED * float(speed.max())
+    waves = Waves(made.law.name, varied, periods, size * periods)
+    return (
+        waves,
+        ("dg", order, case.numerics.precision),
+        COUNTED * float(resolved.min()) / frequency,
+        float(speed.min()),
+    )
+
+
+def section(made: Any, table: Kept, wanted: float, frequency: float | None = None) -> tuple[str, Rows]:
+    """Title and rows as ``faultwave plan`` shows them."""
+    f = source_frequency(made) if frequency is None else frequency
+    waves, key, points, slowest = waves_of(made, f)
+    names = ", ".join(p["name"] for p in like(table, waves))
+    rows: Rows = [
+        ("waves", f"up to {f:.3g} Hz, {waves.distance:.3g} wavelengths on their way by the end"),
+        ("judged by", f"{names} of faultwave bench accuracy, {table['cpu']}"),
+        ("this case", _told(estimate(table, waves, key, points), waves, key, points)),
+    ]
+    found = proposals(table, waves, wanted)
+    for proposal in found[:BEST]:
+        told = _told(proposal, waves, proposal.series, proposal.points)
+        rows.append((f"for {100 * wanted:g} %", f"{told}; {_sizes(proposal, slowest / f)}"))
+    if not found:
+        rows.append((f"for {100 * wanted:g} %", "no setting that was measured errs so little at that distance"))
+    return f"accuracy of seismograms, {100 * wanted:g} % asked for", rows
+
+
+def _told(found: Estimate | None, waves: Waves, key: Series, points: float) -> str:
+    text = f"{series_name(key)}, {points:.3g} points a wavelength"
+    if found is None:
+        return f"{text}: outside of what was measured"
+    far = ", farther than was measured" if found.beyond else ""
+    return f"{text}: error about {100 * found.error:.2g} %{far}, {found.core_seconds:.2g} core-seconds"
+
+
+def _sizes(proposal: Estimate, wavelength: float) -> str:
+    """What to set, with the shortest wavelength [m]."""
+    engine, order, precision = proposal.series
+    if engine == "fd":
+        return f"grid.spacing {wavelength / proposal.points:.3g} m, grid.order {order}"
+    return f"edges of {order * wavelength / proposal.points:.3g} m where waves are slowest, --order {order} --precision {precision}"

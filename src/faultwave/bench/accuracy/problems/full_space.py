@@ -1,0 +1,125 @@
+"""A moment tensor in a full space, in a periodic box: the exact answer is the sum over sources in a lattice.
+
+The box is two wavelengths wide at the peak of the spectrum, with no sides to reflect, and small. Waves seen at the time t have gone t
+periods, whichever of the sources they come from: windows of time are distances.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import numpy as np
+
+from faultwave.bench.accuracy.problem import (
+    REGULAR,
+    AccuracyProblem,
+    Array,
+    Point,
+    Records,
+    Setting,
+    energetic_frequency,
+    numerics_of_grids,
+    stepped,
+    tail_of,
+    velocity,
+    windowed,
+)
+from faultwave.verify import setups
+from faultwave.verify.exact.full_space import FullSpace, tensor
+from faultwave.verify.exact.medium import Medium
+from faultwave.verify.exact.time_functions import ricker
+
+ROCK = Medium(rho=2700.0, lam=1.08e10, mu=1.08e10)  # vs 2000 m/s, vp 3464 m/s
+WAVELET = np.sqrt(2.0 / 3.0)  # [Hz] of the Ricker wavelet; velocity peaks at 1 Hz
+DELAY = 1.5 / WAVELET
+SIDE = 2.0 * ROCK.cs  # [m]
+MOMENT = {"xy": 1e15, "xx": 4e14, "zz": -4e14}
+SOURCE = np.array([0.4565, 0.5685, 0.4355]) * SIDE
+AWAY = np.array([[0.475, 0.31, 0.205], [-0.355, 0.45, -0.275], [0.24, -0.415, 0.485], [-0.45, -0.26, -0.39]])
+RECEIVERS = (SOURCE + AWAY * SIDE) % SIDE
+INTERVAL, HALF = 0.05, 1.0  # [s] of samples; half a window
+SECONDS = np.array([2.0, 4.0, 8.0])  # after the wavelet's middle
+END = DELAY + SECONDS[-1] + HALF
+_f = np.linspace(0.0, 8.0, 8001)
+FREQUENCY = energetic_frequency(_f, _f**2 * np.exp(-((_f / WAVELET) ** 2)))
+TOGETHER = 50
+"""Sources whose exact waves are found at once."""
+
+
+@functools.cache
+def expected() -> tuple[Array, Array]:
+    """Times (nt,), those within windows, and exact velocities (nr, nt, 3)."""
+    times = INTERVAL * np.arange(round(END / INTERVAL) + 1)
+    times = times[(np.abs(times[:, None] - DELAY - SECONDS) <= HALF + 1e-9).any(1)]
+    reach = int(np.ceil(END * ROCK.cp / SIDE)) + 1
+    shifts = SIDE * np.array(list(itertools.product(range(-reach, reach + 1), repeat=3)))
+    x, y, z = (float(s) for s in SOURCE)
+    exact = FullSpace(ROCK, ricker(WAVELET, DELAY), moment=tensor(**MOMENT), location=(x, y, z))
+    total = np.zeros((len(RECEIVERS), len(times), 3))
+    for receiver, seen in zip(RECEIVERS, total, strict=True):
+        points = receiver + shifts
+        distance = np.linalg.norm(points - SOURCE, axis=1)
+        points = points[np.argsort(distance)][: int((distance < END * ROCK.cp).sum())]
+        for some in np.array_split(points, max(1, len(points) // TOGETHER)):
+            first = float(np.linalg.norm(some - SOURCE, axis=1).min()) / ROCK.cp
+            late = times > first
+            seen[late] += exact.velocity(some, times[late]).sum(0)
+    return times, total
+
+
+def points(setting: Setting) -> float:
+    """Points per S wavelength."""
+    wavelength = ROCK.cs / FREQUENCY
+    spacing = SIDE / setting.size if setting.engine == "fd" else REGULAR * SIDE / setting.size / setting.order
+    return float(wavelength / spacing)
+
+
+def records(setting: Setting) -> Records:
+    """One run beside the exact records."""
+    case = {
+        "law": "elastic", "end_time": END + tail_of(setting, 1.0), "material": {"constant": ROCK.parameters()},
+        "sources": [{"kind": "moment-tensor", "location": SOURCE.tolist(), "tensor": MOMENT,
+                     "time_function": {"kind": "ricker", "duration": 1 / WAVELET}}],
+        "output": {"receivers": {"points": RECEIVERS.tolist(), "interval": INTERVAL}},
+    }  # fmt: skip
+    if setting.engine == "dg":
+        cells = (setting.size,) * 3
+        case["mesh"] = setups.box(cells, (0.0,) * 3, (SIDE,) * 3, setups.periodic(), shuffle=True)
+        case["numerics"] = {"order": setting.order, "precision": setting.precision, "clustering": {"rates": [1]}}
+    else:
+        grid = {
+            "lower": [0.0] * 3,
+            "upper": [SIDE] * 3,
+            "spacing": SIDE / setting.size,
+            "boundaries": setups.periodic(),
+        }
+        case |= {"engine": "fd", "grid": {**grid, "order": setting.order}, "numerics": numerics_of_grids(setting)}
+    data, seconds, count = stepped(case)
+    times, exact = expected()
+    kept = np.searchsorted(data["time"], times - 1e-6)
+    return Records(times, velocity(data)[:, kept], exact, seconds, count)
+
+
+def run(setting: Setting) -> Point:
+    """Errors after 2, 4 and 8 periods of the velocity's peak."""
+    found = records(setting)
+    errors = windowed(found, tuple(DELAY + SECONDS), HALF + 1e-9)
+    return Point(setting, points(setting), found.core_seconds, found.updates, errors)
+
+
+SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 14, 17, 20, 24, 28)
+GRIDS = (12, 16, 20, 28, 40, 56, 80, 112)
+FULL_SPACE = AccuracyProblem(
+    name="full-space",
+    title="moment tensor in a full space",
+    distances=tuple(float(s) * FREQUENCY for s in SECONDS),
+    volume_time=(SIDE * FREQUENCY / ROCK.cs) ** 3 * END * FREQUENCY,
+    points=points,
+    run=run,
+    ladders={
+        **{("dg", order, "double"): SIZES for order in range(2, 9)},
+        **{("dg", order, "single"): SIZES for order in (4, 6)},
+        ("fd", 4, "single"): GRIDS, ("fd", 8, "single"): GRIDS, ("fd", 4, "double"): GRIDS,
+    },
+)  # fmt: skip

@@ -1,0 +1,153 @@
+"""LOH.1 (Day & Bradley 2001): a double couple below a layer, against wavenumber integration.
+
+The box is periodic along x and y, so that no side reflects; the answer is the sum over sources in a lattice, and the bottom is so deep
+that nothing comes back. Bricks and points meet the interface. The layer, the source and its depth are those of the benchmark; its
+Gaussian lasts 0.2 s.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from faultwave.bench.accuracy.problem import (
+    REGULAR,
+    AccuracyProblem,
+    Array,
+    Point,
+    Records,
+    Setting,
+    energetic_frequency,
+    numerics_of_grids,
+    stepped,
+    tail_of,
+    velocity,
+    windowed,
+)
+from faultwave.domain.tets import Mesh
+from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.verify.cases.fd_layered import LAYERS, SIGMA, reference
+from faultwave.verify.meshes import as_setting
+
+PERIOD, LAYER, DEPTH = 4000.0, 1000.0, 2000.0  # [m] of the lattice, the layer's thickness, the source
+BELOW, ROWS = 1.3, 7  # bricks below the layer are so much higher; so many kilometres of them before
+SOURCE = (130.0, -170.0)
+AWAY = ((600.0, 800.0), (1200.0, -1600.0), (-1500.0, 350.0))
+INTERVAL, HALF = 0.02, 0.4  # [s]
+TIMES = np.array([2.2, 3.6])  # of windows
+END = float(TIMES[-1]) + HALF
+SLOWEST, FASTEST = LAYERS[0][2], LAYERS[1][1]
+_f = np.linspace(0.0, 8.0, 8001)
+FREQUENCY = energetic_frequency(_f, np.exp(-((2 * np.pi * SIGMA * _f) ** 2) / 2))
+
+
+@functools.cache
+def expected() -> tuple[Array, Array]:
+    """Times (nt,) and exact velocities (nr, nt, 3)."""
+    moment = np.zeros((3, 3))
+    moment[0, 1] = moment[1, 0] = 1e18
+    exact = reference(False, LAYERS, depth=DEPTH, moment=moment)
+    reach = int(np.ceil(END * FASTEST / PERIOD)) + 1
+    shifts = PERIOD * np.array(list(itertools.product(range(-reach, reach + 1), repeat=2)))
+    shifts = shifts[np.hypot(*shifts.T) < END * FASTEST + PERIOD]
+    times, series = exact.velocity((np.array(AWAY)[:, None] + shifts).reshape(-1, 2), 2.0 * END, 1.0 / SIGMA)
+    summed = series.reshape(len(AWAY), len(shifts), len(times), 3).sum(1)
+    wanted = INTERVAL * np.arange(round(END / INTERVAL) + 1)
+    return wanted, np.stack([CubicSpline(times, s)(wanted) for s in summed])
+
+
+def bricks(size: int) -> Mesh:
+    """``size`` bricks in the layer, those below higher; the interface is between cells, the source within one."""
+    half, bottom = PERIOD / 2, -(1 + ROWS) * LAYER
+    count = round(PERIOD / LAYER) * size
+    sides = {"x": "periodic", "y": "periodic", "z+": "free-surface"}
+    box = Box((count, count, (1 + ROWS) * size), (-half, -half, bottom), (half, half, 0.0), sides, shuffle=True)
+    mesh = box_mesh(box, "layered box")
+    vertices = mesh.vertices.copy()
+    vertices[:, 2] += (BELOW - 1.0) * np.minimum(vertices[:, 2] + LAYER, 0.0)
+    return replace(mesh, vertices=vertices)
+
+
+def points(setting: Setting) -> float:
+    """Points per S wavelength in the layer."""
+    wavelength = SLOWEST / FREQUENCY
+    edge = REGULAR * LAYER / setting.size / setting.order if setting.engine == "dg" else LAYER / setting.size
+    return float(wavelength / edge)
+
+
+@contextmanager
+def case_of(setting: Setting) -> Iterator[dict[str, Any]]:
+    """The case; its files last as long as the context."""
+    case: dict[str, Any] = {
+        "end_time": END + tail_of(setting, 0.5),
+        "sources": [{"kind": "moment-tensor", "location": [*SOURCE, -DEPTH], "tensor": {"xy": 1e18},
+                     "time_function": {"kind": "gaussian", "duration": SIGMA}}],
+        "output": {"receivers": {"points": [[*place, 0.0] for place in places()], "interval": INTERVAL}},
+    }  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="faultwave-bench-") as folder:
+        table = Path(folder) / "layers.txt"
+        table.write_text("depth vp vs rho\n" + "\n".join(" ".join(map(str, layer[:4])) for layer in LAYERS) + "\n")
+        case["material"] = {"layers": str(table)}
+        if setting.engine == "fd":
+            yield {**case, **_grid(setting)}
+            return
+        with as_setting(bricks(setting.size)) as mesh:
+            numerics = {"order": setting.order, "precision": setting.precision, "clustering": {"rates": [1]}}
+            yield {**case, "mesh": mesh, "numerics": numerics}
+
+
+def places() -> Array:
+    """Receivers (nr, 2), within the box."""
+    return np.asarray((np.array(SOURCE) + AWAY + PERIOD / 2) % PERIOD - PERIOD / 2)
+
+
+def _grid(setting: Setting) -> dict[str, Any]:
+    half = PERIOD / 2
+    sides = {"x": "periodic", "y": "periodic"}
+    grid = {"lower": [-half, -half, -5000.0], "upper": [half, half, 0.0], "spacing": LAYER / setting.size}
+    return {
+        "engine": "fd",
+        "grid": {**grid, "boundaries": sides, "order": setting.order},
+        "numerics": numerics_of_grids(setting),
+    }
+
+
+def records(setting: Setting) -> Records:
+    """One run beside the exact records."""
+    times, exact = expected()
+    with case_of(setting) as case:
+        data, seconds, count = stepped(case)
+    return Records(times, velocity(data)[:, : len(times)], exact, seconds, count)
+
+
+def run(setting: Setting) -> Point:
+    """Errors of the direct waves, and of what has gone back and forth in the layer."""
+    found = records(setting)
+    errors = windowed(found, tuple(TIMES), HALF + 1e-9)
+    return Point(setting, points(setting), found.core_seconds, found.updates, errors)
+
+
+SIZES, GRIDS = (1, 2, 3, 4, 5, 6), (5, 7, 10, 14, 20, 28, 40)
+_DELAY = 6 * SIGMA
+LAYERED = AccuracyProblem(
+    name="loh1",
+    title="LOH.1, a layer over a half-space",
+    distances=tuple(float(t - _DELAY) * FREQUENCY for t in TIMES),
+    volume_time=(FREQUENCY / SLOWEST) ** 3 * PERIOD**2 * (1 + ROWS * BELOW) * LAYER * END * FREQUENCY,
+    points=points,
+    run=run,
+    ladders={
+        **{("dg", order, "double"): SIZES for order in range(2, 9)},
+        **{("dg", order, "single"): SIZES for order in (4, 6)},
+        ("fd", 4, "single"): GRIDS, ("fd", 8, "single"): GRIDS,
+    },
+)  # fmt: skip

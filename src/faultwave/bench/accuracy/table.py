@@ -1,0 +1,133 @@
+"""Core-seconds to an error: interpolated on the ladders, as rows of the documentation and as the file that ``plan`` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.base.version import __version__
+from faultwave.output.atomic import atomic_text
+from faultwave.output.manifest import machine
+
+FORMAT = "faultwave-bench-accuracy-1"
+KEPT = "measured.json"
+Kept = Mapping[str, Any]
+Series = tuple[str, int, str]
+"""Engine, order, precision."""
+
+
+def written(found: Sequence[Kept]) -> dict[str, Any]:
+    """The whole file."""
+    now = datetime.now(UTC).strftime("%Y-%m-%d")
+    return {"format": FORMAT, "date": now, "version": __version__, "cpu": machine()["cpu"], "problems": list(found)}
+
+
+def write(path: Path, table: Kept) -> None:
+    with atomic_text(path) as file:
+        json.dump(table, file, indent=1)
+        file.write("\n")
+
+
+def read(path: Path | None = None) -> dict[str, Any]:
+    """A file of ``faultwave bench accuracy --json``; without a path the one that belongs to the package."""
+    try:
+        text = (
+            resources.files(__package__).joinpath(KEPT).read_text("utf-8") if path is None else path.read_text("utf-8")
+        )
+        table: dict[str, Any] = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise InputError(Problem(str(path or KEPT), f"cannot be read: {error}")) from error
+    if table.get("format") != FORMAT:
+        raise InputError(Problem(str(path or KEPT), "is no file of faultwave bench accuracy --json"))
+    return table
+
+
+def problem_of(table: Kept, name: str) -> Kept | None:
+    """One problem of a file, None where it was not measured."""
+    return next((p for p in table["problems"] if p["name"] == name), None)
+
+
+def series(problem: Kept) -> Iterator[tuple[Series, list[Kept]]]:
+    """Points of every ladder, coarsest first."""
+    groups: dict[Series, list[Kept]] = {}
+    for point in problem["points"]:
+        groups.setdefault((point["engine"], point["order"], point["precision"]), []).append(point)
+    for key, points in groups.items():
+        yield key, sorted(points, key=lambda p: float(p["points"]))
+
+
+def cost(points: Sequence[Kept], error: float, at: int) -> float:
+    """Core-seconds to an error, interpolated between points of a ladder in logarithms; NaN where the finest run errs by more, and the
+    coarsest point's where that errs by less. ``at``: number of the distance."""
+    errors = np.array([p["errors"][at] for p in points])
+    seconds = np.array([p["core_seconds"] for p in points])
+    below = np.flatnonzero(errors <= error)
+    if not len(below):
+        return float("nan")
+    k = int(below[0])
+    if k == 0:
+        return float(seconds[0])
+    share = np.log(errors[k - 1] / error) / np.log(errors[k - 1] / errors[k])
+    return float(np.exp((1 - share) * np.log(seconds[k - 1]) + share * np.log(seconds[k])))
+
+
+def markdown(table: Kept) -> str:
+    """A table for each problem: rows are engines, orders and precisions, columns errors at each distance."""
+    lines = [
+        f"{table['date']}, {table['cpu']}, one core, Faultwave {table['version']}: processor time of time stepping in seconds. "
+        "*below*: the coarsest run errs by less; a dash: the finest run that was tried errs by more.",
+    ]
+    for problem in table["problems"]:
+        lines += ["", *_of_problem(problem)]
+    return "\n".join(lines)
+
+
+def _of_problem(problem: Kept) -> list[str]:
+    levels, distances = problem["levels"], problem["distances"]
+    names = [f"{level_name(problem, e)}, {distance_name(problem, d)}" for d in distances for e in levels]
+    title = problem["title"][:1].upper() + problem["title"][1:]
+    rows = [f"**{title}**", "", _row("", *names), _row("---", *["---:"] * len(names))]
+    best = [_cheapest(problem, e, i) for i in range(len(distances)) for e in levels]
+    for key, points in series(problem):
+        cells = [_cell(points, e, i) for i in range(len(distances)) for e in levels]
+        marked = [f"**{c}**" if winner == key else c for c, winner in zip(cells, best, strict=True)]
+        rows.append(_row(series_name(key), *marked))
+    return rows
+
+
+def _cell(points: Sequence[Kept], error: float, at: int) -> str:
+    seconds = cost(points, error, at)
+    if not np.isfinite(seconds):
+        return "-"
+    return ("below " if points[0]["errors"][at] <= error else "") + f"{seconds:.2g}"
+
+
+def _cheapest(problem: Kept, error: float, at: int) -> Series | None:
+    costs = {key: cost(points, error, at) for key, points in series(problem)}
+    known = {key: value for key, value in costs.items() if np.isfinite(value)}
+    return min(known, key=known.__getitem__) if known else None
+
+
+def level_name(problem: Kept, error: float) -> str:
+    """An error as people write it."""
+    return f"{1000 * error:g} ms" if problem["unit"] == "s" else f"{100 * error:g} %"
+
+
+def distance_name(problem: Kept, distance: float) -> str:
+    return f"{distance:g} s" if problem["unit"] == "s" else f"{distance:.2g} wavelengths"
+
+
+def series_name(key: Series) -> str:
+    engine, order, precision = key
+    return f"{engine}, order {order}, {precision}"
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,207 @@
+"""Time to accuracy: problems of known answer, ladders, costs of an error, and what is proposed for a case."""
+
+import json
+
+import numpy as np
+import pytest
+
+from faultwave.base.errors import InputError
+from faultwave.bench import table as tables
+from faultwave.bench.accuracy import ladder, planned, propose, table
+from faultwave.bench.accuracy.picture import draw
+from faultwave.bench.accuracy.problem import Point, Setting, energetic_frequency, problems
+from faultwave.run.planned import plan
+
+
+def made(points=(4.0, 8.0, 16.0), errors=((0.1, 0.2), (0.01, 0.02), (0.001, 0.002)), seconds=(1.0, 16.0, 256.0), **key):
+    """A problem as it is kept, of one ladder."""
+    setting = {"engine": "dg", "order": 4, "precision": "double", **key}
+    listed = [
+        {**setting, "size": i, "points": p, "core_seconds": s, "updates": 1.0, "errors": list(e)}
+        for i, (p, e, s) in enumerate(zip(points, errors, seconds, strict=True))
+    ]
+    return {
+        "name": "full-space", "title": "a source", "distances": [3.0, 12.0], "volume_time": 100.0,
+        "levels": [0.05, 0.01], "unit": "", "points": listed,
+    }  # fmt: skip
+
+
+def whole(*problems):
+    return table.written(problems)
+
+
+def test_problems_are_found():
+    assert {"full-space", "loh1", "cavity", "tpv5"} <= set(problems())
+
+
+def test_a_spectrum_has_a_frequency():
+    f = np.linspace(0.0, 10.0, 1001)
+    assert energetic_frequency(f, np.where((f > 0.995) & (f < 1.005), 1.0, 0.0)) == pytest.approx(1.0, abs=0.02)
+    gaussian = np.exp(-((2 * np.pi * 0.2 * f) ** 2) / 2)
+    assert energetic_frequency(f, gaussian) == pytest.approx(1.573, rel=0.01)  # chi distribution of three degrees
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_the_cavity_is_nearer_with_smaller_cells(order):
+    cavity = problems()["cavity"]
+    coarse, fine = (cavity.run(Setting("dg", order, n, "double")) for n in (2, 4))
+    assert max(fine.errors) < 0.5 * max(coarse.errors) < 1
+    assert fine.points == pytest.approx(2 * coarse.points)
+    assert list(fine.errors) == sorted(fine.errors)  # they grow on the way
+
+
+def test_grids_in_a_full_space_are_nearer_with_more_points():
+    space = problems()["full-space"]
+    coarse, fine = (space.run(Setting("fd", 4, n, "single")) for n in (12, 20))
+    assert all(b < 0.3 * a for a, b in zip(coarse.errors, fine.errors, strict=True))
+    assert coarse.errors[0] < coarse.errors[1] < coarse.errors[2]
+    eight = space.run(Setting("fd", 8, 20, "single"))
+    assert all(b < 0.3 * a for a, b in zip(fine.errors, eight.errors, strict=True))
+
+
+def test_the_layer_is_seen_by_both_engines():
+    layered = problems()["loh1"]
+    assert max(layered.run(Setting("fd", 4, 5, "single")).errors) < 0.1
+    assert max(layered.run(Setting("dg", 3, 1, "double")).errors) < 0.3
+
+
+def test_a_ladder_ends_at_the_budget_and_at_the_error():
+    class Steep:
+        name = "steep"
+        levels = (0.05, 0.01)
+
+        @staticmethod
+        def run(s):
+            return Point(s, float(s.size), 1e-3 * s.size**4, 1.0, (float(s.size) ** -4.0,))
+
+    rungs = [Setting("dg", 4, n, "double") for n in (1, 2, 3, 4, 6, 8)]
+    told = []
+    assert [p.setting.size for p in ladder.climb(Steep, rungs, 1e9, told.append)] == [1, 2, 3, 4]
+    assert [p.setting.size for p in ladder.climb(Steep, rungs, 0.05, told.append)] == [1, 2]
+    assert told[0] == "steep: dg, order 4, double, 1"
+
+
+def test_costs_lie_between_runs():
+    points = made()["points"]
+    assert table.cost(points, 0.01, 0) == pytest.approx(16.0)
+    assert table.cost(points, 10**-1.5, 0) == pytest.approx(4.0)
+    assert np.isnan(table.cost(points, 1e-4, 0))
+    assert table.cost(points, 0.5, 0) == 1.0
+
+
+def test_rows_mark_the_cheapest_and_what_is_outside():
+    a, b = made(), made(seconds=(0.5, 8.0, 128.0), engine="fd")
+    a["points"] += b["points"]
+    text = table.markdown(whole(a))
+    lines = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    rows = {cells[0]: cells[1:] for cells in lines}
+    assert rows["fd, order 4, double"] == ["**1.2**", "**8**", "**2.7**", "**18**"]
+    assert rows["dg, order 4, double"] == ["2.3", "16", "5.3", "37"]
+    assert "| - |" not in text
+    assert "below" in table.markdown(whole(made(errors=((1e-4, 1e-4),) * 3))).splitlines()[-1]
+
+
+def test_files_are_read_back_and_others_refused(tmp_path):
+    path = tmp_path / "accuracy.json"
+    table.write(path, whole(made()))
+    assert table.read(path)["problems"] == json.loads(json.dumps([made()]))
+    path.write_text("{}")
+    with pytest.raises(InputError, match="no file of faultwave bench accuracy"):
+        table.read(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        table.read(tmp_path / "absent.json")
+
+
+def test_a_picture_is_drawn(tmp_path):
+    assert draw(whole(made(), made()), tmp_path / "a.png").stat().st_size > 10_000
+
+
+def test_the_package_has_a_table_of_every_law():
+    known = table.read()
+    for law in propose.LAWS:
+        assert propose.like(known, propose.Waves(law, True, 5.0, 1.0))
+    with pytest.raises(InputError, match="not been measured for the porous law"):
+        propose.like(known, propose.Waves("porous", True, 5.0, 1.0))
+
+
+def test_an_estimate_is_read_off_the_ladder():
+    key, known = ("dg", 4, "double"), whole(made())
+    at = propose.estimate(known, propose.Waves("elastic", False, 3.0, 200.0), key, 8.0)
+    assert (at.error, at.core_seconds, at.beyond) == (pytest.approx(0.01), pytest.approx(32.0), False)
+    half = propose.estimate(known, propose.Waves("elastic", False, 6.0, 200.0), key, 8.0)
+    assert half.error == pytest.approx(0.01 * 2**0.5)
+    far = propose.estimate(known, propose.Waves("elastic", False, 48.0, 200.0), key, 8.0)
+    assert far.beyond
+    assert far.error == pytest.approx(0.04)
+    assert propose.estimate(known, propose.Waves("elastic", False, 3.0, 200.0), key, 3.0) is None
+    assert propose.estimate(known, propose.Waves("elastic", False, 3.0, 200.0), ("dg", 5, "double"), 8.0) is None
+
+
+def test_the_cheapest_proposal_comes_first():
+    a, b = made(), made(seconds=(0.5, 8.0, 128.0), engine="fd")
+    a["points"] += b["points"]
+    found = propose.proposals(whole(a), propose.Waves("elastic", False, 3.0, 100.0), 0.01)
+    assert [e.series[0] for e in found] == ["fd", "dg"]
+    assert all(e.error <= 0.01 and e.points == pytest.approx(8.0, rel=0.02) for e in found)
+    assert not propose.proposals(whole(a), propose.Waves("elastic", False, 3.0, 100.0), 1e-5)
+
+
+@pytest.mark.parametrize(("text", "share"), [("1%", 0.01), ("0.5 %", 0.005), ("0.02", 0.02)])
+def test_accuracies_are_shares(text, share):
+    assert propose.accuracy(text) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1%", "100 %", "nan"])
+def test_other_texts_are_no_accuracies(text):
+    with pytest.raises(InputError, match="a share of the seismograms' size"):
+        propose.accuracy(text)
+
+
+SOURCE = {"kind": "moment-tensor", "location": [0, 0, 0], "tensor": {"xy": 1e15}}
+
+
+def a_case(engine, function):
+    case = {
+        "engine": engine, "end_time": 4.0, "material": {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0}},
+        "sources": [{**SOURCE, "time_function": function}], "output": {"receivers": {"points": [[900, 0, 0]], "interval": 0.1}},
+    }  # fmt: skip
+    if engine == "fd":
+        return {
+            **case,
+            "grid": {"lower": [-1000] * 3, "upper": [1000] * 3, "spacing": 100.0, "boundaries": {"z": "absorbing"}},
+        }
+    mesh = {"generate": {"shape": "box", "cells": [4, 4, 4], "lower": [-1000] * 3, "upper": [1000] * 3}}
+    return {**case, "mesh": mesh, "numerics": {"order": 4}}
+
+
+@pytest.mark.parametrize(("engine", "points"), [("fd", 13.07), ("dg", 9.31)])
+def test_a_planned_case_is_set_beside_the_table(engine, points):
+    wavelet = {"kind": "ricker", "duration": 1.5**0.5}  # peaks at 1 Hz
+    wanted = plan(a_case(engine, wavelet)).plan
+    frequency = planned.source_frequency(wanted)
+    assert frequency == pytest.approx(1.53, rel=0.02)
+    waves, key, found, slowest = planned.waves_of(wanted, frequency)
+    assert key[0] == engine
+    assert not waves.varied
+    assert slowest == pytest.approx(2000.0)
+    assert found == pytest.approx(points, rel=0.06)
+    title, rows = planned.section(wanted, table.read(), 0.05)
+    told = dict(row[:2] for row in rows)
+    assert "5 %" in title
+    assert "error about" in told["this case"]
+    assert "core-seconds" in told["for 5 %"]
+
+
+def test_sources_without_a_highest_frequency_need_one():
+    wanted = plan(a_case("dg", {"kind": "gaussian", "duration": 1e-4})).plan
+    with pytest.raises(InputError, match="--frequency"):
+        planned.section(wanted, table.read(), 0.01)
+    assert planned.section(wanted, table.read(), 0.01, 1.0)[1]
+
+
+def test_the_documentation_has_a_place_for_it(tmp_path):
+    path = tmp_path / "page.md"
+    opening, closing = tables.markers("accuracy")
+    path.write_text(f"before\n{opening}\nold\n{closing}\nafter\n")
+    tables.insert(path, "new", "accuracy")
+    assert path.read_text() == f"before\n{opening}\nnew\n{closing}\nafter\n"
