@@ -67,7 +67,7 @@ class Waves:
         self.predicted: list[Callable[[int, float, float], None]] = []
         self.rule = basis.tet_quadrature(quadrature or order + 2)
         self.psi = basis.tet_basis(self.rule[0], order - 1)
-        self.points = g.origin[:, None] + np.einsum("cij,nj->cni", g.jacobian, self.rule[0])
+        self.points = g.points(slice(None), self.rule[0])
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
         self.operator.predict(cluster, step, restart)

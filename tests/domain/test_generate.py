@@ -214,7 +214,7 @@ def test_box_shuffle():
     np.testing.assert_allclose(
         mixed.vertices[mixed.cells].mean(axis=1), plain.vertices[plain.cells].mean(axis=1), atol=1e-15
     )
-    determinants = np.linalg.det(measured(mixed)[1].jacobian)
+    determinants = np.linalg.det(measured(mixed)[1].jacobian())
     assert 0.3 < (determinants < 0).mean() < 0.7, "sorted cells of both orientations occur"
 
 

@@ -42,7 +42,7 @@ def closed(mesh, topology, geometry):
     assert (geometry.volume > 0).all()
     assert geometry.volume == pytest.approx(np.abs(signed_volumes(mesh)), rel=1e-12)
     np.testing.assert_allclose(
-        geometry.jacobian @ geometry.inverse, np.broadcast_to(np.eye(3), geometry.jacobian.shape), atol=1e-11
+        geometry.jacobian() @ geometry.inverse, np.broadcast_to(np.eye(3), geometry.inverse.shape), atol=1e-11
     )
     corners = mesh.vertices[topology.cells]
     outward = corners[:, SORTED_FACES].mean(axis=2) - geometry.centroids[:, None]
@@ -51,7 +51,7 @@ def closed(mesh, topology, geometry):
     # The centroid of a tetrahedron lies at a quarter of each height, and volume = area * height / 3.
     np.testing.assert_allclose(heights * 4 * geometry.areas / 3, geometry.volume[:, None] * np.ones(4), rtol=1e-10)
     np.testing.assert_allclose(geometry.inradius, 3 * geometry.volume / geometry.areas.sum(axis=1), rtol=1e-12)
-    np.testing.assert_allclose(geometry.jacobian[:, :, 2], corners[:, 3] - corners[:, 0])
+    np.testing.assert_allclose(geometry.jacobian()[:, :, 2], corners[:, 3] - corners[:, 0])
 
 
 def test_box(box):

@@ -64,13 +64,13 @@ class Faces:
 
 
 def faces_of(operator: Operator, cells: np.ndarray, faces: np.ndarray, origin: np.ndarray) -> Faces:
-    """``origin`` (nc, 3): the first vertex of every cell."""
+    """``origin`` (n, 3): the first vertex of each of the cells."""
     jacobian = np.linalg.inv(operator.cells.inverse[cells])
     corners = np.empty((len(cells), 3, 3))
     for f in range(4):
         mine = faces == f
         reference = face_points(f, np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-        corners[mine] = origin[cells[mine], None] + np.einsum("cij,nj->cni", jacobian[mine], reference)
+        corners[mine] = origin[mine, None] + np.einsum("cij,nj->cni", jacobian[mine], reference)
     return Faces(cells, faces, operator.frames()[cells, faces], corners)
 
 

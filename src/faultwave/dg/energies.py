@@ -28,11 +28,9 @@ class Energies:
             nothing = np.append(values[0, :-1], 0.0)
             parameters.put(np.broadcast_to(nothing, (int(padding.sum()), 1, len(nothing))), padding)
         self.each = op.backend.batch(size, 1, len(self.names))
-        jacobian = op.per_cell(op.form.jacobians(cells))
+        jacobian = {"jacobian": op.per_cell(op.form.jacobians(cells))} if op.form.asks_jacobian else {}
         kernel = op.backend.compile([kernels.energies(op.form, of)])["energies"]
-        self.launch = kernel(
-            {"q": op.q, "cell": op.cell, "jacobian": jacobian, "parameters": parameters, "energies": self.each}
-        )
+        self.launch = kernel({"q": op.q, "cell": op.cell, "parameters": parameters, "energies": self.each, **jacobian})
 
     def __call__(self) -> dict[str, float]:
         self.launch(0, self.each.items)

@@ -24,7 +24,7 @@ def project(solver: Any, function: Callable[[np.ndarray], np.ndarray]) -> None:
     for part in np.array_split(np.arange(cells_here), max(1, cells_here // BLOCK)):
         # Sums over one cell round differently, and a process may have but one: it is done twice.
         cells = np.repeat(part, 2) if len(part) == 1 else part
-        x = geo.origin[cells, None] + np.einsum("cij,nj->cni", geo.jacobian[cells], points)
+        x = geo.points(cells, points)
         values = function(x.reshape(-1, 3)).reshape(len(cells), len(points), -1)
         solver.operator.set_dofs(np.einsum("n,nk,cnq->ckq", weights, psi, values)[: len(part)], part)
 
@@ -40,7 +40,7 @@ def error(
     psi = tet_basis(points, order - 1)
     above = below = np.zeros(len(solver.plan.law.quantities))
     for part in np.array_split(np.arange(cells_here), max(1, cells_here // BLOCK)):
-        x = geo.origin[part, None] + np.einsum("cij,nj->cni", geo.jacobian[part], points)
+        x = geo.points(part, points)
         flat = x.reshape(-1, 3)
         exact = solution(flat, solver.time).reshape(len(part), len(points), -1)
         mine = np.einsum("nk,ckq->cnq", psi, solver.operator.dofs(part))
@@ -60,7 +60,7 @@ def error_norms(solver: Any, solution: Callable[[np.ndarray, float], np.ndarray]
     psi = tet_basis(points, order - 1)
     sums, most = np.zeros((4, len(solver.plan.law.quantities))), np.zeros((2, len(solver.plan.law.quantities)))
     for part in np.array_split(np.arange(cells_here), max(1, cells_here // BLOCK)):
-        x = geo.origin[part, None] + np.einsum("cij,nj->cni", geo.jacobian[part], points)
+        x = geo.points(part, points)
         exact = solution(x.reshape(-1, 3), solver.time).reshape(len(part), len(points), -1)
         off = np.abs(np.einsum("nk,ckq->cnq", psi, solver.operator.dofs(part)) - exact)
         size, scale = np.abs(exact), 6.0 * geo.volume[part, None, None] * weights[:, None]

@@ -111,18 +111,27 @@ def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None)
     columns = range(len(form.law.quantities)) if columns is None else columns
     k = Kernel("sample")
     q, cell = k.batch("q", form.b3, form.Q), form.cell(k)
-    jacobian = k.batch("jacobian", 1, 9)
     values = k.batch("values", len(points), len(columns), "out")
     later, at = k.temp("later", form.b3, form.Q), k.temp("at", len(points), form.Q)
     form.predictor.expand(k, q, cell, [Sum(later, k.scalar("advance", form.predictor.terms))])
     k.contract(at, points, later)
 
-    def chosen(x: Any, cell: Any, jacobian: Any) -> Any:
-        found = form.physical(x, cell, jacobian)
+    def chosen(x: Any, cell: Any, *jacobian: Any) -> Any:
+        found = _physical(form, x, cell, jacobian)
         return [[found[i] for i in columns]]
 
-    k.pointwise(chosen, [at, cell, jacobian], [values])
+    k.pointwise(chosen, [at, cell, *_asked_jacobian(k, form)], [values])
     return k
+
+
+def _asked_jacobian(k: Kernel, form: Form) -> list[Array]:
+    """The Jacobian of each cell, where the form's constants do not hold it."""
+    return [k.batch("jacobian", 1, 9)] if form.asks_jacobian else []
+
+
+def _physical(form: Form, q: Any, cell: Any, jacobian: Sequence[Any]) -> Any:
+    """The law's quantities; ``jacobian``: of ``_asked_jacobian``."""
+    return form.physical(q, cell, jacobian[0] if jacobian else form.own_jacobian(cell))
 
 
 def samples(form: Form, count: int) -> Kernel:
@@ -159,17 +168,17 @@ def energies(form: Form, of: Callable[[Any, Any], dict[str, Any]] | None = None)
     law, k = form.law, Kernel("energies")
     names, given = [p.name for p in law.parameters], of or law.energies
     known = energy_names(law, given)
-    q, cell, jacobian = k.batch("q", form.b3, form.Q), form.cell(k), k.batch("jacobian", 1, 9)
+    q, cell, jacobian = k.batch("q", form.b3, form.Q), form.cell(k), _asked_jacobian(k, form)
     parameters, out = k.batch("parameters", 1, len(names) + 1), k.batch("energies", 1, len(known), "out")
     density, total = k.temp("density", form.b3, len(known)), k.temp("sum", 1, len(known))
 
-    def densities(x: Any, cell: Any, jacobian: Any, p: Any) -> Any:
-        found = given(form.physical(x, cell, jacobian), dict(zip(names, p, strict=False)))
+    def densities(x: Any, cell: Any, p: Any, *jacobian: Any) -> Any:
+        found = given(_physical(form, x, cell, jacobian), dict(zip(names, p, strict=False)))
         return [[found[name] for name in known]]
 
     linear = [(i, i) for i, name in enumerate(known) if name.startswith("momentum")]
     quadratic = [(i, i) for i in range(len(known)) if (i, i) not in linear]
-    k.pointwise(densities, [q, cell, jacobian, parameters], [density])
+    k.pointwise(densities, [q, cell, parameters, *jacobian], [density])
     k.contract(total, np.full((1, form.b3), 6.0), density, quadratic)
     if linear:
         k.contract(total, np.full((1, 1), 6.0**0.5), density, linear)  # mode 0 is the constant sqrt(6)

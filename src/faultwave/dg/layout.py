@@ -19,7 +19,7 @@ for cells that store nothing: it may be written and is never read (``kernels.lan
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,12 +73,11 @@ class Layout:
     )  # (positions, 4) slot of the derivatives' traces of both quantities at a fault or solved face; 0 elsewhere
     friction_far: int  # first slot of those that arrive from other processes
     friction_slots: int  # the last is never written
-    own: np.ndarray  # (positions, 4) a cell's own slots
     incoming: np.ndarray  # (2, positions, 4) where the neighbours' waves are, in even and odd steps
     outgoing: (
         np.ndarray
     )  # (2, positions, 4) where the waves of the next step go; ``incoming`` itself where no cell keeps its own
-    second_slots: np.ndarray  # (positions, 4) a second slot for faces with friction; ``own`` elsewhere
+    apart: np.ndarray | None  # (positions, 4) ``second_slots`` where some face has friction or is driven
     wave_slots: int
     slower: Ranged  # faces to slower cells: own slot, sums of even and of odd steps of the slower side, its derivatives' traces
     channels: tuple[Channel, ...] = ()  # to other processes
@@ -86,6 +85,21 @@ class Layout:
     @property
     def clusters(self) -> int:
         return len(self.storing_ranges)
+
+    @property
+    def own(self) -> np.ndarray:
+        """(positions, 4) a cell's own slots"""
+        return np.arange(4 * len(self.cell_at)).reshape(-1, 4)
+
+    @property
+    def second_slots(self) -> np.ndarray:
+        """(positions, 4) a second slot for faces with friction; ``own`` elsewhere"""
+        return self.own if self.apart is None else self.apart
+
+    def placed(self) -> Layout:
+        """Without what an operator has its own copies of."""
+        nothing = np.zeros((2, 0, 4), np.int32)
+        return replace(self, incoming=nothing, outgoing=nothing)
 
     def cells_range(self, cluster: int, observed: bool = True) -> tuple[int, int]:
         """All of a cluster's cells, or all but the observed ones."""
@@ -254,19 +268,21 @@ class _Builder:
         slow[self.position], friction[self.position] = slow_number, _numbers(self.traced, 1, self.placement)
         mine = 1 + int(self.traced.sum())
         summed = self.sums[0] + self.summed + np.array([0, self.sums[1]])[:, None, None]
-        here, own = x.cluster[self.border.cell], _narrow(self.own)
-        second = _narrow(self.second_slots) if self.fault_or_driven.any() else own
+        here = x.cluster[self.border.cell]
+        apart = _narrow(self.second_slots) if self.fault_or_driven.any() else None
         return Layout(
             self.cell_at, self.position, self.ranges[0::3], self.ranges[1::3], self.ranges[2::3],
-            history, 1 + int(x.stored_derivatives.sum()), _narrow(slow), self.series_end + int(self.late.sum()),
+            _narrow(history), 1 + int(x.stored_derivatives.sum()), _narrow(slow), self.series_end + int(self.late.sum()),
             _narrow(friction), mine, mine + int((x.fault & ~self.inner).sum()) + 1,
-            own, incoming, outgoing, second, self.trash + 1, self._to_slower(slow_number),
+            incoming, outgoing, apart, self.trash + 1, self._to_slower(slow_number),
             _channels(self.border, here, self.arrive, self.inside, summed, slow_number),
         )  # fmt: skip
 
 
 def _narrow(slots: np.ndarray) -> np.ndarray:
-    """Slots in half the memory, where their numbers allow it: a large mesh keeps five such arrays."""
+    """Slots in half the memory, where their numbers allow it, or in none where all are 0: a large mesh keeps five such arrays."""
+    if not slots.any():
+        return np.broadcast_to(np.int32(0), slots.shape)
     return slots.astype(np.int32) if slots.max(initial=0) <= np.iinfo(np.int32).max else slots
 
 

@@ -130,7 +130,9 @@ class Operator:
         same = lay.incoming is lay.outgoing
         self.outgoing = self.incoming if same else [b.index(slots) for slots in lay.outgoing]
         self.history_slot = b.index(lay.history[:, None])
-        self.slow_slots, self.friction_slots = b.index(lay.slow), b.index(lay.friction)
+        self.special = any(end > begin for begin, end in (*lay.observed_ranges, *lay.storing_ranges))
+        left = [b.index(slots) if self.special else None for slots in (lay.slow, lay.friction)]
+        self.slow_slots, self.friction_slots = left
         self.penalty = PenaltyBuffers.make(form, b, lay, self.cells)
 
     @property
@@ -153,8 +155,7 @@ class Operator:
     def _bind(self) -> None:
         form, lay = self.form, self.layout
         kept = kernels.Kept(bool((lay.friction > 0).any()), self.penalty.penalised if self.penalty else None)
-        special = any(end > begin for begin, end in (*lay.observed_ranges, *lay.storing_ranges))
-        variants = (None, kept) if special else (None,)
+        variants = (None, kept) if self.special else (None,)
         between = [work.kernel(form) for work in self.between]
         wanted = [kernels.predict(form, which) for which in variants]
         wanted += [kernels.correct_and_predict(form, which, between) for which in variants]
@@ -411,26 +412,26 @@ class Sampler:
         self.few = 2 * len(cells) < len(lay.position)
         self.source, self.place = np.zeros(0, np.int64), lay.position
         self.own: list[Any] = []
-        jacobians = form.jacobians(operator.cells)
+        jacobian = {}
         if self.few:
             size = self._place(cells)
-            self.q, cell, jacobian = (
-                b.batch(size, form.b3, form.Q),
-                b.batch(size, 1, form.cell_size),
-                b.batch(size, 1, 9),
-            )
+            self.q, cell = b.batch(size, form.b3, form.Q), b.batch(size, 1, form.cell_size)
             cell.put(form.cell_constants(operator.cells)[self.source, None])
-            jacobian.put(jacobians[self.source, None])
-            self.own = [self.q, cell, jacobian]
+            if form.asks_jacobian:
+                jacobian = {"jacobian": b.batch(size, 1, 9)}
+                jacobian["jacobian"].put(form.jacobians(operator.cells)[self.source, None])
+            self.own = [self.q, cell, *jacobian.values()]
         else:
             size = len(lay.cell_at)
             parts = (lay.observed_ranges, lay.storing_ranges, lay.plain_ranges)
             self.ranges = [[kind[c] for kind in parts] for c in range(lay.clusters)]
-            self.q, cell, jacobian = operator.q, operator.cell, operator.per_cell(jacobians)
-            self.own = [jacobian]
+            self.q, cell = operator.q, operator.cell
+            if form.asks_jacobian:
+                jacobian = {"jacobian": operator.per_cell(form.jacobians(operator.cells))}
+            self.own = [*jacobian.values()]
         self.values = b.batch(size, len(points), len(columns))
         kernel = b.compile([kernels.sample(form, points, columns)])["sample"]
-        self.launch = kernel({"q": self.q, "cell": cell, "values": self.values, "jacobian": jacobian})
+        self.launch = kernel({"q": self.q, "cell": cell, "values": self.values, **jacobian})
 
     def _place(self, cells: np.ndarray) -> int:
         """Rows of the listed cells, one cluster's after the other's."""

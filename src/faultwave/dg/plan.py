@@ -352,7 +352,8 @@ def _as_given(name: str, values: np.ndarray, cell: int) -> str:
 
 def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Problems) -> np.ndarray:
     """Impedance (nc, 4) of the faces of kind impedance."""
-    wall = np.full(topology.tags.shape, np.nan)
+    nothing = np.broadcast_to(np.nan, topology.tags.shape)  # takes no memory
+    wall = nothing.copy() if case.impedances else nothing
     names = mesh.named(2)
     for key, value in case.impedances.items():
         tag, where = mesh.surface(key), f"impedances.{key}"

@@ -99,16 +99,20 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
     border, beyond = _border(plan, part, cells, here)
     at_fault = clustering.cluster[plan.frictional.any(1)]
     fastest = int(at_fault.min()) if len(at_fault) else 0
+    mesh, topology = (
+        tets.mesh.reorder_cells(plan.mesh, cells),
+        chosen(replace(top, neighbours=here[top.neighbours]), cells),
+    )
     return replace(
         plan,
-        mesh=tets.mesh.reorder_cells(plan.mesh, cells),
-        topology=chosen(replace(top, neighbours=here[top.neighbours]), cells),
-        geometry=chosen(plan.geometry, cells),
+        mesh=mesh,
+        topology=topology,
+        geometry=plan.geometry.of(cells, mesh.vertices, topology.cells),
         material={k: v[cells] for k, v in plan.material.items()},
         step=plan.step[cells],
         clustering=replace(clustering, cluster=clustering.cluster[cells]),
         frictional=plan.frictional[cells],
-        walls=plan.walls[cells],
+        walls=plan.walls[cells] if plan.case.impedances else np.broadcast_to(np.nan, (len(cells), 4)),
         penalised=plan.penalised.of(cells) if plan.penalised else None,
         parts=tuple(p.on(cut_here) for p in plan.parts),
         share=Share(world, cells, border, beyond, float(plan.step.min()), plan.identity, fastest),

@@ -109,6 +109,7 @@ class Solver:
         form = make_form(numerics, plan.law, plan.time_unit, shapely(worst))
         between = [part.cell_work for part in plan.parts if part.cell_work is not None]
         self.operator = make_operator(numerics, form, self.backend, self.layout, cells, plan.share is None, between)
+        self.operator.layout = self.layout = self.layout.placed()
 
     def _apart(self) -> np.ndarray:
         """(nc,) cells that correct and predict apart, for others to look at or to change in between."""
@@ -123,7 +124,7 @@ class Solver:
         """What parts give on the faces that they drive."""
         plan, op = self.plan, self.operator
         cells, faces = np.nonzero(plan.driven & ~plan.solved)
-        listed = faces_of(op, cells, faces, plan.geometry.origin)
+        listed = faces_of(op, cells, faces, plan.geometry.origin(cells))
         points, project = projection(op.order)
         drives = [d for part in self.parts.values() for d in part.drives(listed, points, project)]
         return Driven(op, listed, drives, plan.clustering.cluster) if len(cells) else None

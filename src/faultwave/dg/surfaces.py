@@ -53,7 +53,7 @@ class SurfaceSum:
         points, weights, functionals = face_functionals(op.order, surface.faces)
         members = by_cluster(plan.clustering.cluster[surface.cells], solver.layout.clusters)
         taken = Samples(op, surface.cells, members, functionals)
-        faces = faces_of(op, surface.cells, surface.faces, plan.geometry.origin)
+        faces = faces_of(op, surface.cells, surface.faces, plan.geometry.origin(surface.cells))
         self.recorder = SurfaceRecorder(interval, members, functionals, taken.take, reduce(faces, points, weights))
         self.call: Call = sampling(self.recorder, taken)
         self.before: np.ndarray | None = None

@@ -68,7 +68,7 @@ class LaneBuffer:
 
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
         batch, lane = self._select(items)
-        return np.array(self.storage[:, rows][batch, :, :, lane])
+        return np.asarray(self.storage[:, rows][batch, :, :, lane])  # a copy already
 
     def fetch(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> Here:
         return Here(self.get(items, rows))

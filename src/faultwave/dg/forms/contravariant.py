@@ -124,8 +124,11 @@ class ContravariantElastic(ComponentForm):
         longest = np.linalg.svd(jacobian, compute_uv=False).max(1)
         return np.asarray(cells.material["rho"] / self.unit * longest**2)
 
+    def own_jacobian(self, cell: Any) -> Any:
+        return self.cell_columns.row(cell).jacobian
+
     def outward(self, q: Any, cell: Any) -> list[Any]:
-        return self.physical(q, cell, self.cell_columns.row(cell).jacobian)
+        return self.physical(q, cell, self.own_jacobian(cell))
 
     def inward(self, q: Any, cell: Any) -> list[Any]:
         back = self.turned_in(cell)

@@ -237,8 +237,16 @@ class Form:
     # Statements.
 
     def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
-        """The law's quantities from the form's, as ``to_physical``; ``jacobian``: nine numbers as ``jacobians`` gives them."""
+        """The law's quantities from the form's, as ``to_physical``; ``jacobian``: nine numbers as ``jacobians`` gives them, or as
+        ``own_jacobian`` does."""
         return list(q)
+
+    asks_jacobian = False
+    """Whether ``physical`` reads a Jacobian that is not among the cell's constants."""
+
+    def own_jacobian(self, cell: Any) -> Any:
+        """What ``physical`` takes where it asks for no other."""
+        return None
 
     @property
     def stress_columns(self) -> slice:

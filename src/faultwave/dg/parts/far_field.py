@@ -126,7 +126,7 @@ class AttachedFarField(Attached):
         frequencies = np.array(setting.frequencies, float)
         interval = setting.interval or 0.05 / frequencies.max()
         self.recorder = FourierRecorder(interval, members, functionals, taken.take, frequencies, 6, part.impedance)
-        self.faces = faces_of(op, part.cells, part.faces, plan.geometry.origin)
+        self.faces = faces_of(op, part.cells, part.faces, plan.geometry.origin(part.cells))
         self.positions = self.faces.positions(points)
         self.weights = 2.0 * self.faces.areas[:, None] * weights
         self.calls = (sampling(self.recorder, taken),)

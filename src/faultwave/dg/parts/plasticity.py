@@ -205,7 +205,7 @@ class _Planner:
         geometry = planning.geometry
         places = geometry.centroids[:, None]
         if self.setting.sampled == "points":
-            places = geometry.origin[:, None] + np.einsum("cij,nj->cni", geometry.jacobian, self.points.points)
+            places = geometry.points(slice(None), self.points.points)
         self.shape = places.shape[:2]
         self.elastic = self._elastic()
         self.asked = np.repeat(~self.elastic, self.shape[1])  # points that may yield

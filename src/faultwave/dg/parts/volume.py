@@ -119,8 +119,8 @@ class AttachedVolume(Attached):
         part, plan, setting = self.part, self.solver.plan, self.part.setting
         fields, cells, geo = list(part.fields), part.cells, plan.geometry
         corners, centres = refine_tet(setting.refinement)
-        points = geo.origin[cells, None, None] + np.einsum("cij,snj->csni", geo.jacobian[cells], corners)
-        flip = np.linalg.det(geo.jacobian[cells]) < 0  # sorted cells may be mirrored; written ones are positive
+        points = geo.origin(cells)[:, None, None] + np.einsum("cij,snj->csni", geo.jacobian(cells), corners)
+        flip = np.linalg.det(geo.jacobian(cells)) < 0  # sorted cells may be mirrored; written ones are positive
         points[flip] = points[flip][:, :, [0, 2, 1, 3]]
         static = {"group": plan.mesh.groups[cells], "cluster": plan.clustering.cluster[cells]}
         static = {k: np.repeat(v, len(corners)) for k, v in (static | {"global-id": plan.numbers[cells]}).items()}

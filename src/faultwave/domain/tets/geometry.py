@@ -31,7 +31,6 @@ def geometry(mesh: Mesh, topology: Topology) -> Geometry:
                 "Mesh anew, or let the mesher optimise.",
             )
         )
-    jacobian = np.stack([a, b, c], axis=2)
     inverse = np.stack([bc, ca, ab], axis=1) / determinant[:, None, None]
     corners = v[:, SORTED_FACES]
     normals = np.cross(corners[:, :, 1] - corners[:, :, 0], corners[:, :, 2] - corners[:, :, 0])
@@ -41,4 +40,4 @@ def geometry(mesh: Mesh, topology: Topology) -> Geometry:
     areas = double_areas / 2
     volume = np.abs(determinant) / 6
     inradius = 3 * volume / areas.sum(axis=1)
-    return Geometry(jacobian, inverse, volume, normals, areas, inradius, v.mean(axis=1), origin)
+    return Geometry(mesh.vertices, topology.cells, inverse, volume, normals, areas, inradius)

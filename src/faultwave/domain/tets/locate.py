@@ -114,7 +114,7 @@ def _points(points: Floats) -> Floats:
 
 
 def _reference(points: Floats, cells: Integers, geometry: Geometry) -> Floats:
-    return np.einsum("nij,nj->ni", geometry.inverse[cells], points - geometry.origin[cells])
+    return np.einsum("nij,nj->ni", geometry.inverse[cells], points - geometry.origin(cells))
 
 
 class _SizeClass:
@@ -151,12 +151,13 @@ class _SizeClass:
 
 
 def _size_classes(topology: Topology, geometry: Geometry, vertices: Floats) -> list[_SizeClass]:
+    centroids = geometry.centroids
     radius = np.sqrt(
-        np.max([((vertices[topology.cells[:, i]] - geometry.centroids) ** 2).sum(axis=1) for i in range(4)], axis=0)
+        np.max([((vertices[topology.cells[:, i]] - centroids) ** 2).sum(axis=1) for i in range(4)], axis=0)
     ) * (1 + 1e-6)
     octave = np.ceil(2 * np.log2(radius)).astype(int)
     members = [np.flatnonzero(octave == size) for size in np.unique(octave)]
-    return [_SizeClass(m, geometry.centroids[m], float(radius[m].max())) for m in members]
+    return [_SizeClass(m, centroids[m], float(radius[m].max())) for m in members]
 
 
 def _outer_faces(topology: Topology) -> Integers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,19 +103,45 @@ class Topology:
 class Geometry:
     """Shape of every sorted cell, SI.
 
-    jacobian (nc, 3, 3) with columns v1-v0, v2-v0, v3-v0 (its determinant may be negative), inverse (nc, 3, 3), volume
-    (nc,) positive, normals (nc, 4, 3) outward unit, areas (nc, 4), inradius (nc,), centroids (nc, 3), origin (nc, 3) =
-    v0.
+    vertices (nv, 3) and cells (nc, 4) of the topology, inverse (nc, 3, 3) of the Jacobian, volume (nc,) positive, normals (nc, 4, 3)
+    outward unit, areas (nc, 4), inradius (nc,). What takes no time to make is made when asked for, and takes no memory: see
+    ``corners_of`` and what follows it.
     """
 
-    jacobian: Floats
+    vertices: Floats
+    cells: Integers
     inverse: Floats
     volume: Floats
     normals: Floats
     areas: Floats
     inradius: Floats
-    centroids: Floats
-    origin: Floats
+
+    def corners_of(self, cells: Any = slice(None)) -> Floats:
+        """(..., 4, 3) of some cells, or all."""
+        return np.asarray(self.vertices[self.cells[cells]])
+
+    def origin(self, cells: Any = slice(None)) -> Floats:
+        """(..., 3) v0."""
+        return np.asarray(self.vertices[self.cells[cells, 0]])
+
+    def jacobian(self, cells: Any = slice(None)) -> Floats:
+        """(..., 3, 3) with columns v1-v0, v2-v0, v3-v0; its determinant may be negative."""
+        corners = self.corners_of(cells)
+        return np.ascontiguousarray(np.moveaxis(corners[..., 1:, :] - corners[..., :1, :], -1, -2))
+
+    def points(self, cells: Any, reference: Floats) -> Floats:
+        """(n, m, 3) places of points (m, 3) of the reference cell in some cells."""
+        return self.origin(cells)[:, None] + np.einsum("cij,nj->cni", self.jacobian(cells), reference)
+
+    @property
+    def centroids(self) -> Floats:
+        """(nc, 3)"""
+        return np.asarray(self.corners_of().mean(axis=1))
+
+    def of(self, cells: Integers, vertices: Floats, corners: Integers) -> Geometry:
+        """That of some ``cells``, whose ``corners`` (n, 4) are numbers of other ``vertices``."""
+        arrays = {n: getattr(self, n)[cells] for n in ("inverse", "volume", "normals", "areas", "inradius")}
+        return Geometry(vertices, corners, **arrays)
 
 
 def make_mesh(

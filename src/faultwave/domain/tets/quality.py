@@ -25,7 +25,7 @@ class BadCell:
 
 def aspect_ratios(mesh: Mesh, topology: Topology, geometry: Geometry) -> Floats:
     """Circumradius over three inradii (nc,): 1 for a regular tetrahedron, large for slivers."""
-    a, b, c = (geometry.jacobian[:, :, i] for i in range(3))
+    a, b, c = np.moveaxis(geometry.jacobian(), 2, 0)
 
     def square(x: Floats) -> Floats:
         return np.asarray((x * x).sum(axis=1, keepdims=True))
@@ -37,7 +37,7 @@ def aspect_ratios(mesh: Mesh, topology: Topology, geometry: Geometry) -> Floats:
 
 def flatness(geometry: Geometry) -> Floats:
     """Longest edge over inradius (nc,): 4.9 for a regular tetrahedron."""
-    sides = geometry.jacobian.transpose(0, 2, 1)
+    sides = geometry.jacobian().transpose(0, 2, 1)
     edges = [*(sides[:, i] for i in range(3)), *(sides[:, i] - sides[:, j] for i, j in combinations(range(3), 2))]
     return np.asarray(np.max([np.linalg.norm(e, axis=1) for e in edges], axis=0) / geometry.inradius)
 
