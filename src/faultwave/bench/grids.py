@@ -87,7 +87,7 @@ def bench(s: Setting, say: Say = lambda _: None) -> dict[str, Any]:
     solvers: dict[str, Any] = {}
     for name, case in cases(s).items():
         say(f"preparing: {name}")
-        solvers[name] = simulate(case).solver  # type: ignore[attr-defined]
+        solvers[name] = simulate(case).solver
     seconds: dict[str, list[float]] = {name: [] for name in solvers}
     steps: dict[str, int] = {}
     for name, solver in solvers.items():
@@ -150,7 +150,7 @@ def sections(r: Mapping[str, Any]) -> list[Section]:
     """The result as tables."""
     s = r["setting"]
     title = f"{s['cells']}^3 points, {s['precision']}, {s['threads'] or 'all'} threads"
-    rates = [
+    rates: list[tuple[str, ...]] = [
         (
             name,
             f"{r['points'][name]:,}",
@@ -160,7 +160,7 @@ def sections(r: Mapping[str, Any]) -> list[Section]:
         )
         for name, t in r["seconds_per_step"].items()
     ]
-    found = [(TELLS[name], f"{ratio:.3f}", ASKED[name]) for name, ratio in r["ratios"].items()]
+    found: list[tuple[str, ...]] = [(TELLS[name], f"{ratio:.3f}", ASKED[name]) for name, ratio in r["ratios"].items()]
     return [
         (title, ("case", "points", "ms a step", "Mpt/s", "spread"), rates),
         ("what it costs", ("ratio of times", "measured", "wanted"), found),
