@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from faultwave.dg.forms.cells import Cells, PenalisedFaces
 from faultwave.dg.forms.contravariant import ContravariantElastic
 from faultwave.dg.forms.covariant import CovariantCurls
 from faultwave.dg.forms.fluid import ContravariantAcoustic
 from faultwave.dg.forms.full_stiffness import FullStiffness
-from faultwave.dg.forms.plain import Cells, Form, PenalisedFaces, onto_face
+from faultwave.dg.forms.plain import Form, onto_face
 from faultwave.dg.forms.viscoelastic import ContravariantViscoelastic
 from faultwave.dg.predictors import CellTerms, Predictor
 from faultwave.physics.waves import Law

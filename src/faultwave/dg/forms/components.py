@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.dg.forms.plain import DIRECTIONS, Cells, Form
+from faultwave.dg.forms.cells import Cells
+from faultwave.dg.forms.plain import DIRECTIONS, Form
 from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law

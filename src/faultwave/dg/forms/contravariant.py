@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.forms.cells import Cells
 from faultwave.dg.forms.components import (
     GRADIENT,
     PAIR,
@@ -34,7 +35,7 @@ from faultwave.dg.forms.components import (
     select_stress,
     turned,
 )
-from faultwave.dg.forms.plain import Cells, directed
+from faultwave.dg.forms.plain import directed
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.elastic import Elastic

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.forms.cells import Cells
 from faultwave.dg.forms.components import PAIR, ComponentForm, combine
-from faultwave.dg.forms.plain import Cells, directed
+from faultwave.dg.forms.plain import directed
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import cross, dot

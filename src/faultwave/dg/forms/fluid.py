@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.forms.cells import Cells
 from faultwave.dg.forms.components import (
     GRADIENT,
     PAIR,
@@ -24,7 +25,7 @@ from faultwave.dg.forms.components import (
     same_equations,
     turned,
 )
-from faultwave.dg.forms.plain import Cells, directed
+from faultwave.dg.forms.plain import directed
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.acoustic import Acoustic

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.forms.cells import Cells
 from faultwave.dg.forms.components import GRADIENT, PAIR, ComponentForm, both_sides, combine, select_stress
-from faultwave.dg.forms.plain import Cells, directed
+from faultwave.dg.forms.plain import directed
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.anisotropic import CONSTANTS, NUMBER, ORDER, Anisotropic, packed, unpacked

@@ -9,14 +9,14 @@ jump of the flow is dv = (Z + Z_R)^-1 (w_R - u), of the traction dT = Z dv.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from faultwave.base.columns import Columns
 from faultwave.base.errors import NotBuiltError, Problem
-from faultwave.dg.basis import FACES, matrices, tet_size, triangle_size, two_stages
+from faultwave.dg.basis import matrices, tet_size, triangle_size, two_stages
+from faultwave.dg.forms.cells import Cells
 from faultwave.dg.predictors import CellTerms, Decaying, Predictor, Taylor
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel, View
@@ -29,62 +29,6 @@ DIRECTIONS = np.array([[1.0, 0.0, 0.0], [-0.5, 1.0, 0.0], [0.0, -1.0, 1.0]])
 
 TWO_STAGES = 4
 """Degree from which the traces on faces 0 and 1 are taken in two stages: below, the extra pass costs what they save."""
-
-
-@dataclass(frozen=True)
-class PenalisedFaces:
-    """``faces`` (nc, 4) at which jumps are penalised, from both sides, and the materials (nc, 4) ``across`` them; ``name`` of the
-    penalty."""
-
-    name: str
-    faces: np.ndarray
-    across: dict[str, np.ndarray]
-
-    def of(self, cells: np.ndarray) -> PenalisedFaces:
-        """In the listed cells only."""
-        return PenalisedFaces(self.name, self.faces[cells], {k: v[cells] for k, v in self.across.items()})
-
-
-@dataclass(frozen=True)
-class Cells:
-    """What the operator needs of the cells, in the mesh's cell order (nc, ...)."""
-
-    inverse: np.ndarray  # (nc, 3, 3) d xi / d x
-    volume: np.ndarray
-    areas: np.ndarray  # (nc, 4)
-    normals: np.ndarray  # (nc, 4, 3) outward
-    neighbours: np.ndarray  # (nc, 4)
-    kinds: np.ndarray  # (nc, 4)
-    fault: np.ndarray  # (nc, 4) faces with friction
-    material: dict[str, np.ndarray]  # parameter -> (nc,)
-    wall: np.ndarray | None = None  # (nc, 4) impedance of faces of kind 'impedance'
-    driven: np.ndarray | None = None  # (nc, 4) faces whose arriving wave somebody fills in
-    opposite: np.ndarray | None = None  # (nc, 4) the neighbour's number of the face; needed for driven ones
-    beyond: np.ndarray | None = None  # (nc, 4, k) impedance of neighbours on other processes, NaN elsewhere
-    penalised: PenalisedFaces | None = None
-    echoes: np.ndarray | None = None  # (nc, 4, 2) a and b of boundary faces that parts say, NaN elsewhere
-
-    @property
-    def remote(self) -> np.ndarray:
-        """(nc, 4) faces whose neighbour another process has."""
-        return np.zeros(self.kinds.shape, bool) if self.beyond is None else ~np.isnan(self.beyond[..., 0])
-
-    def neighbour_faces(self, cells: np.ndarray, faces: np.ndarray) -> np.ndarray:
-        if self.opposite is None:
-            raise ValueError("driven faces need the neighbours' face numbers")
-        return np.asarray(self.opposite[cells, faces])
-
-    @property
-    def tangents(self) -> np.ndarray:
-        """(nc, 4, 2, 3) unit tangents of every face, the same from both sides: along its first edge and across it."""
-        corners = np.concatenate(
-            [np.zeros((len(self.inverse), 1, 3)), np.linalg.inv(self.inverse).transpose(0, 2, 1)], 1
-        )
-        a, b, c = (corners[:, [face[i] for face in FACES]] for i in range(3))
-        first, second = b - a, c - a
-        first /= np.linalg.norm(first, axis=2, keepdims=True)
-        second -= (first * second).sum(2, keepdims=True) * first
-        return np.stack([first, second / np.linalg.norm(second, axis=2, keepdims=True)], 2)
 
 
 def onto_face(law: Law, frame: Any, x: Any) -> list[Any]:
@@ -505,4 +449,4 @@ class Form:
         k.pointwise(rate, [sums, cell, q, *([] if share is None else [share])], [q])
 
 
-__all__ = ["DIRECTIONS", "Cells", "Form", "directed", "onto_face"]
+__all__ = ["DIRECTIONS", "Form", "directed", "onto_face"]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.forms.cells import Cells
 from faultwave.dg.forms.components import PAIR
 from faultwave.dg.forms.contravariant import DERIVATIVES, ContravariantElastic, both_sides
-from faultwave.dg.forms.plain import Cells
 from faultwave.dg.predictors import Predictor, Relaxing
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
