@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from faultwave.verify import convergence
-from faultwave.verify.cases import attenuation, plane_wave, plane_waves_in_rock
+from faultwave.verify.cases import attenuation, plane_wave
+from faultwave.verify.cases import plane_waves_in_rock as in_rock
 from faultwave.verify.convergence import Errors
 from faultwave.verify.exact.plane_wave import acoustic_convergence, elastic_convergence
 
@@ -27,16 +28,22 @@ def _plain(law: str, columns: tuple[int, int], progress: Callable[[str], None]) 
     return plane_wave.measure(law, waves, columns, plane_wave.GRIDS, progress)
 
 
-def _in_rock(waves: plane_waves_in_rock.LawWaves, progress: Callable[[str], None]) -> Errors:
-    return plane_waves_in_rock.measure(waves, plane_waves_in_rock.GRIDS, progress)
+def _in_rock(waves: in_rock.LawWaves, grids: in_rock.Grids, progress: Callable[[str], None]) -> Errors:
+    return in_rock.measure(waves, grids, progress)
 
 
 LAWS: dict[str, tuple[tuple[str, ...], Measure]] = {
     "acoustic": (("pressure", "v1"), partial(_plain, "acoustic", (0, 1))),
     "elastic": (("s_xx", "v1"), partial(_plain, "elastic", (0, 6))),
     "viscoelastic": (attenuation.NAMES, partial(attenuation.measure, attenuation.GRIDS)),
-    "anisotropic": (plane_waves_in_rock.NAMES["anisotropic"], partial(_in_rock, plane_waves_in_rock.ANISOTROPIC_WAVES)),
-    "poroelastic": (plane_waves_in_rock.NAMES["poroelastic"], partial(_in_rock, plane_waves_in_rock.POROUS_WAVES)),
+    "anisotropic": (
+        in_rock.NAMES["anisotropic"],
+        partial(_in_rock, in_rock.ANISOTROPIC_WAVES, in_rock.SKEWED_GRIDS),
+    ),
+    "poroelastic": (
+        in_rock.NAMES["poroelastic"],
+        partial(_in_rock, in_rock.POROUS_WAVES, in_rock.GRIDS),
+    ),
 }
 """What is judged of each law, and how it is measured."""
 
