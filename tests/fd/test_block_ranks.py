@@ -6,7 +6,7 @@ import pytest
 import faultwave as fw
 from tests.run.launch import launch
 
-from .test_blocks import numbers, surfaced
+from .test_blocks import eighth, numbers, surfaced
 
 pytestmark = pytest.mark.mpi
 
@@ -32,6 +32,18 @@ def same(one, other):
 def test_any_number_of_processes_gives_the_same_bits(tmp_path, ranks, sides):
     fw.simulate(asked(tmp_path / "one", sides)).run()
     done = launch(ranks, asked(tmp_path / "parts", sides))
+    assert done.returncode == 0, done.stderr
+    same(tmp_path / "one", tmp_path / "parts")
+
+
+def test_order_8_gives_the_same_bits(tmp_path):
+    """With layers, a source beside the face and snapshots of both blocks."""
+    made = surfaced(tmp_path / "one", end_time=0.3)
+    made["sources"][0]["location"] = [1700.0, 1500.0, -1830.0]
+    made["grid"] |= eighth(2)["grid"] | {"boundaries": {"x": "periodic", "y": "absorbing"}}
+    fw.simulate(made).run()
+    made["output"]["folder"] = str(tmp_path / "parts")
+    done = launch(2, made)
     assert done.returncode == 0, done.stderr
     same(tmp_path / "one", tmp_path / "parts")
 
