@@ -28,7 +28,7 @@ class Energies:
             nothing = np.append(values[0, :-1], 0.0)
             parameters.put(np.broadcast_to(nothing, (int(padding.sum()), 1, len(nothing))), padding)
         self.each = op.backend.batch(size, 1, len(self.names))
-        jacobian = {"jacobian": op.per_cell(op.form.jacobians(cells))} if op.form.asks_jacobian else {}
+        jacobian = {} if op.form.self_contained else {"jacobian": op.per_cell(op.form.jacobians(cells))}
         kernel = op.backend.compile([kernels.energies(op.form, of)])["energies"]
         self.launch = kernel({"q": op.q, "cell": op.cell, "parameters": parameters, "energies": self.each, **jacobian})
 

@@ -126,12 +126,12 @@ def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None)
 
 def _asked_jacobian(k: Kernel, form: Form) -> list[Array]:
     """The Jacobian of each cell, where the form's constants do not hold it."""
-    return [k.batch("jacobian", 1, 9)] if form.asks_jacobian else []
+    return [] if form.self_contained else [k.batch("jacobian", 1, 9)]
 
 
 def _physical(form: Form, q: Any, cell: Any, jacobian: Sequence[Any]) -> Any:
     """The law's quantities; ``jacobian``: of ``_asked_jacobian``."""
-    return form.physical(q, cell, jacobian[0] if jacobian else form.own_jacobian(cell))
+    return form.physical(q, cell, jacobian[0]) if jacobian else form.outward(q, cell)
 
 
 def samples(form: Form, count: int) -> Kernel:

@@ -417,7 +417,7 @@ class Sampler:
             size = self._place(cells)
             self.q, cell = b.batch(size, form.b3, form.Q), b.batch(size, 1, form.cell_size)
             cell.put(form.cell_constants(operator.cells)[self.source, None])
-            if form.asks_jacobian:
+            if not form.self_contained:
                 jacobian = {"jacobian": b.batch(size, 1, 9)}
                 jacobian["jacobian"].put(form.jacobians(operator.cells)[self.source, None])
             self.own = [self.q, cell, *jacobian.values()]
@@ -426,7 +426,7 @@ class Sampler:
             parts = (lay.observed_ranges, lay.storing_ranges, lay.plain_ranges)
             self.ranges = [[kind[c] for kind in parts] for c in range(lay.clusters)]
             self.q, cell = operator.q, operator.cell
-            if form.asks_jacobian:
+            if not form.self_contained:
                 jacobian = {"jacobian": operator.per_cell(form.jacobians(operator.cells))}
             self.own = [*jacobian.values()]
         self.values = b.batch(size, len(points), len(columns))

@@ -13,6 +13,7 @@ from faultwave.backends.device.backend import SPARE, readable_bytes
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.base.memory import whole_memory_rows
 from faultwave.case.model import Case
+from faultwave.dg import stepping
 from faultwave.dg.attenuation import attenuates
 from faultwave.dg.attenuation import report as attenuation_report
 from faultwave.dg.basis import tet_size
@@ -28,16 +29,25 @@ Rows = list[tuple[str, ...]]
 def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
     """(section, rows): size, time stepping, cost measured for a few seconds, output, resolution, worst cells."""
     solver = Solver(plan)
+    launches, cost = _launches(solver), _cost(plan, solver, measure_seconds)
+    _look(solver)
     return [
-        ("size", _size(plan, solver)),
+        ("size", _size(plan, solver)),  # now the process holds what that of a run does
         *[("attenuation", rows) for rows in [_attenuation(plan)] if rows],
-        ("time stepping", _stepping(plan) + _launches(solver)),
-        ("cost", _cost(plan, solver, measure_seconds)),
+        ("time stepping", _stepping(plan) + launches),
+        ("cost", cost),
         ("output", [("folder", str(plan.case.output.folder)), *_of_parts(plan, "output")]),
         ("resolution", _resolution(plan)),
         *[("fault", rows) for rows in [_of_parts(plan, "fault")] if rows],
         ("worst cells", _worst(plan)),
     ]
+
+
+def _look(solver: Solver) -> None:
+    """What a run does between steps, as far as it takes memory."""
+    if not solver.backend.asynchronous:
+        stepping.check(solver)
+        solver.energies()
 
 
 def _of_parts(plan: Plan, section: str) -> Rows:

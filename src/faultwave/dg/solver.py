@@ -12,6 +12,7 @@ import numpy as np
 from faultwave import backends
 from faultwave.backends.base import Mark
 from faultwave.base.errors import Problem
+from faultwave.base.memory import release_freed
 from faultwave.comm.exchange import ChannelExchange, ClusterExchange, Kind, StageExchange
 from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.packing import StoreRows
@@ -78,6 +79,7 @@ class Solver:
         self._energies: Energies | None = None  # made when they are first asked for
         self.wrong = ""  # with the numbers of a run that blows up, while they are finite
         self.backend.finish()  # kernels that are being compiled
+        release_freed()
         self.wall = {"setup": clock.perf_counter() - started, "stepping": 0.0}
 
     def _build(self) -> None:

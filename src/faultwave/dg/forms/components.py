@@ -95,6 +95,8 @@ def same_equations(law: Law, known: Any) -> bool:
 class ComponentForm(Form):
     """A form whose faces need no frames; their columns are h, the neighbour's impedances, a, b."""
 
+    self_contained = False
+
     def outward(self, q: Any, cell: Any) -> list[Any]:
         raise NotImplementedError(f"no penalties in the components of {type(self).__name__}")
 

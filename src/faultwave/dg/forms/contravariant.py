@@ -60,6 +60,8 @@ class ContravariantElastic(ComponentForm):
     """``jacobian`` of a cell is J (x, b), ``metric`` G; ``lam``, ``mu`` and ``inverse_rho`` are lambda/rho, mu/rho and 1/rho. ``height``
     of a face is h; its ``zp``, ``zs`` are those of the neighbour."""
 
+    self_contained = True
+
     @classmethod
     def suits(cls, law: Law) -> bool:
         return same_equations(law, Elastic())
@@ -125,11 +127,8 @@ class ContravariantElastic(ComponentForm):
         longest = np.linalg.svd(jacobian, compute_uv=False).max(1)
         return np.asarray(cells.material["rho"] / self.unit * longest**2)
 
-    def own_jacobian(self, cell: Any) -> Any:
-        return self.cell_columns.row(cell).jacobian
-
     def outward(self, q: Any, cell: Any) -> list[Any]:
-        return self.physical(q, cell, self.own_jacobian(cell))
+        return self.physical(q, cell, self.cell_columns.row(cell).jacobian)
 
     def inward(self, q: Any, cell: Any) -> list[Any]:
         back = self.turned_in(cell)

@@ -104,8 +104,6 @@ class CovariantCurls(ComponentForm):
         result[:, :3, :3] = result[:, 3:, 3:] = directed(cells.inverse[which]).transpose(0, 2, 1)
         return result
 
-    asks_jacobian = True
-
     def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
         columns = [[jacobian[3 * x + b] for x in range(3)] for b in range(3)]
         dual = [cross(columns[(b + 1) % 3], columns[(b + 2) % 3]) for b in range(3)]

@@ -71,8 +71,6 @@ class ContravariantAcoustic(ComponentForm):
         result[:, 1:, 1:] = np.linalg.inv(directed(cells.inverse[which]))
         return result
 
-    asks_jacobian = True
-
     def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
         state, rows = STATE.row(q), [jacobian[3 * x : 3 * x + 3] for x in range(3)]
         return [self.cell_columns.row(cell).rho * state.stress, *[dot(row, state.velocity) for row in rows]]

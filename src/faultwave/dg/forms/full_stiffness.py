@@ -73,6 +73,8 @@ class FullStiffness(ComponentForm):
     """``jacobian`` of a cell is J (x, b), ``inverse`` its inverse (b, x), ``stiffness`` D, ``metric`` H, ``rho`` and ``inverse_rho`` the
     density and its inverse. ``height`` of a face is h; its ``own``, ``other`` and ``admittance`` are Z', Z_R' and (Z' + Z_R')^-1."""
 
+    self_contained = True
+
     @classmethod
     def suits(cls, law: Law) -> bool:
         kind: Any = type(law)

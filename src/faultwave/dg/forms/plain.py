@@ -45,10 +45,10 @@ class Form:
     """The statements of one law and order, and the constants they need. Columns of a cell: ``inverse`` (rows of ``directed``), the
     law's ``constants``, its ``impedance``, the ``rates`` of its reaction; of a face: ``normal`` (``tangents`` too where only tangential
     components cross a face), ``own`` impedance where it depends on the face, ``other`` (the neighbour's impedance), scaled
-    ``admittance``, ``mix`` (see ``Law.incoming``).
-
-    ``unit`` [s]: unit of time in the kernels; derivatives in time count per unit.
+    ``admittance``, ``mix`` (see ``Law.incoming``). ``unit`` [s]: unit of time in the kernels; derivatives in time count per unit.
     """
+
+    self_contained = True  # whether ``outward`` and ``inward`` are there
 
     @classmethod
     def suits(cls, law: Law) -> bool:
@@ -97,8 +97,7 @@ class Form:
 
     def cell_constants(self, cells: Cells) -> np.ndarray:
         """(nc, cell_size)"""
-        law = self.law
-        rates = [self.unit * r for r in law.rates(cells.material)]
+        rates, law = [self.unit * r for r in self.law.rates(cells.material)], self.law
         nothing = np.zeros((len(cells.inverse), 0))
         numbers = {
             "inverse": self.unit * directed(cells.inverse).reshape(-1, 9),
@@ -181,16 +180,8 @@ class Form:
     # Statements.
 
     def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
-        """The law's quantities from the form's, as ``to_physical``; ``jacobian``: nine numbers as ``jacobians`` gives them, or as
-        ``own_jacobian`` does."""
+        """The law's quantities from the form's, as ``to_physical``; ``jacobian``: nine numbers as ``jacobians`` gives them."""
         return list(q)
-
-    asks_jacobian = False
-    """Whether ``physical`` reads a Jacobian that is not among the cell's constants."""
-
-    def own_jacobian(self, cell: Any) -> Any:
-        """What ``physical`` takes where it asks for no other."""
-        return None
 
     @property
     def stress_columns(self) -> slice:
@@ -210,7 +201,7 @@ class Form:
         return np.ones(len(cells.volume))
 
     def outward(self, q: Any, cell: Any) -> list[Any]:
-        """``physical`` from the constants of the cell alone. Only forms whose cells may have penalties offer it, and ``inward``."""
+        """``physical`` from the constants of the cell alone; forms whose cells may have penalties offer it, and ``inward``."""
         return list(q)
 
     def inward(self, q: Any, cell: Any) -> list[Any]:
