@@ -39,14 +39,12 @@ def plan(planning: Planning) -> Rupture | None:
     if case.fault is None:
         if grid.fault is not None:
             problems.error("grid.fault", "the case has no fault with friction", "Add fault, or leave it out.")
-        for output in ("fault_receivers",):
-            if getattr(case.output, output) is not None:
-                problems.error(
-                    f"output.{output}",
-                    "the case has no fault with friction",
-                    advice="Give a fault group, or leave it out.",
-                )
+        if case.output.fault_receivers is not None:
+            advice = "Give a fault group, or leave it out."
+            problems.error("output.fault_receivers", "the case has no fault with friction", advice=advice)
         return None
+    if case.output.fault_receivers is not None:
+        problems.error("output.fault_receivers", "the engine fd has no receivers on faults yet", "output.rupture")
     if grid.fault is None:
         problems.error(
             "grid.fault", "says not where the fault lies", "lower and upper, corners of a vertical rectangle"
