@@ -26,6 +26,7 @@ from faultwave.case.measures import Ports
 from faultwave.case.outputs import Output
 from faultwave.case.plasticity import Plasticity
 from faultwave.case.plugins import part_settings
+from faultwave.case.soil import Soil
 from faultwave.case.sources import Current, Incident, MatchedLayer, Source
 
 
@@ -349,6 +350,11 @@ class Case(Settings):
         None,
         description="What rock does when it yields; absent: it never does.",
     )
+    soil: Soil | None = Field(
+        None,
+        description="Soft soil whose stiffness falls with strain; absent: all ground is linear.",
+        json_schema_extra=only("fd", "is simulated on grids only"),
+    )
     sources: list[Source] = Field(default_factory=list, description="Point and finite sources.")
     matched_layer: MatchedLayer | None = Field(
         None, description="Perfectly matched layer inside the mesh's sides.", json_schema_extra=only("dg")
@@ -388,6 +394,11 @@ class Case(Settings):
     def left_out(self) -> tuple[tuple[str | int, ...], ...]:
         """Where settings of what the user wrote are not in this case, as they are wrong; it is good for reading the rest only."""
         return self._left_out
+
+    @property
+    def yields(self) -> bool:
+        """Whether ground loses stress beyond its strength."""
+        return self.plasticity is not None or self.soil is not None
 
     @property
     def sea_gravity(self) -> float:

@@ -51,7 +51,7 @@ class Laid:
         made = Scheme(self.grid, step, speed, self.sides, absorber, attenuation, setting.order)
         fault = plane_of(setting.fault, self.grid) if setting.fault is not None and case.fault is not None else None
         return replace(
-            made, joined_above=self.joined_above, joined_below=self.joined_below, yields=case.plasticity is not None,
+            made, joined_above=self.joined_above, joined_below=self.joined_below, yields=case.yields,
             fault=fault,
         )  # fmt: skip
 

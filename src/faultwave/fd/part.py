@@ -124,6 +124,7 @@ class Checking:
     steps: int
     medium: Medium
     box: Box
+    world: World = World()
 
     @property
     def case(self) -> Case:

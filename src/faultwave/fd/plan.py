@@ -249,7 +249,7 @@ def _check(
     highest = min(frequency, setting.frequency or np.inf)
     here = filled.subdomains[0]
     box = laid[0].scheme(case).filled(here.box if here else grid.box)
-    checking = Checking(placing, field, coarse, read.sides, highest, step, steps, media[0], box)
+    checking = Checking(placing, field, coarse, read.sides, highest, step, steps, media[0], box, world)
     parts = {name: part.checked(checking) for name, part in parts.items()}
     kept = [part.memory(steps, world) for part in parts.values()]
     check_kept(case, [block.grid for block in laid], world, [memory for memory in kept if memory is not None], problems)

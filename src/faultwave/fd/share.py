@@ -66,7 +66,7 @@ def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], worl
     grid, sides = laid[0].grid, laid[0].sides
     absorber = Absorber(setting.absorbing.kind, setting.absorbing.width or 1)
     trial = Scheme(grid, 1.0, 1.0, sides, absorber, case.attenuation is not None, setting.order)
-    trial = replace(trial, yields=case.plasticity is not None)
+    trial = replace(trial, yields=case.yields)
     for steps in range(1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED, 0, -1):
         found = reach_of(parts, trial, steps)
         deep = (

@@ -116,7 +116,7 @@ def observers(scheme: Scheme, box: Box, law: Rheology, constants: Mapping[str, f
     arrays |= {active(a): Layout(scheme.filled(scheme.grid.box), "line", a) for a in AXES}
     arrays |= dict.fromkeys(own_parameters(law), Layout(box, group="strength", halo=halo) if lateral else line)
     launches = []
-    for low, high, kind in _planes(scheme, box):
+    for low, high, kind in planes_of(scheme, box):
         region = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
         on = f"_{kind}" * (kind != "inside")
         loses = losses(law, constants, lateral, kind == "surface", f"yield_loss{on}")
@@ -128,7 +128,7 @@ def observers(scheme: Scheme, box: Box, law: Rheology, constants: Mapping[str, f
     return Observer(arrays, launches, {"yield_step": scheme.step, "yield_relaxed": relaxed})
 
 
-def _planes(scheme: Scheme, box: Box) -> list[tuple[int, int, str]]:
+def planes_of(scheme: Scheme, box: Box) -> list[tuple[int, int, str]]:
     """(first, end, kind) of planes: those that are worked on at once beside a free surface apart from others."""
     low, top = box.lo[0], scheme.grid.shape[0]
     if not scheme.surfaced(box):
@@ -148,10 +148,10 @@ def lines(scheme: Scheme, at_rest: Callable[[np.ndarray], Mapping[str, np.ndarra
     grid, count = scheme.grid, scheme.grid.shape[0] + scheme.ends.upper
     values = {on: at_rest(grid.levels(kind)[:count]) for kind, on in (("half", False), ("whole", True))}
     found = {line: values[on][name] for line, name, on in lines_at_rest()}
-    return found | {active(a): _active(scheme, grid, a) for a in AXES}
+    return found | {active(a): active_cells(scheme, grid, a) for a in AXES}
 
 
-def _active(scheme: Scheme, grid: Grid, axis: Axis) -> np.ndarray:
+def active_cells(scheme: Scheme, grid: Grid, axis: Axis) -> np.ndarray:
     """1, and 0 in absorbing layers and in the cells beside rigid sides, around which some shear stresses are not known."""
     count = grid.shape["zyx".index(axis)]
     found = np.ones(count + (axis == "z" and scheme.ends.upper))
@@ -162,4 +162,18 @@ def _active(scheme: Scheme, grid: Grid, axis: Axis) -> np.ndarray:
     return found
 
 
-__all__ = ["GIVEN", "LOST", "YIELDED", "active", "lines", "losses", "observers", "own_parameters", "rest", "yielding"]
+__all__ = [
+    "GIVEN",
+    "LOST",
+    "YIELDED",
+    "active",
+    "active_cells",
+    "around",
+    "lines",
+    "losses",
+    "observers",
+    "own_parameters",
+    "planes_of",
+    "rest",
+    "yielding",
+]

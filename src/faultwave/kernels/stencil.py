@@ -63,10 +63,12 @@ class Point(Protocol):
 
 @dataclass(frozen=True)
 class Stencil:
-    """A named function from a point to the new values of the arrays it writes."""
+    """A named function from a point to the new values of the arrays it writes. ``changes``: a mask of the point; where it does not hold,
+    the function leaves all as it was, so that backends may leave out points of which none changes."""
 
     name: str
     function: Callable[[Point], Mapping[str, Any]]
+    changes: Callable[[Point], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -238,6 +240,14 @@ def record(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], dict[str, Exp
     point = Recorder()
     writes = {name: wrap(value) for name, value in stencil.function(point).items()}
     return point.reads, writes
+
+
+def recorded_mask(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] | None:
+    """What the mask of a stencil reads, and the mask; None where it has none."""
+    if stencil.changes is None:
+        return None
+    point = Recorder()
+    return point.reads, wrap(stencil.changes(point))
 
 
 def check(program: Program) -> None:

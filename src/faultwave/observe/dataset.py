@@ -68,6 +68,7 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     "seismic_moment": ("N*m", "seismic moment"),
     "plastic_moment": ("N*m", "moment of plastic strain"),
     "plastic_work": ("J", "energy dissipated by yielding rock"),
+    "soil_work": ("J", "energy dissipated by soft soil"),
     "attenuation_power": ("W", "power that attenuation takes from the waves"),
     "attenuation_work": (
         "J",

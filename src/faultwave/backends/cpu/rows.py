@@ -14,7 +14,7 @@ from faultwave.backends.cpu.layers import LayerTerms, layer_terms, same_formulas
 from faultwave.backends.formula import Formula, Scope
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr
-from faultwave.kernels.stencil import Launch, Program, record
+from faultwave.kernels.stencil import Launch, Program, record, recorded_mask
 from faultwave.kernels.values import ROW
 
 AHEAD = 64
@@ -70,17 +70,24 @@ class RowFunction:
         before, loops = list[str](), list[str]()
         for number, launch in enumerate(self.row):
             reads, writes = record(launch.stencil)
-            formula = Formula({key: self._input(launch, key) for key in reads}, f"f{number}_")
+            mask = recorded_mask(launch.stencil)
+            inputs = {key: self._input(launch, key) for key in [*reads, *(mask[0] if mask else ())]}
+            formula = Formula(inputs, f"f{number}_")
+            body: list[str] = []
+            if mask:
+                changing = formula.emit(mask[1])
+                body = [*formula.scopes[1].lines, f"if (!v_any({changing})) continue;"]
+                formula.scopes[1].lines.clear()
             values = [(self._place(launch, name), formula.emit(value)) for name, value in writes.items()]
             before += formula.scopes[0].lines
-            body = [*self._fetches(launch, reads), *formula.scopes[1].lines, *_stores(values)]
+            body += [*self._fetches(launch, reads), *formula.scopes[1].lines, *_stores(values)]
             first = f"for (long i = x[{number}][0], end = x[{number}][1]; i < end; i += LANES) {{"
             loops += [first, *(f"  {line}" for line in body), "}"]
         return before, loops
 
     def _shared(self) -> _Shared | None:
         """None where the segments beside the plain one do not add the same terms to it, or their own arrays lie differently."""
-        if len(self.row) < 2:
+        if len(self.row) < 2 or any(launch.stencil.changes for launch in self.row):
             return None
         plain = min(range(len(self.row)), key=lambda n: len(record(self.row[n].stencil)[1]))
         sides = [n for n in range(len(self.row)) if n != plain]
@@ -89,7 +96,8 @@ class RowFunction:
         if found is None or not all(same_formulas(side.stencil, self.row[n].stencil) for n in sides):
             return None
         own = [s.array for s in found.added]
-        others = {key[1] for key in record(side.stencil)[0]} - set(own)
+        reads, writes = record(side.stencil)
+        others = ({key[1] for key in reads} | set(writes)) - set(own)
         if any(launch.names.get(n, n) != side.names.get(n, n) for launch in self.row for n in others):
             return None
         actual = [[self.row[n].names.get(array, array) for array in own] for n in sides]

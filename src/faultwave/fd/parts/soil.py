@@ -1,0 +1,291 @@
+"""Soft soil whose stiffness falls with strain: yield surfaces at the centres of cells (``fd.soil``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, Self
+
+import numpy as np
+
+from faultwave.base.collect import collected
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.quantities import given_at_points
+from faultwave.case.model import Case
+from faultwave.comm import World
+from faultwave.fd import soil
+from faultwave.fd.part import Checking, GridAttached, GridPart, Placing, Planning, Running
+from faultwave.fd.points import held
+from faultwave.fd.program import Observer, Scheme
+from faultwave.fd.resources import Memory, number_bytes
+from faultwave.fd.time_dispersion import removes
+from faultwave.fd.yielding import active_cells
+from faultwave.kernels.stencil import Box
+from faultwave.media import Field, load_field
+from faultwave.media.field import check_used
+from faultwave.media.homogenise import at_points
+from faultwave.physics.rheology import iwan
+from faultwave.physics.rheology.iwan import BACKBONES, Backbone, Surfaces
+
+name = "soil"
+GRAVITY, WATER = 9.81, 9810.0
+"""Acceleration [m/s^2], and the weight of water [N/m^3]."""
+
+
+def plan(planning: Planning) -> Soil | None:
+    """None where all ground is linear."""
+    case, problems = planning.case, planning.problems
+    if case.soil is None:
+        return None
+    _check_combined(case, problems)
+    with collected(problems):
+        return _read(case, problems)
+    return None
+
+
+def _check_combined(case: Case, problems: Problems) -> None:
+    """Errors of what is not combined yet."""
+    grid = case.grid
+    assert grid is not None
+    wrong = {
+        "grid.blocks": (bool(grid.blocks), "blocks of different spacing", "a grid of one spacing"),
+        "grid.topography": (grid.topography is not None, "topography", "flat ground"),
+        "grid.order": (grid.order != 4, f"order {grid.order}", "4"),
+        "plasticity": (case.plasticity is not None, "rock that yields", "one of both"),
+        "fault": (case.fault is not None, "a fault", "kinematic sources"),
+        "injection": (case.injection is not None, "an injection", "sources in the box"),
+        "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
+    }
+    for where, (asked, what, allowed) in wrong.items():
+        if asked:
+            problems.error(where, f"{what} and soil are not combined yet on a grid", allowed)
+
+
+def _read(case: Case, problems: Problems) -> Soil:
+    setting = case.soil
+    assert setting is not None
+    backbone, given = BACKBONES[setting.backbone], None
+    if setting.parameters is not None:
+        given = load_field(setting.parameters, "soil.parameters", projection=case.projection)
+        check_used(given, {q.name for q in backbone.parameters}, f"backbone {backbone.name}", problems)
+    names = frozenset[str]() if given is None else given.parameters
+    given_at_points(backbone.parameters, dict.fromkeys(names, 0.0), 1, backbone.name, "soil.parameters", problems)
+    try:
+        if setting.table:
+            strains, left = zip(*setting.table, strict=True)
+            made = iwan.surfaces(strains, [x * y for x, y in setting.table])
+        else:
+            made = iwan.along_curve(setting.surfaces, backbone.exponent)
+    except ValueError as error:
+        raise InputError(Problem("soil.table", str(error))) from None
+    return Soil(case, backbone, made, given)
+
+
+@dataclass(frozen=True)
+class Soil(GridPart):
+    """Soil with its ``surfaces``; ``given``: parameters of its ``backbone``. Once there is a material: ``tiles`` of the whole grid, and
+    the ``reference`` strain (nz, ny, nx) of the box of this process from plane ``first`` on, 0 in rock."""
+
+    case: Case
+    backbone: Backbone
+    surfaces: Surfaces
+    given: Field | None
+    tiles: tuple[soil.Tile, ...] | None = None
+    points: int = 0
+    kept_points: int = 0
+    reference: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0), np.float32))
+    first: int = 0
+    lower: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    upper: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    told: str = ""
+    name = name
+
+    def placed(self, placing: Placing) -> Self:
+        return replace(self, lower=placing.lower, upper=placing.upper)
+
+    def checked(self, checking: Checking) -> Self:
+        """Errors of soil below water and of parameters that are none; a warning where there is no soil."""
+        problems = checking.problems
+        if (checking.coarse["mu"] <= 0).any():
+            problems.error(name, "soil beside or below water is not simulated yet", "a box without water")
+        if len(problems.errors):
+            return self
+        found = self
+        with collected(problems):
+            found = self._placed_soil(checking)
+        return found
+
+    def _placed_soil(self, checking: Checking) -> Self:
+        """Where soil is and how strong it is there."""
+        box, grid, setting = checking.box, checking.placing.grid, self.case.soil
+        assert setting is not None
+        reference = np.zeros(box.shape, np.float32)
+        for plane, rock, confining in self._planes(checking):
+            speed = np.sqrt(rock["mu"] / rock["rho"])
+            is_soil = speed < setting.slower_than
+            if box.lo[0] <= plane < box.hi[0] and is_soil.any():
+                places = self._places(checking, plane)[is_soil]
+                values = self._strain(places, rock["mu"][is_soil], confining[is_soil])
+                row = np.zeros(is_soil.shape)
+                row[is_soil] = values
+                reference[plane - box.lo[0]] = row.reshape(box.shape[1:])
+        return self._tiled(checking, reference, grid.shape)
+
+    def _tiled(self, checking: Checking, reference: np.ndarray, shape: tuple[int, int, int]) -> Self:
+        """The same, with the tiles of all processes."""
+        box, (nz, ny, nx), world = checking.box, shape, checking.world
+        sides = checking.sides
+        present = reference > 0
+        own = np.where(present.any(0), box.lo[0] + present.argmax(0), nz + 1)
+        lowest = np.full((ny, nx), nz + 1)
+        y, x = np.arange(box.lo[1], box.hi[1]) % ny, np.arange(box.lo[2], box.hi[2]) % nx
+        np.minimum.at(lowest, np.ix_(y, x), own)
+        if world.mpi is not None:
+            lowest = np.min(world.mpi.allgather(lowest), axis=0)
+        around = {axis for axis in "xyz" if sides[f"{axis}-"] == "periodic"}
+        listed = soil.tiles(lowest, nz + 1, around)
+        depth = nz + 1 - lowest
+        points = int(depth[depth > 0].sum())
+        if not listed:
+            limit = self.case.soil.slower_than  # type: ignore[union-attr]
+            checking.problems.warn(
+                name, f"no ground is slower than {limit:g} m/s, so there is no soil", "raise soil.slower_than"
+            )
+        kept_points = sum(
+            (nz + 1 - t.lowest) * (min(t.y[1], ny) - max(t.y[0], 0)) * (min(t.x[1], nx) - max(t.x[0], 0))
+            for t in listed
+        )
+        first = min((t.lowest for t in listed), default=box.hi[0])
+        cut = max(0, min(first - box.lo[0], len(reference)))
+        text = f"{points:,} points, {len(self.surfaces.strains)} surfaces each"
+        if present.any():
+            strains = reference[present]
+            text += f", reference strain {strains.min():.3g} to {strains.max():.3g}"
+        return replace(
+            self, tiles=listed, points=points, kept_points=kept_points, reference=reference[cut:].copy(),
+            first=box.lo[0] + cut, told=text,
+        )  # fmt: skip
+
+    def _places(self, checking: Checking, plane: int) -> np.ndarray:
+        """Centres (n, 3) of a plane of the box of this process, those in layers at the edge."""
+        grid, box = checking.placing.grid, checking.box
+        places = grid.places("sxx", Box((plane, *box.lo[1:]), (plane + 1, *box.hi[1:]))).reshape(-1, 3)
+        for axis, k in (("x", 0), ("y", 1)):
+            if checking.sides[f"{axis}-"] == "periodic":
+                length = grid.spacing * grid.shape[2 - k]
+                places[:, k] = grid.lower[k] + (places[:, k] - grid.lower[k]) % length
+        return np.asarray(np.clip(places, self.lower, self.upper))
+
+    def _planes(self, checking: Checking) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
+        """From the surface down to the lowest plane of the box: number, rho and mu, and the mean effective stress [Pa] (n,)."""
+        setting, grid, box = self.case.soil, checking.placing.grid, checking.box
+        assert setting is not None
+        top, rock_above, load = grid.shape[0], None, np.zeros(box.shape[1] * box.shape[2])
+        last_z = grid.upper[2]
+        for plane in range(top, box.lo[0] - 1, -1):
+            places = self._places(checking, plane)
+            rock = at_points(checking.field, ["rho", "mu"], places, np.ones(len(places), np.int64))
+            z = float(grid.levels("half")[plane])
+            above = rock if rock_above is None else rock_above
+            load = load + 0.5 * (above["rho"] + rock["rho"]) * GRAVITY * (last_z - z)
+            depth = grid.upper[2] - z
+            wet = max(0.0, depth - setting.water_table) if setting.water_table is not None else 0.0
+            effective = np.maximum(load - WATER * wet, 0.0)
+            yield plane, rock, effective * (1.0 + 2.0 * setting.earth_pressure) / 3.0
+            rock_above, last_z = rock, z
+
+    def _strain(self, places: np.ndarray, mu: np.ndarray, confining: np.ndarray) -> np.ndarray:
+        """Reference strain (n,) at places; raises InputError with the first place where it is none."""
+        if self.backbone.confined:  # on the surface itself the stress is that of a hand's depth
+            confining = np.maximum(confining, SHALLOWEST)
+        names = [q.name for q in self.backbone.parameters if self.given and q.name in self.given.parameters]
+        values = self.given.evaluate(places, np.ones(len(places), np.int64), names) if self.given else {}
+        problems = Problems()
+        found = given_at_points(
+            self.backbone.parameters, values, len(places), self.backbone.name, "soil.parameters", problems
+        )
+        problems.raise_errors()
+        for q in self.backbone.parameters:
+            _check(places, q.accepts(found[q.name]), found[q.name], q.name, q.allowed())
+        strain = np.broadcast_to(self.backbone.strain(found, mu, confining), len(places))
+        _check(
+            places, np.isfinite(strain) & (strain > 0), strain, "the reference strain", "> 0, from cohesion or friction"
+        )
+        return strain
+
+    def memory(self, steps: int, world: World) -> Memory:
+        arrays = len(soil.kept(self.surfaces))
+        needed = float(self.kept_points) * arrays * number_bytes(self.case) / world.size
+        what = f"yield surfaces of {self.kept_points:,} points"
+        return Memory(needed, name, what, "Give fewer surfaces, or lower soil.slower_than.")
+
+    def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
+        listed = self.tiles
+        if listed is None:  # before there is a material: soil may be anywhere
+            listed = (soil.Tile(0, (-(1 << 30), 1 << 30), (-(1 << 30), 1 << 30), 0),)
+        return [soil.observer(scheme, box, self.surfaces, listed)]
+
+    @property
+    def must_match(self) -> Any:
+        setting = self.case.soil
+        found = sha256(repr((self.surfaces, self.tiles, setting)).encode())
+        return {"backbone": self.backbone.name, "digest": found.hexdigest()}
+
+    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+        return {"size": [("soil", self.told)]}
+
+    def attach(self, solver: Running) -> AttachedSoil:
+        return AttachedSoil(self, solver)
+
+
+SHALLOWEST = 1e3
+"""Effective stress [Pa] that soil has at least: that some five centimetres down."""
+
+
+def _check(places: np.ndarray, sound: np.ndarray, values: np.ndarray, what: str, allowed: str) -> None:
+    bad = ~sound
+    if bad.any():
+        x = places[np.flatnonzero(bad)[0]]
+        at = f"({x[0]:g}, {x[1]:g}, {x[2]:g}) and wrong at {bad.sum() - 1} other points beside it"
+        raise InputError(Problem("soil.parameters", f"{what} is {values[bad][0]:g} at {at}", allowed))
+
+
+class AttachedSoil(GridAttached):
+    """The soil of a run; a process tells sums of what it owns."""
+
+    def __init__(self, part: Soil, solver: Running):
+        self.part, self.operator = part, solver.operator
+        self.scheme, runner, op = solver.operator.scheme, solver.operator.runner, solver.operator
+        may = [active_cells(self.scheme, self.scheme.grid, axis) for axis in "zyx"]  # type: ignore[arg-type]
+        origin = (part.first, *op.box.lo[1:])
+        for line, values in soil.mean_lines(self.scheme).items():
+            if line in runner.program.arrays:
+                runner.view(line)[...] = values
+        self.boxes: list[tuple[soil.Tile, Box]] = []
+        for tile in part.tiles or ():
+            array = tile.named(soil.REFERENCE)
+            if array not in runner.program.arrays:
+                continue
+            box = runner.program.arrays[array].box
+            self.boxes.append((tile, box))
+            at = tuple(slice(a - b, c - b) for a, b, c in zip(box.lo, origin, box.hi, strict=True))
+            shares = [line[np.arange(a, b) % len(line)] for line, a, b in zip(may, box.lo, box.hi, strict=True)]
+            values = part.reference[at] * shares[0][:, None, None] * shares[1][:, None] * shares[2]
+            runner.view(array)[...] = values
+
+    def energies(self) -> Mapping[str, float]:
+        """What soil has dissipated [J]."""
+        found, volume = 0.0, self.scheme.grid.spacing**3
+        owned = self.scheme.filled(self.operator.subdomain.owned.box)
+        for tile, box in self.boxes:
+            low = [max(a, b) for a, b in zip(owned.lo, box.lo, strict=True)]
+            high = [min(a, b) for a, b in zip(owned.hi, box.hi, strict=True)]
+            at = tuple(slice(a - b, max(a, c) - b) for a, b, c in zip(low, box.lo, high, strict=True))
+            work = self.operator.runner.values(tile.named(soil.WORK))[at]
+            for k, plane in enumerate(work):
+                found += float(held(self.scheme, "szz", low[0] + k)) * volume * float(plane.astype(float).sum())
+        return {"soil_work": found}
+
+
+__all__ = ["AttachedSoil", "Soil", "plan"]

@@ -1,0 +1,277 @@
+"""Soil of many yield surfaces (``physics.rheology.iwan``) on the staggered grid: stencils after the elastic update of the stresses.
+
+Elements live at the centres of cells. They are driven by what the elastic update (with attenuation: its stress) has added to the deviator
+there, shear stresses as means of the four around. What their sum loses is kept as a strain at the centres; then normal stresses lose the
+modulus times that of their own centre, shear stresses their own modulus times the mean of the four centres around. As these means are
+adjoints of each other in the norm of the grid, and moduli at the edges are harmonic means, elements take energy from the grid and never
+give any. Beside a free surface, where planes have weights of their own, means along z are those of the overlap of cells as thick as these
+weights: no weight is negative, and the adjoint of a mean is a mean. Where no element yields, every loss is exactly zero.
+
+Element states are kept in tiles of columns that hold soil, down to the lowest soil of each tile; the losses in all columns, down to
+the lowest soil of all, as shear stresses beside the tiles need them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from faultwave.fd.points import held
+from faultwave.fd.program import LOSS_LEVEL, VELOCITY_LEVEL, YIELD_LEVEL, Observer, Scheme
+from faultwave.fd.stencils import NORMAL
+from faultwave.fd.yielding import IN_PLANE, around, planes_of
+from faultwave.kernels import math as m
+from faultwave.kernels.overlap import meet
+from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
+from faultwave.physics.rheology import iwan
+from faultwave.physics.rheology.iwan import PARTS, Surfaces
+
+ALONG = 4
+"""Tiles along x and along y, at most."""
+VECTOR = 16
+"""Points along x that a tile has a multiple of."""
+REFERENCE, WORK, PEAK = "soil_reference_strain", "soil_work", "soil_peak_strain"
+"""Of each point of soil: its reference strain, 0 in rock; energy dissipated [J/m^3]; the largest strain so far in the sense of J2, in the
+reference strain."""
+TOGETHER = 5
+"""Elements that are left out together where the strain has never been large enough for the first of them to yield."""
+SHEAR_PARTS = {"s_xy": "xy", "s_yz": "yz", "s_xz": "xz"}
+
+
+def element(number: int, part: str) -> str:
+    """Array of a part of the plastic strain of an element."""
+    return f"soil{number}_{part}"
+
+
+def before(part: str) -> str:
+    """Array of a part of the deviator before the elastic update."""
+    return f"soil_before_{part}"
+
+
+def loss(part: str) -> str:
+    """Array of a part of the strain, twice the tensor's, that was lost in the step."""
+    return f"soil_loss_{part}"
+
+
+def total(part: str) -> str:
+    """Array of a part of the strain that elements share, in the reference strain."""
+    return f"soil_strain_{part}"
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Columns [y0, y1) x [x0, x1) of the grid with soil down to the plane ``lowest``."""
+
+    number: int
+    y: tuple[int, int]
+    x: tuple[int, int]
+    lowest: int
+
+    def box(self, within: Box) -> Box:
+        """Its part of a box."""
+        whole = Box((self.lowest, self.y[0], self.x[0]), (within.hi[0], self.y[1], self.x[1]))
+        return meet(whole, within)
+
+    def named(self, name: str) -> str:
+        """An array of it."""
+        return f"{name}@{self.number}"
+
+
+def tiles(lowest: np.ndarray, none: int, around: Iterable[str]) -> tuple[Tile, ...]:
+    """Those that hold soil; ``lowest`` (ny, nx): the lowest plane of soil of each column, ``none`` where there is none.
+    Along periodic axes (``around``) a tile has all points, and those of its images."""
+    ny, nx = lowest.shape
+    far = 1 << 30
+    ys = [(-far, far)] if "y" in around else _cut(ny, 1)
+    xs = [(-far, far)] if "x" in around else _cut(nx, VECTOR)
+    found: list[Tile] = []
+    for y in ys:
+        for x in xs:
+            part = lowest[max(0, y[0]) : y[1], max(0, x[0]) : x[1]]
+            if part.min() < none:
+                found.append(Tile(len(found), y, x, int(part.min())))
+    return tuple(found)
+
+
+def _cut(count: int, multiple: int) -> list[tuple[int, int]]:
+    size = -(-count // ALONG)
+    size = -(-size // multiple) * multiple
+    return [(a, min(a + size, count)) for a in range(0, count, size)]
+
+
+def mean_line(to: str, offset: int) -> str:
+    """The profile along z of what means on planes ``to`` (half or whole) take of the plane so many further up in the arrays."""
+    return f"soil_mean_{to}{offset}"
+
+
+OFFSETS = {"half": (-2, -1, 0), "whole": (0, 1, 2)}
+"""Planes further up in the arrays that means on half and whole planes read."""
+
+
+def mean_lines(scheme: Scheme) -> dict[str, np.ndarray]:
+    """Values of these profiles."""
+    top, count = scheme.grid.shape[0], scheme.grid.shape[0] + scheme.ends.upper
+    found = {mean_line(to, o): np.zeros(count) for to, far in OFFSETS.items() for o in far}
+    if not scheme.free_surface:
+        return found
+    weight = {
+        "half": held(scheme, "szz", np.arange(top, -1, -1)),
+        "whole": held(scheme, "sxz", np.arange(top - 1, -1, -1)),
+    }
+    ends = {kind: np.r_[0.0, np.cumsum(w)] for kind, w in weight.items()}
+    for to, other in (("half", "whole"), ("whole", "half")):
+        for n in range(min(top, 2 * scheme.differences.deep)):
+            for m_ in range(max(0, n - 3), min(n + 4, len(ends[other]) - 1)):
+                a, b = ends[to][n : n + 2], ends[other][m_ : m_ + 2]
+                shared = min(a[1], b[1]) - max(a[0], b[0])
+                plane, seen = (top - (k == "whole") - i for k, i in ((to, n), (other, m_)))
+                if shared > 1e-12 and plane < count:
+                    found[mean_line(to, seen - plane)][plane] = shared / weight[to][n]
+    return found
+
+
+def _mean(p: Point, name: str, axes: tuple[Axis, Axis], ahead: int, kind: str) -> Any:
+    """Mean of an array of the points around, half an edge off along two axes: ``ahead`` 1, or behind, -1; ``kind`` of the planes."""
+    if kind == "inside" or "z" not in axes:
+        return around(p, name, axes, ahead, False)
+    to = "half" if ahead < 0 else "whole"
+    other = axes[0]
+    return sum(
+        p.line(mean_line(to, o), "z") * (0.5 * (p.at(name, z=o) + p.at(name, z=o, **{other: ahead})))
+        for o in OFFSETS[to]
+    )
+
+
+def _deviator(p: Point, kind: str) -> dict[str, Any]:
+    """Of the stress at a centre, five parts."""
+    normal = [p.at(n) for n in NORMAL]
+    mean = ((normal[0] + normal[1]) + normal[2]) * (1.0 / 3.0)
+    shear = {part: _mean(p, name.replace("_", ""), IN_PLANE[name], -1, kind) for name, part in SHEAR_PARTS.items()}
+    return {"xx": normal[0] - mean, "yy": normal[1] - mean, **shear}
+
+
+@cache
+def _keeping(kind: str) -> Stencil:
+    """The deviator before the elastic update; ``kind`` of the planes as in ``fd.yielding``."""
+
+    def function(p: Point) -> dict[str, Any]:
+        return {before(part): value for part, value in _deviator(p, kind).items()}
+
+    return Stencil(f"soil_before_{kind}", function)
+
+
+@cache
+def _straining(kind: str) -> Stencil:
+    """The strain after the elastic update."""
+
+    def function(p: Point) -> dict[str, Any]:
+        reference, mu2 = p.at(REFERENCE), p.at("mu2") * p.scalar("unit_of_moduli")
+        soft = (reference > 0.0) & (mu2 > 0.0)
+        scale = m.where(soft, 2.0 / m.where(soft, reference * mu2, 1.0), 0.0)
+        now = _deviator(p, kind)
+        strain = {part: p.at(total(part)) + (now[part] - p.at(before(part))) * scale for part in PARTS}
+        size = m.sqrt(iwan.square([strain[part] for part in PARTS]))
+        return {**{total(part): value for part, value in strain.items()}, PEAK: m.maximum(p.at(PEAK), size)}
+
+    return Stencil(f"soil_strain_{kind}", function)
+
+
+@cache
+def _elements(of: Surfaces, first: int, kind: str) -> Stencil:
+    """Some elements from ``first`` on, and what they and those before have lost."""
+    some = Surfaces(of.strains[first : first + TOGETHER], of.shares[first : first + TOGETHER])
+    numbers = range(first, first + len(some.strains))
+
+    def changes(p: Point) -> Any:
+        return p.at(PEAK) > some.strains[0]
+
+    def function(p: Point) -> dict[str, Any]:
+        reference, mu2 = p.at(REFERENCE), p.at("mu2") * p.scalar("unit_of_moduli")
+        states = [[p.at(element(n, part)) for part in PARTS] for n in numbers]
+        after, lost, work = iwan.step(some, states, [p.at(total(part)) for part in PARTS], changes(p))
+        found = {
+            element(n, part): v
+            for n, values in zip(numbers, after, strict=True)
+            for part, v in zip(PARTS, values, strict=True)
+        }
+        for part, value in zip(PARTS, lost, strict=True):
+            found[loss(part)] = reference * value + (p.at(loss(part)) if first else 0.0)
+        found[WORK] = p.at(WORK) + (0.5 * mu2) * (reference * reference) * work
+        return found
+
+    return Stencil(f"soil_elements{first}_{kind}", function, changes)
+
+
+@cache
+def _yielding(kind: str) -> Stencil:
+    """The stresses without what is lost; ``kind`` as in ``fd.yielding``."""
+
+    def function(p: Point) -> dict[str, Any]:
+        half = 0.5 * (p.at("mu2") * p.scalar("unit_of_moduli"))
+        xx, yy = p.at(loss("xx")), p.at(loss("yy"))
+        found = {n: p.at(n) - half * lost for n, lost in zip(NORMAL, (xx, yy, 0.0 - (xx + yy)), strict=True)}
+        for name, part in SHEAR_PARTS.items():
+            axes, array = IN_PLANE[name], name.replace("_", "")
+            if kind == "surface" and "z" in axes:
+                continue  # kept in the plane below
+            mu = p.at(f"mu_{part}") * p.scalar("unit_of_moduli")
+            found[array] = p.at(array) - mu * _mean(p, loss(part), axes, 1, kind)
+        return found
+
+    return Stencil(f"soil_yielding_{kind}", function)
+
+
+def kept(of: Surfaces) -> list[str]:
+    """Arrays of each tile."""
+    states = [element(n, part) for n in range(len(of.strains)) for part in PARTS]
+    return [*states, *(of_part(part) for of_part in (before, total) for part in PARTS), REFERENCE, WORK, PEAK]
+
+
+def observer(scheme: Scheme, box: Box, of: Surfaces, listed: Sequence[Tile]) -> Observer:
+    """Arrays and launches of the tiles in a box of the grid."""
+    lowest = min((tile.lowest for tile in listed), default=box.hi[0] + 1)
+    if "z" in scheme.periodic:
+        lowest = box.lo[0]
+    if lowest > box.hi[0]:
+        return Observer()
+    if scheme.surfaced(box):  # means beside the surface reach some planes down
+        lowest = min(lowest, scheme.grid.shape[0] - scheme.differences.deep - 2)
+    first = max(box.lo[0], min(lowest - 1, box.hi[0] - 1))  # shear stresses just below the lowest soil lose, too
+    wide = Box((first, *box.lo[1:]), box.hi)
+    arrays = dict.fromkeys(map(loss, PARTS), Layout(wide, group="soil loss", halo=scheme.reach))
+    line = Layout(scheme.filled(scheme.grid.box), "line", "z")
+    arrays |= {mean_line(to, o): line for to, far in OFFSETS.items() for o in far}
+    launches = list[tuple[int, Launch]]()
+    planes = [(max(low, lowest - 1), high, kind) for low, high, kind in planes_of(scheme, box)]
+    for low, high, kind in planes:
+        if low < high:
+            room = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
+            launches.append((YIELD_LEVEL, Launch(_yielding(kind), room)))
+    for tile in listed:
+        part = tile.box(scheme.filled(box))
+        if part.points:
+            names = {n: tile.named(n) for n in kept(of)}
+            arrays |= dict.fromkeys(names.values(), Layout(part, group=f"soil {tile.number}", halo=0))
+            launches += _of_tile(of, part, planes, names)
+    return Observer(arrays, launches)
+
+
+def _of_tile(
+    of: Surfaces, part: Box, planes: Sequence[tuple[int, int, str]], names: dict[str, str]
+) -> list[tuple[int, Launch]]:
+    """What is done at the centres of a tile; ``names`` of its arrays."""
+    found = list[tuple[int, Launch]]()
+    for low, high, kind in planes:
+        room = meet(part, Box((low, *part.lo[1:]), (max(low, high), *part.hi[1:])))
+        if room.points:
+            groups = [_elements(of, n, kind) for n in range(0, len(of.strains), TOGETHER)]
+            found.append((VELOCITY_LEVEL, Launch(_keeping(kind), room, names)))
+            found += [(LOSS_LEVEL, Launch(stencil, room, names)) for stencil in (_straining(kind), *groups)]
+    return found
+
+
+__all__ = ["PEAK", "REFERENCE", "WORK", "Tile", "element", "kept", "loss", "observer", "tiles", "total"]
