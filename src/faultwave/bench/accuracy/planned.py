@@ -81,8 +81,9 @@ def section(made: Any, table: Kept, wanted: float, frequency: float | None = Non
     f = source_frequency(made) if frequency is None else frequency
     waves, key, points, slowest = waves_of(made, f)
     names = ", ".join(p["name"] for p in like(table, waves))
+    band = "" if frequency is not None else ", 95 % of what the sources radiate (--frequency for another)"
     rows: Rows = [
-        ("waves", f"up to {f:.3g} Hz, {waves.distance:.3g} wavelengths on their way by the end"),
+        ("waves", f"up to {f:.3g} Hz{band}, {waves.distance:.3g} wavelengths on their way by the end"),
         ("judged by", f"{names} of faultwave bench accuracy, {table['cpu']}"),
         ("this case", _told(estimate(table, waves, key, points), waves, key, points)),
     ]
