@@ -70,8 +70,7 @@ def test_rock_too_strong_to_yield_is_linear_to_the_last_bit(precision):
 
 
 def test_energy_of_the_waves_falls_by_plastic_work():
-    """A closed box without stress at rest, once the source is silent. Work is that of stress averaged to centres, which is less than what
-    the grid loses where stress varies from point to point."""
+    """A closed box without stress at rest, once the source is silent; kinetic energy is that of half a step before."""
     sides = {"x": "periodic", "y": "periodic", "z-": "rigid"}
     made = yielding("2e4", attenuation=False, grid__boundaries=sides)
     made["grid"]["upper"] = [1500, 1600, 0]
@@ -84,7 +83,7 @@ def test_energy_of_the_waves_falls_by_plastic_work():
     work = table["plastic_work"][after]
     assert len(waves) >= 3 and (np.diff(waves) < 0).all() and (np.diff(work) > 0).all()
     share = (work[-1] - work[0]) / (waves[0] - waves[-1])
-    assert 0.3 < share < 1.05
+    assert 0.97 < share < 1.04
     assert (table["initial_stress_work"] == 0).all() and table["plastic_moment"][-1] > 0
 
 

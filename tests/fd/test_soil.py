@@ -12,6 +12,7 @@ from faultwave.base.errors import BackendError, RunError
 from faultwave.case.load import load_case
 from faultwave.cli.launch import mpiexec
 from faultwave.fd import soil
+from faultwave.fd.cell_means import mean_lines
 from faultwave.fd.points import held
 from faultwave.fd.stencils import FIELDS
 from faultwave.kernels.stencil import Injection
@@ -44,7 +45,7 @@ def ground(backend, sides=None, shape=(12, 8, 8), lowest=0, injections=()):
     listed = soil.tiles(np.broadcast_to(lowest, shape[1:]), shape[0] + 1, around)
     observer = soil.observer(scheme, scheme.grid.box, OF, listed)
     made = setups.runner(scheme, backend, "double", observers=[observer], injections=injections)
-    for line, values in soil.mean_lines(scheme).items():
+    for line, values in mean_lines(scheme).items():
         made.view(line)[...] = values
     for tile in listed:
         made.view(tile.named(soil.REFERENCE))[...] = REFERENCE
@@ -190,24 +191,6 @@ def test_energy_falls_while_soil_dissipates():
     waves, work = np.array(found).T
     assert (np.diff(waves) < 0).all() and (np.diff(work) > 0).all()
     assert 0.9 < (waves[0] - waves[-1]) / (work[-1] - work[0]) < 2.0
-
-
-def test_means_beside_the_surface_are_adjoint_and_means():
-    scheme = setups.scheme((30, 16, 16))
-    lines, top = soil.mean_lines(scheme), 30
-    table = {to: np.zeros((top + 1, top + 1)) for to in ("half", "whole")}
-    for to, values in table.items():
-        for offset in soil.OFFSETS[to]:
-            for plane in range(20, top + 1):
-                weight = lines[soil.mean_line(to, offset)][plane]
-                assert weight >= 0
-                if weight:
-                    values[plane, plane + offset] += weight
-    assert table["half"][22:].sum(1) == pytest.approx(1.0) and table["whole"][22:top].sum(1) == pytest.approx(1.0)
-    weights = {to: held(scheme, name, np.arange(top + 1)) for to, name in (("half", "szz"), ("whole", "sxz"))}
-    there = (weights["half"][:, None] * table["half"])[24:, 24:top]
-    back = (weights["whole"][:, None] * table["whole"])[24:top, 24:]
-    assert there == pytest.approx(back.T, abs=1e-12)
 
 
 DEPTH, FOOT, PERIOD, END, VELOCITY, STRAIN = 20.0, 30.0, 0.3, 0.8, 0.05, 2e-3

@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.fd.points import held
+from faultwave.fd.cell_means import IN_PLANE, mean, mean_arrays, planes_of
 from faultwave.fd.program import LOSS_LEVEL, VELOCITY_LEVEL, YIELD_LEVEL, Observer, Scheme
 from faultwave.fd.stencils import NORMAL
-from faultwave.fd.yielding import IN_PLANE, around, planes_of
 from faultwave.kernels import math as m
 from faultwave.kernels.overlap import meet
-from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
+from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
 from faultwave.physics.rheology import iwan
 from faultwave.physics.rheology.iwan import PARTS, Surfaces
 
@@ -103,60 +102,17 @@ def _cut(count: int, multiple: int) -> list[tuple[int, int]]:
     return [(a, min(a + size, count)) for a in range(0, count, size)]
 
 
-def mean_line(to: str, offset: int) -> str:
-    """The profile along z of what means on planes ``to`` (half or whole) take of the plane so many further up in the arrays."""
-    return f"soil_mean_{to}{offset}"
-
-
-OFFSETS = {"half": (-2, -1, 0), "whole": (0, 1, 2)}
-"""Planes further up in the arrays that means on half and whole planes read."""
-
-
-def mean_lines(scheme: Scheme) -> dict[str, np.ndarray]:
-    """Values of these profiles."""
-    top, count = scheme.grid.shape[0], scheme.grid.shape[0] + scheme.ends.upper
-    found = {mean_line(to, o): np.zeros(count) for to, far in OFFSETS.items() for o in far}
-    if not scheme.free_surface:
-        return found
-    weight = {
-        "half": held(scheme, "szz", np.arange(top, -1, -1)),
-        "whole": held(scheme, "sxz", np.arange(top - 1, -1, -1)),
-    }
-    ends = {kind: np.r_[0.0, np.cumsum(w)] for kind, w in weight.items()}
-    for to, other in (("half", "whole"), ("whole", "half")):
-        for n in range(min(top, 2 * scheme.differences.deep)):
-            for m_ in range(max(0, n - 3), min(n + 4, len(ends[other]) - 1)):
-                a, b = ends[to][n : n + 2], ends[other][m_ : m_ + 2]
-                shared = min(a[1], b[1]) - max(a[0], b[0])
-                plane, seen = (top - (k == "whole") - i for k, i in ((to, n), (other, m_)))
-                if shared > 1e-12 and plane < count:
-                    found[mean_line(to, seen - plane)][plane] = shared / weight[to][n]
-    return found
-
-
-def _mean(p: Point, name: str, axes: tuple[Axis, Axis], ahead: int, kind: str) -> Any:
-    """Mean of an array of the points around, half an edge off along two axes: ``ahead`` 1, or behind, -1; ``kind`` of the planes."""
-    if kind == "inside" or "z" not in axes:
-        return around(p, name, axes, ahead, False)
-    to = "half" if ahead < 0 else "whole"
-    other = axes[0]
-    return sum(
-        p.line(mean_line(to, o), "z") * (0.5 * (p.at(name, z=o) + p.at(name, z=o, **{other: ahead})))
-        for o in OFFSETS[to]
-    )
-
-
 def _deviator(p: Point, kind: str) -> dict[str, Any]:
     """Of the stress at a centre, five parts."""
     normal = [p.at(n) for n in NORMAL]
-    mean = ((normal[0] + normal[1]) + normal[2]) * (1.0 / 3.0)
-    shear = {part: _mean(p, name.replace("_", ""), IN_PLANE[name], -1, kind) for name, part in SHEAR_PARTS.items()}
-    return {"xx": normal[0] - mean, "yy": normal[1] - mean, **shear}
+    third = ((normal[0] + normal[1]) + normal[2]) * (1.0 / 3.0)
+    shear = {part: mean(p, name.replace("_", ""), IN_PLANE[name], -1, kind) for name, part in SHEAR_PARTS.items()}
+    return {"xx": normal[0] - third, "yy": normal[1] - third, **shear}
 
 
 @cache
 def _keeping(kind: str) -> Stencil:
-    """The deviator before the elastic update; ``kind`` of the planes as in ``fd.yielding``."""
+    """The deviator before the elastic update; ``kind`` of the planes as in ``planes_of``."""
 
     def function(p: Point) -> dict[str, Any]:
         return {before(part): value for part, value in _deviator(p, kind).items()}
@@ -219,7 +175,7 @@ def _yielding(kind: str) -> Stencil:
             if kind == "surface" and "z" in axes:
                 continue  # kept in the plane below
             mu = p.at(f"mu_{part}") * p.scalar("unit_of_moduli")
-            found[array] = p.at(array) - mu * _mean(p, loss(part), axes, 1, kind)
+            found[array] = p.at(array) - mu * mean(p, loss(part), axes, 1, kind)
         return found
 
     return Stencil(f"soil_yielding_{kind}", function)
@@ -243,8 +199,7 @@ def observer(scheme: Scheme, box: Box, of: Surfaces, listed: Sequence[Tile]) -> 
     first = max(box.lo[0], min(lowest - 1, box.hi[0] - 1))  # shear stresses just below the lowest soil lose, too
     wide = Box((first, *box.lo[1:]), box.hi)
     arrays = dict.fromkeys(map(loss, PARTS), Layout(wide, group="soil loss", halo=scheme.reach))
-    line = Layout(scheme.filled(scheme.grid.box), "line", "z")
-    arrays |= {mean_line(to, o): line for to, far in OFFSETS.items() for o in far}
+    arrays |= mean_arrays(scheme)
     launches = list[tuple[int, Launch]]()
     planes = [(max(low, lowest - 1), high, kind) for low, high, kind in planes_of(scheme, box)]
     for low, high, kind in planes:

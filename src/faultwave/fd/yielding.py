@@ -4,7 +4,8 @@ A rheology that scales the deviator (``Rheology.scales``) tells at each centre w
 included, is lost in the step; shear stresses are there the means of the four around. Then normal stresses lose the share of their own
 centre, shear stresses the mean share of the four centres around, as AWP-ODC does it (Roten et al. 2016, SC16). No stress is
 interpolated to any other place than centres, and only the share is read from neighbours. As each part of the deviator only shrinks, the
-strain energy of the whole stress never rises. Next to the free surface the upper centres and shear stresses are on it, with two around.
+strain energy of the whole stress never rises. Means to and from centres are adjoints of each other (``fd.cell_means``), so that centres
+count the work that the stresses around them lose.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.fd.cell_means import IN_PLANE, mean, mean_arrays, mean_lines, planes_of
 from faultwave.fd.grid import Grid
 from faultwave.fd.program import LOSS_LEVEL, YIELD_LEVEL, Observer, Scheme
 from faultwave.fd.stencils import AXES, NORMAL
@@ -23,9 +25,9 @@ from faultwave.physics.rheology import STRESS, Rheology
 
 YIELDED = ("eta", "plastic_work")
 """What is known of the past of each centre: state of the rheology."""
+WORK = YIELDED[1]
 LOST, GIVEN = "lost_share", "rest_work"
 """The share of the deviator lost in a step, and the work [J/m^3] that the stress at rest has done."""
-IN_PLANE: dict[str, tuple[Axis, Axis]] = {"s_xy": ("x", "y"), "s_xz": ("x", "z"), "s_yz": ("y", "z")}
 
 
 def rest(name: str, on_faces: bool = False) -> str:
@@ -49,33 +51,22 @@ def active(axis: Axis) -> str:
     return f"yields_{axis}"
 
 
-def around(p: Point, name: str, axes: tuple[Axis, Axis], ahead: int, surface: bool) -> Any:
-    """Mean of an array at the four points around, half an edge off along two axes: ``ahead`` 1, or behind, -1. Next to the free surface
-    (``surface``) the plane that is on it is alone: the one below in the arrays, or (looking ahead) the next."""
-
-    def at(*far: int) -> Any:
-        return p.at(name, **dict(zip(axes, far, strict=True)))
-
-    if surface and axes[1] == "z":
-        return 0.5 * (at(0, ahead) + at(ahead, ahead))
-    return 0.25 * ((at(0, 0) + at(ahead, 0)) + (at(0, ahead) + at(ahead, ahead)))
-
-
-def losses(law: Rheology, constants: Mapping[str, float], lateral: bool, surface: bool, name: str) -> Stencil:
-    """The share lost at a centre, and its past; ``surface``: of the plane on the free surface."""
+def losses(law: Rheology, constants: Mapping[str, float], lateral: bool, kind: str) -> Stencil:
+    """The share lost at a centre, and its past; ``kind`` of the planes (``planes_of``)."""
 
     def function(p: Point) -> dict[str, Any]:
         mu2 = p.at("mu2")
         solid = mu2 > 0.0
         at_rest = {n: p.line(rest(n), "z") for n in STRESS}
         moving = dict(zip(("s_xx", "s_yy", "s_zz"), (p.at(n) for n in NORMAL), strict=True))
-        moving |= {n: around(p, n.replace("_", ""), axes, -1, surface) for n, axes in IN_PLANE.items()}
+        moving |= {n: mean(p, n.replace("_", ""), axes, -1, kind) for n, axes in IN_PLANE.items()}
         whole = {n: moving[n] + at_rest[n] for n in STRESS}
         own = {n: p.at(n) if lateral else p.line(n, "z") for n in own_parameters(law)}
         own["compliance"] = 1.0 / (m.where(solid, mu2, 1.0) * p.scalar("unit_of_moduli"))
         past = {s.name: p.at(s.name) if s.name in YIELDED else 0.0 for s in law.state}
         time = p.scalar("yield_step"), p.scalar("yield_relaxed")
         share, after = law.loss(own, constants, whole, past, time)
+        after[WORK] = after[WORK] + share * (2.0 - share) * own["compliance"] * _spread(p, moving, kind)
         may = p.line(active("x"), "x") * (p.line(active("y"), "y") * p.line(active("z"), "z"))
         yields = solid & (may > 0.0)
         strain = [after[n] for n in STRAIN_NAMES]
@@ -83,29 +74,38 @@ def losses(law: Rheology, constants: Mapping[str, float], lateral: bool, surface
         result = {LOST: m.where(yields, share, 0.0), GIVEN: p.at(GIVEN) + m.where(yields, work, 0.0)}
         return result | {n: m.where(yields, after[n], p.at(n)) for n in YIELDED}
 
-    return Stencil(name, function)
+    return Stencil(f"yield_loss_{kind}", function)
+
+
+def _spread(p: Point, means: Mapping[str, Any], kind: str) -> Any:
+    """Mean squares of the shear stresses around less the squares of their means: the stresses around lose their share of these, too."""
+
+    def square(name: str) -> Callable[..., Any]:
+        return lambda **far: p.at(name, **far) * p.at(name, **far)
+
+    found = [mean(p, square(n.replace("_", "")), axes, -1, kind) - means[n] * means[n] for n, axes in IN_PLANE.items()]
+    return m.maximum(sum(found), 0.0)
 
 
 STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz")
 
 
-def yielding(kind: str, name: str) -> Stencil:
-    """The stresses without what is lost; ``kind``: 'inside', 'last' below the free surface, where shear across it is on it, or 'surface',
-    of what is on it in the plane above."""
+def yielding(kind: str) -> Stencil:
+    """The stresses without what is lost; ``kind`` of the planes: on the surface, of what is in the plane above."""
 
     def function(p: Point) -> dict[str, Any]:
         whole = {n: p.at(n) + p.line(rest(f"s_{n[1:]}"), "z") for n in NORMAL}
-        mean = (whole["sxx"] + whole["syy"] + whole["szz"]) * (1.0 / 3.0)
+        third = (whole["sxx"] + whole["syy"] + whole["szz"]) * (1.0 / 3.0)
         lost = p.at(LOST)
-        result = {n: p.at(n) - lost * (whole[n] - mean) for n in NORMAL}
+        result = {n: p.at(n) - lost * (whole[n] - third) for n in NORMAL}
         for n, axes in IN_PLANE.items():
             if kind == "surface" and "z" in axes:
                 continue  # kept in the plane below
-            share, array = around(p, LOST, axes, 1, kind == "last"), n.replace("_", "")
+            share, array = mean(p, LOST, axes, 1, kind), n.replace("_", "")
             result[array] = p.at(array) - share * (p.at(array) + p.line(rest(n, axes[1] == "z"), "z"))
         return result
 
-    return Stencil(name, function)
+    return Stencil(f"yielding_{kind}", function)
 
 
 def observers(scheme: Scheme, box: Box, law: Rheology, constants: Mapping[str, float], lateral: bool) -> Observer:
@@ -113,34 +113,18 @@ def observers(scheme: Scheme, box: Box, law: Rheology, constants: Mapping[str, f
     halo, line = scheme.reach, Layout(scheme.filled(scheme.grid.box), "line", "z")
     arrays = dict.fromkeys((LOST, GIVEN, *YIELDED), Layout(box, group="yield", halo=halo))
     arrays |= {name: line for name, _, _ in lines_at_rest()}
+    arrays |= mean_arrays(scheme)
     arrays |= {active(a): Layout(scheme.filled(scheme.grid.box), "line", a) for a in AXES}
     arrays |= dict.fromkeys(own_parameters(law), Layout(box, group="strength", halo=halo) if lateral else line)
     launches = []
     for low, high, kind in planes_of(scheme, box):
         region = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
-        on = f"_{kind}" * (kind != "inside")
-        loses = losses(law, constants, lateral, kind == "surface", f"yield_loss{on}")
         launches += [
-            (LOSS_LEVEL, Launch(loses, region)),
-            (YIELD_LEVEL, Launch(yielding(kind.split("_")[0], f"yielding{on}"), region)),
+            (LOSS_LEVEL, Launch(losses(law, constants, lateral, kind), region)),
+            (YIELD_LEVEL, Launch(yielding(kind), region)),
         ]
     relaxed = float(law.relaxed(constants, scheme.step))
     return Observer(arrays, launches, {"yield_step": scheme.step, "yield_relaxed": relaxed})
-
-
-def planes_of(scheme: Scheme, box: Box) -> list[tuple[int, int, str]]:
-    """(first, end, kind) of planes: those that are worked on at once beside a free surface apart from others."""
-    low, top = box.lo[0], scheme.grid.shape[0]
-    if not scheme.surfaced(box):
-        return [(low, box.hi[0], "inside")]
-    first = max(low, top + 1 - scheme.differences.deep)
-    found = [
-        (low, first, "inside"),
-        (first, top - 1, "inside_upper"),
-        (top - 1, top, "last"),
-        (top, top + 1, "surface"),
-    ]
-    return [(a, b, kind) for a, b, kind in found if a < b]
 
 
 def lines(scheme: Scheme, at_rest: Callable[[np.ndarray], Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -148,7 +132,7 @@ def lines(scheme: Scheme, at_rest: Callable[[np.ndarray], Mapping[str, np.ndarra
     grid, count = scheme.grid, scheme.grid.shape[0] + scheme.ends.upper
     values = {on: at_rest(grid.levels(kind)[:count]) for kind, on in (("half", False), ("whole", True))}
     found = {line: values[on][name] for line, name, on in lines_at_rest()}
-    return found | {active(a): active_cells(scheme, grid, a) for a in AXES}
+    return found | mean_lines(scheme) | {active(a): active_cells(scheme, grid, a) for a in AXES}
 
 
 def active_cells(scheme: Scheme, grid: Grid, axis: Axis) -> np.ndarray:
@@ -168,12 +152,10 @@ __all__ = [
     "YIELDED",
     "active",
     "active_cells",
-    "around",
     "lines",
     "losses",
     "observers",
     "own_parameters",
-    "planes_of",
     "rest",
     "yielding",
 ]

@@ -15,6 +15,7 @@ from faultwave.base.quantities import given_at_points
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.fd import soil
+from faultwave.fd.cell_means import mean_lines
 from faultwave.fd.part import Checking, GridAttached, GridPart, Placing, Planning, Running
 from faultwave.fd.points import held
 from faultwave.fd.program import Observer, Scheme
@@ -259,7 +260,7 @@ class AttachedSoil(GridAttached):
         self.scheme, runner, op = solver.operator.scheme, solver.operator.runner, solver.operator
         may = [active_cells(self.scheme, self.scheme.grid, axis) for axis in "zyx"]  # type: ignore[arg-type]
         origin = (part.first, *op.box.lo[1:])
-        for line, values in soil.mean_lines(self.scheme).items():
+        for line, values in mean_lines(self.scheme).items():
             if line in runner.program.arrays:
                 runner.view(line)[...] = values
         self.boxes: list[tuple[soil.Tile, Box]] = []
