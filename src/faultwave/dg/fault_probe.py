@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
-from faultwave.base.errors import InputError
 from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, triangle_basis_gradient, triangle_size
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
@@ -24,16 +23,8 @@ from faultwave.dg.operator import turned
 from faultwave.dg.rupture import AT_ONCE
 from faultwave.dg.sample_buffer import Brought, SampleBuffer, Source
 from faultwave.physics.friction.directions import in_any_direction
-from faultwave.physics.friction.law import FLUID_OUTPUTS, STANDARD_OUTPUTS, FrictionLaw
 from faultwave.physics.friction.load import Load, Solved, Values
-from faultwave.physics.friction.modifiers import composed
 from faultwave.physics.friction.solvers import sliding
-
-QUANTITIES = (
-    "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", *(o.name for o in STANDARD_OUTPUTS),
-    "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", *(o.name for o in FLUID_OUTPUTS),
-)  # fmt: skip
-"""What can be read on every fault, named and ordered as in SeisSol's outputs."""
 
 Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Record, stress and friction state of the faces, dofs of both sides' cells in the form's own quantities."""
@@ -44,33 +35,6 @@ CHANGED = ("record", "stress", "state")
 
 SIMULTANEOUS = 1e-6
 """A face whose rupture times differ by less than this part of them has no rupture speed."""
-
-
-def quantities(law: FrictionLaw) -> tuple[str, ...]:
-    """What can be read where this law governs: QUANTITIES and what only it knows."""
-    return (*QUANTITIES, *(name for name in law.all_outputs if name not in QUANTITIES))
-
-
-@dataclass(frozen=True)
-class Readable:
-    """``names`` of what can be read, ``default``: what is read unless a case says otherwise, ``units`` of what the law itself gives."""
-
-    names: tuple[str, ...]
-    default: tuple[str, ...]
-    units: dict[str, str]
-
-
-def readable(setting: Any) -> Readable:
-    """What can be read on a case's fault; by default all but FLUID_OUTPUTS where the law has none. A law that does not
-    exist is told of where the fault is planned."""
-    try:
-        law = composed(setting.friction, setting.modifiers) if setting is not None else FrictionLaw()
-    except InputError:
-        law = FrictionLaw()
-    names, own = quantities(law), {output.name: output.unit for output in law.outputs}
-    unasked = {output.name for output in FLUID_OUTPUTS} - set(own)
-    default = tuple(name for name in names if name not in unasked)
-    return Readable(names, default, own)
 
 
 class FaultProbe:

@@ -10,6 +10,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.domain import tets
+from faultwave.observe.fault_receivers import tell_moved
 from faultwave.observe.points import exchange_advice, read_points
 
 
@@ -101,15 +102,9 @@ def place_fault_receivers(setting: Any, fault: Any, whole: WholeMesh, problems: 
     corners = fault.faces.corners[items[mine]]
     edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
     offset = nearest[mine] - corners[:, 0]
-    edge = np.sqrt((edges**2).sum(2)).max(1)
-    limit = np.inf if setting.maximum_distance is None else setting.maximum_distance
-    for i in mine[distance[mine] > np.minimum(edge, limit)]:
-        x = ", ".join(f"{v:g}" for v in points[i])
-        where, what = f"fault receiver {i + 1} at ({x})", f"lies {distance[i]:.6g} m off the fault"
-        if distance[i] > limit:
-            problems.error(where, what, f"at most {limit:g} m, output.fault_receivers.maximum_distance")
-        else:
-            problems.warn(where, f"{what} and is moved onto it", advice="Give a point of the fault, or leave it out.")
+    far, edge = np.full((2, len(points)), np.nan)
+    far[mine], edge[mine] = distance[mine], np.sqrt((edges**2).sum(2)).max(1)
+    tell_moved(setting, points, far, edge, problems)
     solved = np.linalg.solve(edges @ edges.transpose(0, 2, 1), np.einsum("nij,nj->ni", edges, offset)[..., None])
     local[mine] = solved[..., 0]
     return Points(points, nearest, items, local)

@@ -93,7 +93,7 @@ class Sliding:
             values, counted = self._values(p, axis), self.law.counted
             eta = self._eta(p, axis)
             now = (values[STEPS] + 1.0) * step
-            rest = self._rest(values, now)
+            rest = self.at_rest(values, now)
             normal = _pressing(p, self.plane.normal, axis, kind)
             shear = [r + t for r, t in zip(rest[1:], self._locked(p, axis, kind), strict=True)]
             load = Load(shear[0], shear[1], rest[0] + normal, eta, step, now)
@@ -116,7 +116,7 @@ class Sliding:
             values = self._values(p, axis)
             s, parameters = self._state(values), self._parameters(values)
             now = (values[STEPS] + 1.0) * step
-            rest, eta = self._rest(values, now), self._eta(p, axis)
+            rest, eta = self.at_rest(values, now), self._eta(p, axis)
             rates = [self.sign * r for r in self._around(lambda q, a: _jump(q, self.plane, a), p, axis, kind)]
             change = [t - eta * r for t, r in zip(self._locked(p, axis, kind), rates, strict=True)]
             sigma = rest[0] + values["traction_n"]
@@ -154,7 +154,7 @@ class Sliding:
         freed = compliance(p, axis)
         return 1.0 / m.where(freed > 0.0, freed, 0.0 * freed + 1.0)
 
-    def _rest(self, values: Mapping[str, Any], now: Any) -> list[Any]:
+    def at_rest(self, values: Mapping[str, Any], now: Any) -> list[Any]:
         """Traction at rest, with what nucleation has added until ``now``."""
         rest = [values[n] for n in STRESS]
         for n, episode in enumerate(self.episodes):

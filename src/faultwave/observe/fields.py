@@ -28,6 +28,12 @@ def surface_fields(setting: Any) -> list[str]:
     return known_fields(setting.fields, SURFACE_FIELDS, SURFACE_FIELDS, "output.surface.fields")
 
 
+def fault_receiver_fields(setting: Any, known: Sequence[str]) -> list[str]:
+    """Quantities of histories on a fault; tractions as totals unless the case says otherwise."""
+    default = [n for n in known if n not in ("T_s", "T_d", "P_n")]
+    return known_fields(setting.fields, known, default, "output.fault_receivers.fields")
+
+
 def known_fields(asked: Sequence[str] | None, known: Sequence[str], default: Sequence[str], where: str) -> list[str]:
     """The fields asked for, or the default ones. Raises InputError where one is not among those ``known``."""
     wrong = [f for f in asked or [] if f not in known]

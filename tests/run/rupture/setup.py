@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.dg.fault_probe import QUANTITIES
 from faultwave.domain.tets import FILE_FACES, Mesh, write_puml
 from faultwave.domain.tets.graded import Tpv5, graded_mesh
+from faultwave.physics.friction.outputs import QUANTITIES
 from faultwave.run import simulate
 
 ROCK = {"rho": 2670.0, "vp": 6000.0, "vs": 3464.0}

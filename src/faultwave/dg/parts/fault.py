@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.dg.fault_probe import FaultProbe, readable
+from faultwave.dg.fault_probe import FaultProbe
 from faultwave.dg.planning import Planning
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.snapshots import Snapshots, written_as
@@ -19,6 +19,7 @@ from faultwave.dg.solver import Solver
 from faultwave.engine.part import Attached, Call, Demand, Files, Planned
 from faultwave.observe.fields import check_snapshots, known_fields, snapshot_bytes, snapshot_row
 from faultwave.observe.refine import refine_triangle
+from faultwave.physics.friction.outputs import readable
 
 name = "fault"
 AFTER = ("rupture",)

@@ -11,7 +11,7 @@ import numpy as np
 from faultwave.base.errors import InputError
 from faultwave.comm.gather import collect
 from faultwave.dg.fault import Fault
-from faultwave.dg.fault_probe import FaultProbe, readable
+from faultwave.dg.fault_probe import FaultProbe
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.points import Points, place_fault_receivers
 from faultwave.dg.sampling import by_cluster
@@ -19,10 +19,11 @@ from faultwave.dg.solver import Solver
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
-from faultwave.observe.fields import known_fields
+from faultwave.observe.fields import fault_receiver_fields
 from faultwave.observe.model import Marks
 from faultwave.observe.result import Result
 from faultwave.observe.stations import since
+from faultwave.physics.friction.outputs import readable
 
 name = "fault_receivers"
 AFTER = ("rupture", "initial")
@@ -75,7 +76,7 @@ def plan(planning: Planning) -> FaultReceivers | None:
     if setting is None or (rupture is None and case.fault is not None and not whole.elsewhere):
         return None  # a fault that could not be planned has said so
     try:
-        fields = _fields(case.fault, setting)
+        fields = fault_receiver_fields(setting, readable(case.fault).names)
     except InputError as error:
         planning.problems.extend(error.problems)
         fields = []
@@ -86,13 +87,6 @@ def plan(planning: Planning) -> FaultReceivers | None:
     sides = rupture.faces.cells if rupture is not None else np.zeros((0, 2), np.int64)  # type: ignore[attr-defined]
     units = {n: unit for n, unit in readable(case.fault).units.items() if n in fields}
     return FaultReceivers(setting, tuple(fields), units, placed.of(items), items, placed, sides)
-
-
-def _fields(fault: Any, setting: Any) -> list[str]:
-    """Tractions as totals unless the case says otherwise."""
-    known = readable(fault).names
-    default = [n for n in known if n not in ("T_s", "T_d", "P_n")]
-    return known_fields(setting.fields, known, default, "output.fault_receivers.fields")
 
 
 class AttachedFaultReceivers(Attached):

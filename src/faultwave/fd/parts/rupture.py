@@ -43,8 +43,6 @@ def plan(planning: Planning) -> Rupture | None:
             advice = "Give a fault group, or leave it out."
             problems.error("output.fault_receivers", "the case has no fault with friction", advice=advice)
         return None
-    if case.output.fault_receivers is not None:
-        problems.error("output.fault_receivers", "the engine fd has no receivers on faults yet", "output.rupture")
     if grid.fault is None:
         problems.error(
             "grid.fault", "says not where the fault lies", "lower and upper, corners of a vertical rectangle"
@@ -249,8 +247,16 @@ class AttachedRupture(GridAttached):
         return found | {"seismic_moment": moment, "potency": potency}
 
     def energy_given(self) -> float:
-        """At most, by the traction at rest and of nucleation."""
+        """At most, by the traction at rest and of nucleation; where slip is imposed, by the traction that it can make: what its rate
+        radiates and what it strains from one point to the next."""
         found = 0.0
+        if not self.part.law.needs_stress:
+            h = self.operator.scheme.grid.spacing
+            for axis, area in self.area.items():
+                slip, mu = self.values("accumulated_slip", axis), self.part.rigidity[axis]
+                made = mu / self.part.shear_speed[axis] * self.values("peak_slip_rate", axis) + mu / h * slip
+                found += float((area * made * slip).sum())
+            return found
         for axis, area in self.area.items():
             values = self.part.given[axis].values
             size = np.hypot(values["stress1"], values["stress2"])
