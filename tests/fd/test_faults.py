@@ -159,6 +159,18 @@ def test_a_fault_that_holds_is_no_fault():
     assert np.abs(a - b).max() < 0.02 * np.abs(b).max()
 
 
+BASIN = "if (z > -1500) {{ if (y > 2000) {{ return {}; }} }} return {};"
+WATER = {
+    "expression": {
+        "rho": BASIN.format("1000.0", "2670.0"), "vp": BASIN.format("1500.0", "6000.0"), "vs": BASIN.format("0.0", "3464.0"),
+    }
+}  # fmt: skip
+BESIDE = {
+    "kind": "moment-tensor", "location": [2000, 400, -4000], "tensor": {"xy": 1e16},
+    "time_function": {"kind": "ricker", "duration": 2.0},
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "changes, told",
     [
@@ -176,6 +188,16 @@ def test_a_fault_that_holds_is_no_fault():
         ({"fault__modifiers": ["thermal-pressurisation"]}, "a grid has no room yet"),
         ({"fault__parameters": {"constant": {"mu_s": 0.6}}}, "mu_d"),
         ({"fault": None}, "the case has no fault with friction"),
+        ({"grid__boundaries": {"z+": "rigid"}}, "ends 0 m from the side z+"),
+        (
+            {"output__receivers": {"points": [[300, 100, -3000]], "interval": 0.1}},
+            "lies 100 m from the plane of grid.fault",
+        ),
+        ({"sources": [BESIDE]}, "lies 400 m from the plane of grid.fault"),
+        (
+            {"material": WATER},
+            "fluids in the box",
+        ),
         ({"output__fault": {"interval": 0.1}}, "writes no snapshots of faults yet"),
     ],
 )

@@ -312,6 +312,13 @@ def test_parameters_that_would_do_nothing_are_refused(tmp_path: Path) -> None:
     assert "not a parameter" not in problems(tmp_path, {"parameters": alone, "initial_stress": {"constant": REST}})
 
 
+def steep() -> dict[str, Any]:
+    """Friction given as an angle in degrees."""
+    made = rock()
+    made["parameters"]["constant"]["bulk_friction"] = 30.0
+    return made
+
+
 @pytest.mark.parametrize(
     ("plasticity", "more", "told"),
     [
@@ -320,6 +327,7 @@ def test_parameters_that_would_do_nothing_are_refused(tmp_path: Path) -> None:
         (rock(initial_stress="fault"), {}, "no initial stress: s_xx"),
         (rock(1e3), {}, r"100 % of \d[\d,]* points are beyond yield, the first at \("),
         (rock(elastic=[99]), {}, "no volume '99'"),
+        (steep(), {}, "bulk_friction.*30.*0 to 10"),
     ],
 )  # fmt: skip
 def test_what_is_refused_or_warned_of(tmp_path: Path, plasticity: Any, more: Any, told: str) -> None:
@@ -336,6 +344,18 @@ def test_only_ader_and_solids(tmp_path: Path) -> None:
     from faultwave.dg.plan import make_plan
 
     with pytest.raises(InputError, match="plasticity: needs integrator ader"):
+        make_plan(found)
+
+
+def test_a_law_without_shear_stress_cannot_yield(tmp_path: Path) -> None:
+    case = asked(tmp_path, "out", rock()) | {"law": "acoustic", "material": {"constant": {"rho": 1000.0, "vp": 1500.0}}}
+    del case["fault"], case["output"]["fault_receivers"]
+    case["output"] = {"folder": str(tmp_path / "out")}
+    found, told = load_case(case)
+    assert found is not None, told
+    from faultwave.dg.plan import make_plan
+
+    with pytest.raises(InputError, match="the acoustic law has no shear stress that could yield"):
         make_plan(found)
 
 

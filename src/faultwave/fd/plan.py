@@ -18,6 +18,7 @@ from faultwave.comm import World
 from faultwave.engine.backend import check_backend
 from faultwave.fd.absorbing import Absorber, stable_along
 from faultwave.fd.band import check_band
+from faultwave.fd.beside_faults import check_beside
 from faultwave.fd.block_layout import Laid, check_faces, lay_grid, moved
 from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.decomposition import Subdomain
@@ -153,6 +154,7 @@ def _lay(
     placing = Placing(case, law(case.law), laid[0].grid, lower, upper, problems, faces)
     parts = {name: part.placed(placing) for name, part in read.parts.items()}
     check_faces(placing, laid, parts)
+    check_beside(placing, parts)
     grids = [block.grid for block in laid]
     fits = check_memory(case, grids, world, problems)
     with collected(problems):

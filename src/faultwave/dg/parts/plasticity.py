@@ -181,7 +181,8 @@ def plan(planning: Planning) -> Plasticity | None:
     law, numerics = planning.law, planning.case.numerics
     if "stress" not in law.roles or "mu" not in law.moduli(planning.material):
         problems.error("plasticity", f"the {law.name} law has no shear stress that could yield", "law: elastic")
-    elif "pressure" in law.roles:
+        return None
+    if "pressure" in law.roles:
         problems.error(
             "plasticity", f"is not built for the {law.name} law, whose frame bears a part of the stress", "law: elastic"
         )

@@ -5,6 +5,8 @@ Importing this module needs Gmsh.
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,8 +22,12 @@ def session(name: str) -> Iterator[None]:
     """A Gmsh model of our own, called ``name``; a session the caller has open is left as it was."""
     ours = not gmsh.isInitialized()
     if ours:
+        heeded = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
         # Gmsh would take over Ctrl-C, and read options and files from the user's command line.
         gmsh.initialize(argv=[], readConfigFiles=False, interruptible=False)
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in heeded.items():  # Gmsh gives SIGTERM its default all the same
+                signal.signal(number, handler)
     before = "" if ours else gmsh.model.getCurrent()
     options = {
         "General.Verbosity": 1.0,
@@ -34,16 +40,16 @@ def session(name: str) -> Iterator[None]:
         "Mesh.ElementOrder": 1.0,
         "General.NumThreads": 1.0,
     }
-    saved = {name: gmsh.option.getNumber(name) for name in options}
+    saved = {option: gmsh.option.getNumber(option) for option in options}
     try:
-        for name, value in options.items():
-            gmsh.option.setNumber(name, value)
+        for option, value in options.items():
+            gmsh.option.setNumber(option, value)
         gmsh.model.add(name)
         yield
     finally:
         gmsh.model.remove()
-        for name, value in saved.items():
-            gmsh.option.setNumber(name, value)
+        for option, value in saved.items():
+            gmsh.option.setNumber(option, value)
         if ours:
             gmsh.finalize()
         elif before:

@@ -56,7 +56,7 @@ def plan(planning: Planning) -> Rupture | None:
         problems.error("numerics.precision", f"friction {law.name} loses its balance of forces in single", "double")
     with collected(problems):
         across(grid.fault)
-        return Rupture(case, law, constants_of(case.fault, law))
+        return Rupture(case, law, constants_of(case.fault, law), planning.sides["z+"] == "free-surface")
     return None
 
 
@@ -82,11 +82,13 @@ def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
 
 @dataclass(frozen=True)
 class Rupture(GridPart):
-    """``given``: what the case gives at the points of the velocity along each axis, ``rigidity`` and ``shear_speed`` there."""
+    """``given``: what the case gives at the points of the velocity along each axis, ``rigidity`` and ``shear_speed`` there;
+    ``surface``: whether the box has a free surface."""
 
     case: Case
     law: FrictionLaw
     constants: Mapping[str, float]
+    surface: bool
     plane: FaultPlane | None = None
     directions: Directions | None = None
     episodes: tuple[Nucleation, ...] = ()
@@ -134,7 +136,7 @@ class Rupture(GridPart):
             if low < room[0] * (1 - EVEN):
                 text = f"begins {low:.6g} m from the side {axis}- of the box"
                 problems.error("grid.fault", text, f"{room[0]:g} m or more", "Make the box larger.")
-            breaks = top and abs(high) < EVEN * h and placing.upper[n] == placing.grid.upper[2]
+            breaks = top and abs(high) < EVEN * h and self.surface
             least = (DEEP + ROOM) * h if top else room[1]
             if high < least * (1 - EVEN) and not breaks:
                 text = f"ends {high:.6g} m from the side {axis}+ of the box"
@@ -148,6 +150,9 @@ class Rupture(GridPart):
         with collected(problems):
             reader = Reader(self.case.fault, self.law, self.constants, self.directions, problems)
             grid = checking.placing.grid
+            if (checking.coarse["mu"] <= 0).any():
+                text = "fluids in the box and a fault are not combined yet on a grid"
+                problems.error("grid.fault", text, "rock everywhere", "Or use engine: dg.")
             given = {axis: reader.read(grid, plane, axis, self.extent) for axis in plane.sliding}
             rock = {axis: self._rock(checking, g) for axis, g in given.items()}
             if not any(g.slips.any() for g in given.values()):
@@ -187,7 +192,8 @@ class Rupture(GridPart):
         for axis in sorted(self.given):
             for n, values in sorted(self.given[axis].values.items()):
                 found.update(n.encode() + np.ascontiguousarray(values).tobytes())
-        return {"friction": self.law.name, **self.constants, "digest": found.hexdigest()}
+        episodes = [[float(e.start), float(e.duration)] for e in self.episodes]
+        return {"friction": self.law.name, **self.constants, "nucleation": episodes, "digest": found.hexdigest()}
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
         count = sum(int(g.slips.sum()) for g in self.given.values())

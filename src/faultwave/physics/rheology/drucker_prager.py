@@ -34,7 +34,14 @@ class DruckerPrager(Rheology):
     title = "Drucker-Prager plasticity with viscoplastic relaxation"
     parameters = (
         Parameter("plastic_cohesion", "Pa", "cohesion of the rock", lower=0.0, aliases=("plastCo",)),
-        Parameter("bulk_friction", "", "tan of the angle of internal friction", lower=0.0, aliases=("bulkFriction",)),
+        Parameter(
+            "bulk_friction",
+            "",
+            "tan of the angle of internal friction",
+            lower=0.0,
+            upper=10.0,
+            aliases=("bulkFriction",),
+        ),
     )
     constants = (
         Parameter("relaxation_time", "s", "time within which stress above yield relaxes; 0: at once", 0.0, lower=0.0),
