@@ -156,3 +156,62 @@ def test_what_is_wrong_is_told_before(change, text):
 
 def test_a_sound_case_has_no_complaint():
     assert "plasticity" not in told(lambda c: None)
+
+
+WEIGHT = {"largest": 1.5, "smallest": 0.5, "direction": 30.0, "water_table": 200.0}
+QUALITY = {"index": 50, "intact_below": 4000.0, "constant": 12, "intact_strength": "80 MPa"}
+
+
+def planned(**plasticity):
+    made = yielding()
+    made["plasticity"] = {"constants": {"relaxation_time": 0.05}} | plasticity
+    settings, found = load_case(made)
+    assert settings is not None, found.errors
+    return fw.simulate(made).plan.parts["plasticity"]
+
+
+def test_stress_at_rest_is_the_weight_of_the_rock():
+    part = planned(overburden=WEIGHT, parameters={"constant": {"plastic_cohesion": 1e9, "bulk_friction": 0.5}})
+    z = np.array([0.0, -100.0, -1000.0])
+    found = part.rest_at(z)
+    vertical = 2700 * 9.81 * z + 9810 * np.array([0.0, 0.0, 800.0])
+    assert found["s_zz"] == pytest.approx(vertical)
+    tensor = np.array([[found["s_xx"], found["s_xy"]], [found["s_xy"], found["s_yy"]]])[:, :, 2]
+    values, vectors = np.linalg.eigh(tensor)
+    assert values == pytest.approx([1.5 * vertical[2], 0.5 * vertical[2]])
+    assert abs(vectors[:, 0]) == pytest.approx([np.cos(np.pi / 6), 0.5])
+    assert not found["s_xz"].any() and not found["s_yz"].any()
+
+
+@pytest.mark.parametrize("more", [{}, {"elastic_above": 1900.0}, {"loose_below": 2100.0, "loose_angle": 30.0}])
+def test_strength_of_rock_quality(more):
+    part = planned(overburden=WEIGHT | {"largest": 1.1, "smallest": 0.9}, rock_quality=QUALITY | more)
+    strength = next(v for n, v in part.values.items() if n == "strength")
+    if "elastic_above" in more:
+        assert strength.min() > 1e11
+    elif "loose_below" in more:
+        assert not strength.any() and part.values["slope"] == pytest.approx(0.5)
+    else:  # by depth alone, and stronger the deeper
+        assert strength.ndim == 1 and np.ptp(strength) > 1e5
+        z = np.arange(len(strength))
+        assert np.corrcoef(z, strength)[0, 1] < -0.9
+    assert "% of" in part.told
+
+
+@pytest.mark.parametrize(
+    ("plasticity", "text"),
+    [
+        ({"rock_quality": QUALITY}, "no initial stress is given"),
+        ({"overburden": WEIGHT}, "give parameters, or on grids rock_quality"),
+        ({"overburden": WEIGHT | {"largest": 0.4}, "rock_quality": QUALITY}, "largest must not be below smallest"),
+        ({"overburden": WEIGHT, "rock_quality": QUALITY | {"index": 0}}, "rock_quality.index"),
+        ({"overburden": WEIGHT, "rock_quality": QUALITY | {"intact_strength": "granite"}}, "sandstone"),
+        ({"overburden": WEIGHT, "rock_quality": QUALITY | {"loose_angle": 30}}, "loose_angle needs loose_below"),
+        ({"overburden": WEIGHT, "initial_stress": "parameters", "rock_quality": QUALITY}, "give initial_stress or overburden"),
+        ({"overburden": WEIGHT, "rock_quality": QUALITY, "parameters": {"constant": {"plastic_cohesion": 1e6}}},
+         "'plastic_cohesion' is not a parameter"),
+        ({"overburden": WEIGHT | {"largest": 60.0}, "rock_quality": QUALITY}, "are beyond yield, the first at"),
+    ],
+)  # fmt: skip
+def test_wrong_weight_or_quality_is_told(plasticity, text):
+    assert text in told(lambda c: c.update(plasticity=plasticity))

@@ -54,19 +54,24 @@ def active(axis: Axis) -> str:
 def losses(law: Rheology, constants: Mapping[str, float], lateral: bool, kind: str) -> Stencil:
     """The share lost at a centre, and its past; ``kind`` of the planes (``planes_of``)."""
 
+    def own(p: Point) -> dict[str, Any]:
+        return {n: p.at(n) if lateral else p.line(n, "z") for n in own_parameters(law)}
+
+    def changes(p: Point) -> Any:
+        past = {s.name: p.at(s.name) if s.name in YIELDED else 0.0 for s in law.state}
+        whole = {n: v + p.line(rest(n), "z") for n, v in _at_centre(p, kind).items()}
+        return law.yields(own(p), constants, whole, past, p.scalar("yield_step")) | (p.at(LOST) > 0.0)
+
     def function(p: Point) -> dict[str, Any]:
         mu2 = p.at("mu2")
         solid = mu2 > 0.0
         at_rest = {n: p.line(rest(n), "z") for n in STRESS}
-        moving = dict(zip(("s_xx", "s_yy", "s_zz"), (p.at(n) for n in NORMAL), strict=True))
-        moving |= {n: mean(p, n.replace("_", ""), axes, -1, kind) for n, axes in IN_PLANE.items()}
+        moving = _at_centre(p, kind)
         whole = {n: moving[n] + at_rest[n] for n in STRESS}
-        own = {n: p.at(n) if lateral else p.line(n, "z") for n in own_parameters(law)}
-        own["compliance"] = 1.0 / (m.where(solid, mu2, 1.0) * p.scalar("unit_of_moduli"))
+        given = own(p) | {"compliance": 1.0 / (m.where(solid, mu2, 1.0) * p.scalar("unit_of_moduli"))}
         past = {s.name: p.at(s.name) if s.name in YIELDED else 0.0 for s in law.state}
-        time = p.scalar("yield_step"), p.scalar("yield_relaxed")
-        share, after = law.loss(own, constants, whole, past, time)
-        after[WORK] = after[WORK] + share * (2.0 - share) * own["compliance"] * _spread(p, moving, kind)
+        share, after = law.loss(given, constants, whole, past, (p.scalar("yield_step"), p.scalar("yield_relaxed")))
+        after[WORK] = after[WORK] + share * (2.0 - share) * given["compliance"] * _spread(p, moving, kind)
         may = p.line(active("x"), "x") * (p.line(active("y"), "y") * p.line(active("z"), "z"))
         yields = solid & (may > 0.0)
         strain = [after[n] for n in STRAIN_NAMES]
@@ -74,7 +79,13 @@ def losses(law: Rheology, constants: Mapping[str, float], lateral: bool, kind: s
         result = {LOST: m.where(yields, share, 0.0), GIVEN: p.at(GIVEN) + m.where(yields, work, 0.0)}
         return result | {n: m.where(yields, after[n], p.at(n)) for n in YIELDED}
 
-    return Stencil(f"yield_loss_{kind}", function)
+    return Stencil(f"yield_loss_{kind}", function, changes)
+
+
+def _at_centre(p: Point, kind: str) -> dict[str, Any]:
+    """The stress of waves at a centre."""
+    found = dict(zip(("s_xx", "s_yy", "s_zz"), (p.at(n) for n in NORMAL), strict=True))
+    return found | {n: mean(p, n.replace("_", ""), axes, -1, kind) for n, axes in IN_PLANE.items()}
 
 
 def _spread(p: Point, means: Mapping[str, Any], kind: str) -> Any:
@@ -93,19 +104,24 @@ STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz")
 def yielding(kind: str) -> Stencil:
     """The stresses without what is lost; ``kind`` of the planes: on the surface, of what is in the plane above."""
 
+    def shares(p: Point) -> dict[str, Any]:
+        kept_below = [n for n, axes in IN_PLANE.items() if kind == "surface" and "z" in axes]
+        return {n: mean(p, LOST, axes, 1, kind) for n, axes in IN_PLANE.items() if n not in kept_below}
+
+    def changes(p: Point) -> Any:
+        return sum(shares(p).values()) + p.at(LOST) > 0.0
+
     def function(p: Point) -> dict[str, Any]:
         whole = {n: p.at(n) + p.line(rest(f"s_{n[1:]}"), "z") for n in NORMAL}
         third = (whole["sxx"] + whole["syy"] + whole["szz"]) * (1.0 / 3.0)
         lost = p.at(LOST)
         result = {n: p.at(n) - lost * (whole[n] - third) for n in NORMAL}
-        for n, axes in IN_PLANE.items():
-            if kind == "surface" and "z" in axes:
-                continue  # kept in the plane below
-            share, array = mean(p, LOST, axes, 1, kind), n.replace("_", "")
-            result[array] = p.at(array) - share * (p.at(array) + p.line(rest(n, axes[1] == "z"), "z"))
+        for n, share in shares(p).items():
+            array = n.replace("_", "")
+            result[array] = p.at(array) - share * (p.at(array) + p.line(rest(n, IN_PLANE[n][1] == "z"), "z"))
         return result
 
-    return Stencil(f"yielding_{kind}", function)
+    return Stencil(f"yielding_{kind}", function, changes)
 
 
 def observers(scheme: Scheme, box: Box, law: Rheology, constants: Mapping[str, float], lateral: bool) -> Observer:

@@ -262,6 +262,9 @@ class _Planner:
         case, setting, where = self.planning.case, self.setting, f"{name}.parameters"
         user = f"rheology {self.rheology.name}"
         pressure: tuple[str, ...] = ()
+        if setting.parameters is None or setting.overburden is not None or setting.rock_quality is not None:
+            what = "strength from rock quality and stress from overburden are only built for grids"
+            raise InputError(Problem(name, what, "parameters and initial_stress", "Or set engine: fd."))
         own = self._field(setting.parameters, where)
         law, count = self.rheology, len(self.places)
         known = {n for q in law.parameters for n in (q.name, *q.aliases)}

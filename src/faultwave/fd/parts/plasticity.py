@@ -12,8 +12,9 @@ import numpy as np
 from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.model import Case
+from faultwave.case.plasticity import Plasticity as Setting
 from faultwave.comm import World
-from faultwave.fd import yielding
+from faultwave.fd import rock_at_rest, yielding
 from faultwave.fd.part import Checking, GridAttached, GridPart, Placing, Planning, Running
 from faultwave.fd.points import held
 from faultwave.fd.program import Observer, Scheme
@@ -21,7 +22,7 @@ from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.time_dispersion import removes
 from faultwave.kernels.stencil import Box
 from faultwave.media import Field, load_field
-from faultwave.media.field import axes_of, check_used
+from faultwave.media.field import Constant, axes_of, check_used
 from faultwave.physics.rheology import STRESS, Rheology, rheology
 
 name = "plasticity"
@@ -74,20 +75,29 @@ def _read(case: Case, problems: Problems) -> Plasticity:
     if setting.initial_stress == "fault":
         what = "the engine fd has no fault"
         raise InputError(Problem("plasticity.initial_stress", what, "a field or parameters"))
-    own = load_field(setting.parameters, "plasticity.parameters", projection=case.projection)
-    inside, at_rest = setting.initial_stress == "parameters", own
+    own, at_rest = _given(case, setting, law, problems)
+    varies = rock_at_rest.lateral(setting.rock_quality) if setting.rock_quality else bool(axes_of(own) & {"x", "y"})
+    return Plasticity(case, law, constants, own, at_rest, varies)
+
+
+def _given(case: Case, setting: Setting, law: Rheology, problems: Problems) -> tuple[Field, Field]:
+    """Strength and stress at rest that fields give; nothing where these follow from weight and quality."""
+    own: Field = Constant({}, "plasticity.parameters")
+    if setting.parameters is not None:
+        own = load_field(setting.parameters, "plasticity.parameters", projection=case.projection)
+    inside, at_rest = setting.initial_stress == "parameters" and setting.overburden is None, own
     if not isinstance(setting.initial_stress, str):
         at_rest = load_field(setting.initial_stress, "plasticity.initial_stress", projection=case.projection)
         check_used(at_rest, set(STRESS), f"rheology {law.name}", problems)
-    known = {n for q in law.parameters for n in (q.name, *q.aliases)}
+    known = {n for q in law.parameters for n in (q.name, *q.aliases)} if setting.rock_quality is None else set()
     check_used(own, known.union(STRESS if inside else ()), f"rheology {law.name}", problems)
     missing = [n for n in STRESS if n not in at_rest.parameters]
-    if missing:
+    if missing and setting.overburden is None:
         where = "plasticity.parameters" if inside else "plasticity.initial_stress"
         what = f"no initial stress: {', '.join(missing)} missing"
-        raise InputError(Problem(where, what, ", ".join(STRESS), "Give them there, or see plasticity.initial_stress."))
-    lateral = bool(axes_of(own) & {"x", "y"})
-    return Plasticity(case, law, constants, own, at_rest, lateral)
+        advice = "Give them there, or see plasticity.initial_stress and plasticity.overburden."
+        raise InputError(Problem(where, what, ", ".join(STRESS), advice))
+    return own, at_rest
 
 
 @dataclass(frozen=True)
@@ -120,10 +130,25 @@ class Plasticity(GridPart):
         if len(problems.errors):
             return self
         with collected(problems):
-            self._check_level(checking)
-            told = self._look(checking)
-            return replace(self, values=self._values(checking), told=told)
+            rock = self._weighed(checking)
+            rock._check_level(checking)
+            told = rock._look(checking)
+            return replace(rock, values=rock._values(checking), told=told)
         return self
+
+    def _weighed(self, checking: Checking) -> Self:
+        """The same, with what follows from weight and quality."""
+        setting = self.case.plasticity
+        assert setting is not None
+        if setting.overburden is None and setting.rock_quality is None:
+            return self
+        load = rock_at_rest.load_of(checking.field, self.lower, self.upper, checking.placing.grid.spacing)
+        found = self
+        if setting.overburden is not None:
+            found = replace(found, at_rest=rock_at_rest.Weight(load, setting.overburden))
+        if setting.rock_quality is not None:
+            found = replace(found, strength=rock_at_rest.Quality(load, checking.field, setting.rock_quality))
+        return found
 
     def _inside(self, places: np.ndarray) -> np.ndarray:
         """Places (n, 3) in the box, for those in layers, where rock is that of the edge."""
