@@ -1,7 +1,6 @@
 """Soft soil on grids: the stencils against the overlay of elements, a column against an independent code, and what is told before."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,10 +15,12 @@ from faultwave.fd.cell_means import mean_lines
 from faultwave.fd.points import held
 from faultwave.fd.stencils import FIELDS
 from faultwave.kernels.stencil import Injection
+from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.physics.rheology import iwan
-from faultwave.physics.sources.time_functions import time_function
 from faultwave.run.check import check
-from faultwave.verify.exact.soil_column import Column, shaken
+from faultwave.verify.cases.fd_soil import END, SOIL, column, independent
+from faultwave.verify.cases.fd_soil import REFERENCE as STRAIN
+from faultwave.verify.exact.soil_column import MasingPoint
 from tests.run.test_ranks import launch
 
 from . import setups
@@ -125,7 +126,11 @@ def test_backends_agree_below_a_free_surface(backend):
         assert np.abs(values).max() > 0, n
 
 
-def basin(strain="2e-7 - 1e-9 * z", folder="", **changes):
+WEAK = "2e-7 - 1e-9 * z"
+IN_SOIL = [[30.0, 900.0, -20.0], [700.0, 700.0, -150.0], [760.0, 820.0, -60.0], [900.0, 1500.0, 0.0]]
+
+
+def basin(strain=WEAK, folder="", **changes):
     """Soil in the upper part of a box, deeper and weaker to one side, on rock."""
     rock = {"rho": "return 2700.;", "vp": "return 3464.;", "Qp": "return 80.;", "Qs": "return 40.;"}
     rock["vs"] = "if (z > -500 + 0.4 * x) { return 1700.; } return 2000.;"
@@ -134,6 +139,8 @@ def basin(strain="2e-7 - 1e-9 * z", folder="", **changes):
         material={"expression": rock}, attenuation={}, numerics={"threads": 1}, **changes,
     )  # fmt: skip
     made["output"] |= {"energies": {"interval": 0.1}, "folder": str(folder), "checkpoint": {"interval": 0.2}}
+    if "soil" in made and WEAK in strain:
+        made["output"]["soil"] = {"points": IN_SOIL, "interval": 0.02}
     return made
 
 
@@ -193,53 +200,50 @@ def test_energy_falls_while_soil_dissipates():
     assert 0.9 < (waves[0] - waves[-1]) / (work[-1] - work[0]) < 2.0
 
 
-DEPTH, FOOT, PERIOD, END, VELOCITY, STRAIN = 20.0, 30.0, 0.3, 0.8, 0.05, 2e-3
-SOIL, ROCK = {"rho": 1800.0, "vp": 500.0, "vs": 250.0}, {"rho": 2200.0, "vp": 1200.0, "vs": 800.0}
-
-
-def column(direction):
-    """A box whose ground depends on z alone, and an S wave from below that moves x or y."""
-    rock = {n: f"if (z > -{DEPTH:g}) {{ return {SOIL[n]:g}; }} return {ROCK[n]:g};" for n in ROCK}
-    velocity = [VELOCITY * (axis == direction) for axis in range(3)]
-    wave = {
-        "kind": "plane-wave",
-        "z": -FOOT,
-        "velocity": velocity,
-        "time_function": {"kind": "ricker", "duration": PERIOD},
-    }
-    return {
-        "engine": "fd", "end_time": END, "material": {"expression": rock}, "sources": [wave],
-        "grid": {"lower": [0, 0, -50], "upper": [8, 8, 0], "spacing": 1.0, "boundaries": {"x": "periodic", "y": "periodic"},
-                 "absorbing": {"width": 20, "along": 0.0, "frequency": 1.0}},
-        "soil": {"slower_than": 400.0, "surfaces": 20, "parameters": {"constant": {"reference_strain": STRAIN}}},
-        "numerics": {"precision": "double", "threads": 1},
-        "output": {"receivers": {"points": [[3.0, 3.0, 0.0]], "interval": 0.002}},
-    }  # fmt: skip
-
-
-def independent(times, reference=STRAIN):
-    """Surface velocity by Masing's rules, as the spacing goes to zero."""
-    pulse = time_function(SimpleNamespace(kind="ricker", duration=PERIOD, frequency=None), "t")
-    of = Column(
-        FOOT,
-        lambda z: np.where(z < DEPTH, SOIL["rho"], ROCK["rho"]),
-        lambda z: np.where(z < DEPTH, SOIL["vs"], ROCK["vs"]),
-        lambda z: np.where(z < DEPTH, reference, np.inf),
-    )
-    coarse, fine = (
-        np.interp(times, *shaken(of, lambda t: VELOCITY * float(pulse.value(np.array(t))), END, h))
-        for h in (0.25, 0.125)
-    )
-    return 2.0 * fine - coarse
+def check_records(data, maps):
+    """Stress at points follows Masing's rules on the strain there; what loops and maps tell is what these records hold."""
+    assert data["location"].tolist() == [[3.5, 3.5, -18.5], [3.5, 3.5, -9.5]]
+    modulus = SOIL["rho"] * SOIL["vs"] ** 2
+    for n in range(2):
+        strain, stress = data.quantity("gamma_yz")[:, n], data.quantity("s_yz")[:, n]
+        point = MasingPoint(modulus, STRAIN)
+        exact = np.array([point.to(x) for x in strain])
+        assert np.linalg.norm(stress - exact) < 0.01 * np.linalg.norm(exact)
+        ratio = data["loop_strain"][n] / STRAIN
+        assert 0.1 < ratio < 0.5
+        assert data["loop_modulus"][n] == pytest.approx(modulus / (1 + ratio), rel=0.01)
+        assert data["loop_damping"][n] == pytest.approx(iwan.masing_damping(ratio), rel=0.05)
+        for other in ("gamma_xz", "gamma_xy", "dev_strain_xx", "s_xz", "dev_s_yy"):
+            assert np.abs(data.quantity(other)).max() < 1e-9 * np.abs(stress).max()
+    largest = np.abs(data.quantity("gamma_yz")[:, 0]).max()
+    assert maps["peak_strain"] == pytest.approx(np.full((8, 8), largest), rel=0.02)
+    assert maps["peak_strain_ratio"] == pytest.approx(maps["peak_strain"] / STRAIN)
+    assert (np.abs(maps["peak_strain_depth"] - 18.5) <= 1.0).all()
 
 
 def test_a_column_follows_an_independent_integration():
     times = np.arange(0.01, END - 0.01, 0.002)
     exact, linear = independent(times), independent(times, np.inf)
     assert np.linalg.norm(linear - exact) > 0.3 * np.linalg.norm(exact)
-    data = ended(column(1)).receivers
+    sim = ended(column(1))
+    check_records(sim.result("soil_receivers"), sim.result("soil_maps"))
+    data = sim.receivers
     found = np.interp(times, data.variables["time"].data, data.variables["values"].data[:, 0, 7])
     assert np.linalg.norm(found - exact) < 0.01 * np.linalg.norm(exact)
+
+
+def same_records(one, other):
+    """All points are shaken, soil yields, and maps are the same."""
+    recorded = numbers(one)["run-receivers.h5/soil_receivers/values"]
+    assert (np.abs(recorded).max(0)[:, 2:5] > 0).all()
+    a, b = (read_maps(folder / "run-soil.nc") for folder in (one, other))
+    assert np.nanmax(a["peak_strain_ratio"]) > 0.03
+    for name in a.variables:
+        assert same(a[name], b[name]), name
+
+
+def same(a, b):
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
 
 
 def test_resumed_is_undisturbed(tmp_path, monkeypatch):
@@ -252,8 +256,9 @@ def test_resumed_is_undisturbed(tmp_path, monkeypatch):
     whole, parts = numbers(tmp_path / "whole"), numbers(tmp_path / "parts")
     assert whole.keys() == parts.keys() and len(whole)
     for name, values in whole.items():
-        assert np.array_equal(values, parts[name]), name
+        assert same(values, parts[name]), name
     assert np.array_equal(energies(tmp_path / "whole"), energies(tmp_path / "parts"))
+    same_records(tmp_path / "whole", tmp_path / "parts")
 
 
 @pytest.mark.mpi
@@ -271,7 +276,8 @@ def test_processes_give_the_same(tmp_path, ranks):
     one, more = numbers(tmp_path / "one"), numbers(tmp_path / "more")
     assert one.keys() == more.keys() and len(one)
     for name, values in one.items():
-        assert np.array_equal(values, more[name]), name
+        assert same(values, more[name]), name
+    same_records(tmp_path / "one", tmp_path / "more")
     a, b = energies(tmp_path / "one"), energies(tmp_path / "more")
     assert np.abs(a - b).max() <= 1e-12 * np.abs(a).max()
 
@@ -303,8 +309,11 @@ def strength(made, **given):
         (lambda c: strength(c, cohesion=1e4), "soil.parameters.friction_angle: missing"),
         (lambda c: strength(c, cohesion=0, friction_angle=0), "the reference strain is 0 at ("),
         (lambda c: c["soil"].pop("parameters"), "backbone reference-strain needs parameters"),
-        (lambda c: c["soil"].update(slower_than=900.0), "no ground is slower than 900 m/s"),
+        (lambda c: c["output"].pop("soil") and c["soil"].update(slower_than=900.0), "no ground is slower than 900 m/s"),
         (lambda c: c["material"]["expression"].update(vs="return 0;", Qs="return 1e9;"), "soil beside or below water is not simulated"),
+        (lambda c: c["output"]["soil"].update(points=[[700.0, 700.0, -900.0]]), "(700, 700, -900) is in rock, whose S speed is 2000 m/s"),
+        (lambda c: c["output"]["soil"].update(points=[[700.0, 700.0, 9.0]]), "output.soil.points[0] at (700, 700, 9): lies 9 m outside"),
+        (lambda c: c.pop("soil"), "the case has no soft soil"),
         (lambda c: c["grid"].update(order=8), "order 8 and soil are not combined yet"),
         (lambda c: c["grid"].update(time_dispersion="remove"), "removing time dispersion and soil"),
         (lambda c: c["grid"].update(blocks=[{"below": 900.0, "spacing": 200.0}]), "blocks of different spacing and soil"),

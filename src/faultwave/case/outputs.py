@@ -114,6 +114,16 @@ class FaultReceivers(Settings):
         return self
 
 
+class SoilOutput(Settings):
+    """Strain and stress of soft soil at points, and maps of its peak strain."""
+
+    points: list[Vector] = Field(
+        default_factory=list, description="Points in soil; strain and stress are those of the cell that holds each."
+    )
+    file: InputFile | None = Field(None, description="Text file of such points, one 'x y z' a line.")
+    interval: Quantity("s", gt=0) = Field(0.005, description="Sampling interval.")
+
+
 class FieldOutput(Settings):
     """Snapshots of a field."""
 
@@ -224,6 +234,11 @@ class Output(Settings):
         None,
         description="Maps of ground motion intensity.",
         json_schema_extra=only("fd", "maps of intensity exist on grids only"),
+    )
+    soil: SoilOutput | None = Field(
+        None,
+        description="Strain and stress of soft soil at points, and maps of its peak strain.",
+        json_schema_extra=only("fd", "soft soil exists on grids only"),
     )
     volume: VolumeOutput | None = Field(None, description="Snapshots of the wave field.")
     box: BoxOutput | None = Field(None, description="The wave field around a box, which another run can let in.")

@@ -75,6 +75,11 @@ class Tile:
         whole = Box((self.lowest, self.y[0], self.x[0]), (within.hi[0], self.y[1], self.x[1]))
         return meet(whole, within)
 
+    def holds(self, cells: np.ndarray) -> np.ndarray:
+        """Whether cells (n, 3) along (z, y, x) are in its columns, and not below its lowest soil."""
+        z, y, x = cells.T
+        return np.asarray((z >= self.lowest) & (y >= self.y[0]) & (y < self.y[1]) & (x >= self.x[0]) & (x < self.x[1]))
+
     def named(self, name: str) -> str:
         """An array of it."""
         return f"{name}@{self.number}"
@@ -229,4 +234,4 @@ def _of_tile(
     return found
 
 
-__all__ = ["PEAK", "REFERENCE", "WORK", "Tile", "element", "kept", "loss", "observer", "tiles", "total"]
+__all__ = ["PEAK", "REFERENCE", "WORK", "Tile", "before", "element", "kept", "loss", "observer", "tiles", "total"]

@@ -86,6 +86,9 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     "true_momentumX": ("kg*m/s", "momentum of rock and pore fluid along x1"),
     "true_momentumY": ("kg*m/s", "momentum of rock and pore fluid along x2"),
     "true_momentumZ": ("kg*m/s", "momentum of rock and pore fluid along x3"),
+    **{f"gamma_{c}": ("", f"shear strain {c} of soil, twice the tensor's") for c in ("xy", "yz", "xz")},
+    **{f"dev_strain_{c}": ("", f"strain {c} of soil less a third of its trace") for c in ("xx", "yy")},
+    **{f"dev_s_{c}": ("Pa", f"stress change {c} less the mean of the normal ones") for c in ("xx", "yy")},
     "initial_stress_work": ("J", "work of the stress at rest on plastic strain"),
 }
 """Quantity name: (SI unit, description); names as in receiver, fault, surface and energy files."""

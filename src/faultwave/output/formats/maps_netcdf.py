@@ -67,5 +67,10 @@ def _variable(found: NetcdfVariable) -> Variable:
     return Variable(found.numbers(), found.dimensions, unit if unit != "1" else "", about)
 
 
-RESULTS = [Writer(("intensity",), _write_intensity)]
+def _write_soil(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
+    """PREFIX-soil.nc of maps of strain in soft soil."""
+    return [write_maps(folder / f"{prefix}-soil.nc", result.data) for result in results]
+
+
+RESULTS = [Writer(("intensity",), _write_intensity), Writer(("soil_maps",), _write_soil)]
 NETCDF = MapFormat("netcdf")

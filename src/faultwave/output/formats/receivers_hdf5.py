@@ -1,6 +1,6 @@
 """Receivers of a whole run in one HDF5 array file, with units, descriptions and actual locations.
 
-Groups ``receivers`` and ``fault_receivers``, one HDF5 dataset a variable with attributes ``dims``, ``unit`` and
+Groups ``receivers``, ``fault_receivers`` and ``soil_receivers``, one HDF5 dataset a variable with attributes ``dims``, ``unit`` and
 ``description``; ``quantities`` and ``units`` are attributes of the group. Every dimension has a dimension scale, so that NetCDF-4 and
 xarray see coordinates: times (on faults, where each receiver has its own, numbers of samples), numbers of receivers, names of quantities
 and components. SeisSol's own HDF5 receiver layout (``ReceiverData``) is read as well.
@@ -32,7 +32,7 @@ LEGACY = {
 }
 """Quantity names of SeisSol's files, older ones too, and ours where they differ."""
 
-RECEIVERS = ("receivers", "fault_receivers")
+RECEIVERS = ("receivers", "fault_receivers", "soil_receivers")
 _PLACE = (("receiver", "component"),)
 DIMENSIONS: dict[str, tuple[tuple[str, ...], ...]] = {
     "time": (("time",), ("time", "receiver")),
@@ -51,7 +51,7 @@ COORDINATES = {"sample", "receiver", "quantity", *WORDS, *CODES.values()}
 
 
 def write_receivers(path: str | Path, datasets: Iterable[Dataset]) -> Path:
-    """Write datasets (by name: 'receivers', 'fault_receivers') into one file, whole or not at all.
+    """Write datasets (by name: 'receivers', 'fault_receivers', 'soil_receivers') into one file, whole or not at all.
 
     Raises InputError if the path cannot be written, RunError if the disk fills.
     """
@@ -177,4 +177,4 @@ def _write(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
     return [write_receivers(folder / f"{prefix}-receivers.h5", [r.data for r in results])]
 
 
-RESULTS = [Writer(("receivers", "fault_receivers"), _write)]
+RESULTS = [Writer(RECEIVERS, _write)]
