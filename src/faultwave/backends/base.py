@@ -53,6 +53,8 @@ class Store(Buffer, Protocol):
         """The numbers themselves, for messages to be read from and received into."""
 
 
+Band = tuple[np.ndarray, np.ndarray]
+"""A matrix with few numbers other than zero: by row, the first column that has one, and all ``weights`` (rows, n) from there on."""
 Launch = Callable[..., None]  # launch(begin, end, **scalars): items [begin, end), multiples of the lanes
 
 
@@ -192,6 +194,17 @@ def make_stencils(
     stencil = importlib.import_module(f"{module.__name__}.stencil")
     runner: Runner = stencil.StencilRunner(program, precision, threads, place)
     return runner
+
+
+def plane_product(name: str, rows: Band, columns: Band, values: np.ndarray, into: np.ndarray) -> Callable[[], None]:
+    """product(): ``into`` becomes rows values columns^T, for planes in the memory of the host; on the processor for a device called
+    ``name``. No number depends on how many others there are."""
+    if name == "auto" or not on_host(name):
+        hosts = {n: _found()[n].load().rank() for n in names() if on_host(n)}
+        name = max(hosts, key=lambda n: hosts[n])
+    planes = importlib.import_module(f"{_load(name).__name__}.planes")
+    product: Callable[[], None] = planes.plane_product(rows, columns, values, into)
+    return product
 
 
 def _load(name: str) -> Any:

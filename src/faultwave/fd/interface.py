@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from faultwave import backends
 from faultwave.comm import World
 from faultwave.comm.compression import Loss
 from faultwave.comm.messages import Source, Target, swap
@@ -79,6 +80,7 @@ class Told:
             self._reads[names] = box_source(listed, self.dtype, "exact", Loss(), False)
             filled = [(beyond(name, above), _plane(0, self.wanted[me])) for name in names]
             self._writes[names] = box_target(target.runner.halo_buffer(filled), self.dtype, "exact", False)
+        self._prepare(target.backend)
 
     def read(self, names: tuple[str, ...]) -> list[np.ndarray]:
         """What this process owns of the planes."""
@@ -102,16 +104,16 @@ class Told:
 
     def tell(self, names: tuple[str, ...]) -> None:
         """All processes at once."""
-        planes = self._gathered(self.read(names))
-        self.write(names, [self._interpolated(name, plane) for name, plane in zip(names, planes, strict=True)])
+        self._gather(self.read(names))
+        for name in names:
+            self._products[name]()
+        self.write(names, [self._made[name] for name in names])
 
-    def _gathered(self, owned: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """What this process needs of the planes, from those that own it; zero beyond the ends of the grid."""
+    def _gather(self, owned: Sequence[np.ndarray]) -> None:
+        """What this process needs of the planes, from those that own it; it stays zero beyond the ends of the grid."""
         me = self.world.rank
-        (y0, y1), (x0, x1) = self.needed[me]
-        found = [np.zeros((y1 - y0, x1 - x0), self.dtype) for _ in owned]
         for piece in self.into[me]:
-            for to, plane in zip(found, owned, strict=True):
+            for to, plane in zip(self._needed, owned, strict=True):
                 to[piece.target] = plane[piece.source]
         if self.world.size > 1:
             out = {
@@ -125,8 +127,7 @@ class Told:
                 if rank != me and listed
             }
             swap(self.world.mpi, TAG, out, into, "planes between blocks")
-            self._unpack(into, found)
-        return found
+            self._unpack(into, self._needed)
 
     def _unpack(self, into: Mapping[int, np.ndarray], found: Sequence[np.ndarray]) -> None:
         for rank, values in into.items():
@@ -137,13 +138,19 @@ class Told:
                     part[...] = values[at : at + part.size].reshape(part.shape)
                     at += part.size
 
-    def _interpolated(self, name: str, plane: np.ndarray) -> np.ndarray:
+    def _prepare(self, backend: str) -> None:
+        """What interpolates: each field of a stage from its plane of what is needed, to one of its own."""
         me = self.world.rank
-        for k, axis in enumerate(self.axes[name]):
-            start, (low, high) = self.needed[me][k][0], self.wanted[me][k]
-            act = axis.coarser if self.above else axis.finer
-            plane = act(plane, start, low, high, k)
-        return plane
+        needed, wanted = self.needed[me], self.wanted[me]
+        self._needed = [np.zeros([b - a for a, b in needed], self.dtype) for _ in TOLD[0]]
+        self._made = {name: np.empty([b - a for a, b in wanted], self.dtype) for names in TOLD for name in names}
+        self._products = {}
+        for name, n in ((name, n) for names in TOLD for n, name in enumerate(names)):
+            rows, columns = (
+                (axis.coarser if self.above else axis.finer)(start, low, high)
+                for axis, (start, _), (low, high) in zip(self.axes[name], needed, wanted, strict=True)
+            )
+            self._products[name] = backends.plane_product(backend, rows, columns, self._needed[n], self._made[name])
 
 
 class Interface:

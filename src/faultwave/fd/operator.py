@@ -136,6 +136,7 @@ class Operator:
         sample_buffers = [buffer for sampler in self.samplers for buffer in sampler.sample_buffers]
         part = self.box if shared else None
         program = build_program(scheme, self.drives.injections, sample_buffers, observers, self.units, part)
+        self.backend = machine.backend
         place = shared.world.local_rank if shared else 0  # processes of a machine take a device each
         self.runner = backends.make_stencils(machine.backend, program, precision, machine.threads, place)
         for number, (name, values) in enumerate(medium.coefficients.items()):

@@ -38,14 +38,15 @@ def interpolation(ratio: int, half: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 @cache
-def restriction(ratio: int, half: bool) -> tuple[list[int], np.ndarray]:
-    """Of the coarse point i, the fine points less ratio i that it is made of, in ascending order, and their weights: the transpose."""
+def restriction(ratio: int, half: bool) -> tuple[int, np.ndarray]:
+    """Of the coarse point i, the first fine point less ratio i that it is made of, and the weights of it and the next: the transpose."""
     first, weights = interpolation(ratio, half)
-    reads = sorted(
-        (ratio * -(int(first[phase]) + n) + phase, float(weights[phase, n]) / ratio)
+    reads = {
+        ratio * -(int(first[phase]) + n) + phase: float(weights[phase, n]) / ratio
         for phase in range(ratio) for n in range(4) if weights[phase, n]
-    )  # fmt: skip
-    return [offset for offset, _ in reads], np.array([weight for _, weight in reads])
+    }  # fmt: skip
+    low = min(reads)
+    return low, np.array([reads.get(at, 0.0) for at in range(low, max(reads) + 1)])
 
 
 @dataclass(frozen=True)
@@ -61,43 +62,16 @@ class Axis:
             return low // self.ratio - AHEAD, (high - 1) // self.ratio + AHEAD + 1
         return self.ratio * (low - AHEAD), self.ratio * (high + AHEAD)
 
-    def finer(self, values: np.ndarray, start: int, low: int, high: int, k: int) -> np.ndarray:
-        """Fine points [low, high) along axis ``k`` of an array of coarse ones from ``start`` on."""
-        shape = list(values.shape)
-        shape[k] = high - low
-        found = np.empty(shape, values.dtype)
+    def finer(self, start: int, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of the fine points [low, high), the first of the coarse points from ``start`` on, and the weights (points, 4) from it on."""
         first, weights = interpolation(self.ratio, self.half)
-        for phase in range(self.ratio):
-            begin = low + (phase - low) % self.ratio
-            count = len(range(begin, high, self.ratio))
-            at = begin // self.ratio + int(first[phase]) - start
-            made = _weighted(values, weights[phase], [at, at + 1, at + 2, at + 3], count, 1, k)
-            found[_along(k, slice(begin - low, None, self.ratio))] = made
-        return found
+        places, phases = np.divmod(np.arange(low, high), self.ratio)
+        return places + first[phases] - start, weights[phases]
 
-    def coarser(self, values: np.ndarray, start: int, low: int, high: int, k: int) -> np.ndarray:
-        """Coarse points [low, high) along axis ``k`` of an array of fine ones from ``start`` on."""
-        offsets, weights = restriction(self.ratio, self.half)
-        starts = [self.ratio * low + offset - start for offset in offsets]
-        return _weighted(values, weights, starts, high - low, self.ratio, k)
-
-
-def _along(k: int, part: slice) -> tuple[slice, ...]:
-    return (slice(None),) * k + (part,)
-
-
-def _weighted(
-    values: np.ndarray, weights: np.ndarray, starts: list[int], count: int, stride: int, k: int
-) -> np.ndarray:  # fmt: skip
-    """Sum of weights times ``count`` values from each start on, always in the same order, so that no cut changes a bit."""
-    shape = list(values.shape)
-    shape[k] = count
-    found, term = np.zeros(shape, values.dtype), np.empty(shape, values.dtype)
-    for weight, at in zip(weights.astype(values.dtype), starts, strict=True):
-        if weight:
-            part = values[_along(k, slice(at, at + stride * count, stride))]
-            found += np.multiply(part, weight, out=term)
-    return found
+    def coarser(self, start: int, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of the coarse points [low, high), the first of the fine points from ``start`` on, and the weights (points, n) from it on."""
+        offset, weights = restriction(self.ratio, self.half)
+        return self.ratio * np.arange(low, high) + offset - start, np.tile(weights, (high - low, 1))
 
 
 __all__ = ["AHEAD", "RATIOS", "Axis", "interpolation", "restriction"]
