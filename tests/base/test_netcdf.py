@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -86,7 +87,14 @@ def test_a_crash_while_values_are_read_is_told(path: Path, monkeypatch: pytest.M
 def test_without_a_child_the_file_is_read_here(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader_process, "PYTHON", ("/nowhere/python",))
     monkeypatch.setattr(netcdf, "READER", reader_process.ReaderProcess())
-    assert open_netcdf(path, "model").variables["v"].numbers()[0] == 1.0
+    kinds = (resource.RLIMIT_CPU, resource.RLIMIT_AS)
+    before = [resource.getrlimit(kind) for kind in kinds]
+    try:
+        assert open_netcdf(path, "model").variables["v"].numbers()[0] == 1.0
+        assert [resource.getrlimit(kind) for kind in kinds] == before, "limits are the child's"
+    finally:
+        for kind, limits in zip(kinds, before, strict=True):
+            resource.setrlimit(kind, limits)
 
 
 def test_no_reader_lets_the_library_into_this_process() -> None:

@@ -16,7 +16,7 @@ from faultwave.base import probe_child
 from faultwave.base.hdf5 import telling
 from faultwave.base.log import get_logger
 from faultwave.base.probe import there, unsound
-from faultwave.base.reader_process import READER
+from faultwave.base.reader_process import READER, NoAnswer
 
 log = get_logger(__name__)
 
@@ -81,10 +81,16 @@ def _asked(task: str, path: Path, what: str, **wanted: Any) -> bytearray:
         log.debug("%s is read by this process, as no other can be started: %s", path, error)
         sent = bytearray()
         with telling(path, what):
-            probe_child.TASKS[task][1](str(path), os.path.getsize(path), wanted, sent.extend)
+            probe_child.TASKS[task][1](str(path), os.path.getsize(path), wanted, sent.extend, _without_limits)
         return sent
+    except NoAnswer as error:
+        raise unsound(path, what, str(error)) from None
     if wrong is None:
         raise unsound(path, what, "the Python package netCDF4 is not there")
     if wrong:
         raise unsound(path, what, wrong)
     return sent
+
+
+def _without_limits(size: int, seconds: int) -> None:
+    """This process is the run itself, which needs its memory and time for more than a file."""

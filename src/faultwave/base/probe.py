@@ -17,7 +17,7 @@ from pathlib import Path
 from faultwave.base.cache import keep, recall
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
-from faultwave.base.reader_process import READER
+from faultwave.base.reader_process import READER, NoAnswer
 
 log = get_logger(__name__)
 
@@ -61,6 +61,8 @@ def _probed(path: str, version: tuple[int, ...]) -> str:
     except OSError as error:  # where no process can be started the file is read as it is
         log.debug("%s is read without a look at it first: %s", path, error)
         return ""
+    except NoAnswer as error:
+        return str(error)
     if wrong == "" and 0 < version[-1] < started - SETTLED:
         keep(told, "sound-files", *key)
     return wrong or ""

@@ -20,6 +20,8 @@ from io import BytesIO
 from typing import Any
 
 Send = Callable[[bytes], object]
+Allow = Callable[[int, int], object]
+"""Is told for how many bytes, and how many seconds besides, memory and time are needed."""
 
 READ = 1 << 26
 """Bytes of data that are read; beyond, single values at the ends of a dataset are."""
@@ -73,7 +75,7 @@ def whole(name: str, shape: tuple[int, ...], item: int, size: int) -> int:
     return count
 
 
-def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send) -> None:
+def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send, allow: Allow) -> None:
     import h5py
 
     left, seen = READ, set()
@@ -124,7 +126,7 @@ def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send) -> None
         look(file, "/", 0)
 
 
-def describe_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send) -> None:
+def describe_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send, allow: Allow) -> None:
     """Sends JSON: attributes, and of each variable dimensions, shape, kind of its type and attributes."""
     import netCDF4
 
@@ -148,7 +150,7 @@ def describe_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send) ->
     send(json.dumps(said, default=str).encode())
 
 
-def read_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send) -> None:
+def read_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send, allow: Allow) -> None:
     """Sends the values of variable ``name`` within ``window`` as a file of NumPy: of type ``dtype`` with NaN where there are none, or
     as they are where that is null."""
     import netCDF4
@@ -158,7 +160,7 @@ def read_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send) -> Non
         variable, dtype = file.variables[wanted["name"]], wanted["dtype"]
         window = tuple(slice(*bounds) for bounds in wanted["window"]) if wanted["window"] else (...,)
         count = whole(wanted["name"], variable.shape, 8, size)
-        limit(size + 4 * count, 60)
+        allow(size + 4 * count, 60)
         variable.set_auto_mask(dtype is not None)
         values = variable[window]
     if dtype is not None:
@@ -184,7 +186,7 @@ def look(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
     size = os.path.getsize(path)
     limit(size)
     try:
-        TASKS[task][1](path, size, wanted, send)
+        TASKS[task][1](path, size, wanted, send, limit)
     except MemoryError:
         return f"reading it takes more than {(MEMORY + 2 * size) >> 30} GiB"
     except Exception as error:
@@ -228,19 +230,21 @@ def answer(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
 
 
 def serve() -> None:
-    """Answer questions, a line each: JSON [task, path, wanted] comes. Back go pieces, each after its length, an empty one, and JSON of what
-    is wrong, null where the library is not there, in the same form."""
+    """Answer questions, a line each: JSON [number, task, path, wanted] comes. Back go pieces, each after its length, an empty one, and
+    JSON [number, what is wrong], null where the library is not there, in the same form. An empty piece goes first of all."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who asks ends first, and then this process
     out = sys.stdout.buffer
 
     def send(piece: bytes) -> None:
         out.write(struct.pack("<I", len(piece)) + piece)
 
+    send(b"")
+    out.flush()
     while select.select([sys.stdin], [], [], IDLE)[0]:
         line = sys.stdin.readline()
         if not line:
             return
-        task, path, wanted = json.loads(line)
+        number, task, path, wanted = json.loads(line)
         wrong = None
         try:
             __import__(TASKS[task][0])
@@ -248,7 +252,7 @@ def serve() -> None:
         except ImportError:
             pass
         send(b"")
-        send(json.dumps(wrong).encode())
+        send(json.dumps([number, wrong]).encode())
         out.flush()
 
 

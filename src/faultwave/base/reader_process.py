@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import struct
@@ -13,6 +15,10 @@ from faultwave.base import probe_child
 from faultwave.base.children import PYTHON, without_launcher
 
 
+class NoAnswer(Exception):
+    """The process ended while it looked at the file, twice."""
+
+
 class ReaderProcess:
     """A process that answers questions on files; it goes when nothing is asked for a while, and comes again."""
 
@@ -20,27 +26,36 @@ class ReaderProcess:
         self.process: subprocess.Popen[bytes] | None = None
         self.owner = 0
         self.lock = threading.Lock()
+        self.numbers = itertools.count(1)
 
     def ask(self, task: str, path: str, **wanted: Any) -> tuple[bytearray, str | None]:
         """What it sends, and what is wrong with the file: '' where nothing is, None where the library is not there.
-        Raises OSError where no process can be started."""
+        Raises OSError where no process can be started, NoAnswer where it ends while it is asked."""
         with self.lock:
             for _ in range(2):  # it may go just when it is asked
+                process = self._running()
                 try:
-                    return self._answer(json.dumps([task, path, wanted]))
+                    return self._answer(process, task, path, wanted)
                 except (EOFError, BrokenPipeError, ValueError):
-                    continue
-        raise OSError("the child process does not answer")
+                    self._end()
+                except BaseException:  # an interruption: what is still to come would be taken for the next answer
+                    self._end()
+                    raise
+        raise NoAnswer("the process that reads it ends without an answer")
 
-    def _answer(self, question: str) -> tuple[bytearray, str | None]:
-        process = self._running()
+    def _answer(
+        self, process: subprocess.Popen[bytes], task: str, path: str, wanted: dict[str, Any]
+    ) -> tuple[bytearray, str | None]:
+        number = next(self.numbers)
         assert process.stdin is not None
-        process.stdin.write(question.encode() + b"\n")
+        process.stdin.write(json.dumps([number, task, path, wanted]).encode() + b"\n")
         process.stdin.flush()
         sent = bytearray()
         while piece := self._piece():
             sent += piece
-        wrong: str | None = json.loads(self._piece())
+        answered, wrong = json.loads(self._piece())
+        if answered != number:
+            raise ValueError(f"the answer to question {answered} came to question {number}")
         return sent, wrong
 
     def _piece(self) -> bytes:
@@ -53,13 +68,36 @@ class ReaderProcess:
         return piece
 
     def _running(self) -> subprocess.Popen[bytes]:
-        if self.process is None or self.owner != os.getpid() or self.process.poll() is not None:
-            self.process = subprocess.Popen(
-                [*PYTHON, probe_child.__file__], env=without_launcher() | {"OPENBLAS_NUM_THREADS": "1"}, cwd="/",
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-            self.owner = os.getpid()
-        return self.process
+        """The process, begun where there is none. Raises OSError where that fails."""
+        if self.process is not None and self.owner == os.getpid() and self.process.poll() is None:
+            return self.process
+        if not hasattr(os, "fork"):
+            raise OSError("this system cannot copy a process")
+        self.process = process = subprocess.Popen(
+            [*PYTHON, probe_child.__file__], env=without_launcher() | {"OPENBLAS_NUM_THREADS": "1"}, cwd="/",
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        self.owner = os.getpid()
+        try:
+            self._piece()  # it says that it is there
+        except EOFError:
+            self._end()
+            raise OSError("the process that reads files ends before it is asked") from None
+        except BaseException:
+            self._end()
+            raise
+        return process
+
+    def _end(self) -> None:
+        process, self.process = self.process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # what was not sent yet goes nowhere
+                    pipe.close()
 
 
 READER = ReaderProcess()
