@@ -81,7 +81,8 @@ def test_computed_the_way_of_seissol(deck):
     f, n, o = case.fault, case.numerics, case.output
     assert (f.friction, f.points, f.slip_rate_output) == ("linear-slip-weakening", "conical", "friction")
     assert (f.reference, f.reference_method, f.forced_rupture_ramp) == ((0, -1, 0), "point", 0.5)
-    assert (n.flux, n.flux_near_faults, f.normal_traction, f.weakening) == ("godunov", "godunov", "full", "full")
+    assert (n.flux, n.flux_near_faults) == ("godunov", "godunov")
+    assert (f.normal_traction, f.weakening, f.sliding) == ("full", "full", "full")
     assert (n.order, n.source_window, n.clustering.rates, n.homogenise) == (6, "end", (2,), True)
     assert (o.sync, o.seissol_layout, o.energies.plain_mean, o.energies.interval) == (True, True, True, 1.0)
     assert (o.folder, o.prefix) == (Path.cwd() / "output", "tpv")

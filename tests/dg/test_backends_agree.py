@@ -310,7 +310,7 @@ def friction_arguments(
         "record": columns.join(record),
         "group": np.repeat([[1], [0]], ITEMS // 2, 0),  # the same points in two orders
         "phi": np.stack([rule.phi[0], rule.phi[0][::-1]]), "back": np.stack([rule.back[0], rule.back[0][:, ::-1]]),
-        "project": rule.project,
+        "project": rule.project, "without_highest": rule.without_highest, "face_mean": 2.0 * rule.weights[None],
     }  # fmt: skip
     return {a.name: values[a.name] for a in kernel.arguments}
 
@@ -409,6 +409,40 @@ def test_strength_under_the_linear_part_of_the_normal_traction(name: str) -> Non
             np.testing.assert_allclose(fitted.T, points, atol=1e-9 * np.abs(points).max())
         different = np.abs(old.strength - new.strength).max() / np.abs(old.strength).max()
         assert different == 0.0 if order == 2 else different > 1e-3
+
+
+def sliding_case(order: int, name: str, smooth: bool) -> tuple[Kernel, dict, dict]:
+    """Kernel and results, ``name``'s and numpy's, where every other face has slipped by 2 d_c."""
+    law = faults.law("linear-slip-weakening")
+    c = law.settings(UNIFORM.get(law.name, {}))
+    points = len(point_rule("symmetric", order - 1).weights)
+    kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, order, 2, True, True, smooth_sliding=smooth))
+    data = friction_arguments(law, c, kernel, order, 10 + order)
+    slip = law.shown_columns.places["accumulated_slip"].start
+    data["state"][::2, :, slip] = 2.0 * data["parameter"][::2, :, law.kernel_parameters.index("d_c")]
+    scalars = friction_scalars(order, order)
+    (want,) = launch("numpy", "double", [kernel], [data], [scalars])
+    (got,) = launch(name, "double", [kernel], [data], [scalars])
+    return kernel, got, want
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("order", [2, 4])
+def test_weakened_faces_slip_without_their_highest_degree(name: str, order: int) -> None:
+    """Other faces keep their bits. The mean slip rate of a face stays, and work is that of the traction that goes with the slip rate."""
+    kernel, got, want = sliding_case(order, name, True)
+    for argument in ("state", "stress", "record", "waves"):
+        assert_same(kernel, {argument: got[argument]}, {argument: want[argument]}, 1e-12)
+    full = sliding_case(order, name, False)[2]
+    assert np.array_equal(want["state"][1::2], full["state"][1::2])
+    assert np.array_equal(want["record"][1::2], full["record"][1::2])
+    rule, columns = point_rule("symmetric", order - 1), faults.law("linear-slip-weakening").shown_columns
+    rates, old = (columns.split(x["state"][::2])["slip_rate1"] for x in (want, full))
+    np.testing.assert_allclose(rates @ rule.weights, old @ rule.weights, rtol=1e-9, atol=1e-12)
+    few = triangle_basis(rule.points[0], order - 2)
+    for values, smooth in ((rates, True), (old, False)):
+        fitted = (few @ np.linalg.lstsq(few, values.T, rcond=None)[0]).T
+        assert (np.abs(fitted - values).max() < 1e-9 * np.abs(values).max()) == smooth
 
 
 @pytest.mark.parametrize("name", OTHERS)

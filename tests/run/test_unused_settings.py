@@ -58,10 +58,12 @@ def test_parameters_of_another_friction_law(tmp_path: Path) -> None:
 
 
 def test_settings_of_another_friction_law(tmp_path: Path) -> None:
-    fault = rate_and_state("ageing", 1e-9, 75e6, healing_threshold=0.01, forced_rupture_ramp=0.1, weakening="quadratic")
+    used = {"healing_threshold": 0.01, "forced_rupture_ramp": 0.1, "weakening": "quadratic", "sliding": "smooth"}
+    fault = rate_and_state("ageing", 1e-9, 75e6, **used)
     found = check(settings(tmp_path, fault))
     told(found, "fault.healing_threshold", "does nothing with friction rate-and-state-ageing")
     told(found, "fault.weakening", "does nothing with friction rate-and-state-ageing")
+    told(found, "fault.sliding", "does nothing with friction rate-and-state-ageing")
     told(found, "fault.forced_rupture_ramp", "does nothing")
     found = check(settings(tmp_path, slip_weakening(damping_end=1.0)))
     told(found, "fault.damping_end", "does nothing while fault.damping is 1", severity="warning")

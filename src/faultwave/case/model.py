@@ -146,6 +146,11 @@ class Fault(Settings):
         description="What of the slip within a face weakens friction: its quadratic part, which keeps slip smooth beside steps of stress, "
         "or all of it, as SeisSol does; for linear-slip-weakening above order 3.",
     )
+    sliding: Literal["smooth", "full"] = Field(
+        "smooth",
+        description="How a face slips once it has weakened, that is once its mean slip is 1.1 d_c: without the highest degree of its slip "
+        "rate, of which slip of single triangles grows, or with all of it, as SeisSol does; for linear-slip-weakening.",
+    )
     pore_density: Literal["bulk", "grains"] = Field(
         "bulk",
         description="In porous rock, the density of the S impedance by which slip rates follow from friction: that of rock and fluid, or "

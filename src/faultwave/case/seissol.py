@@ -250,6 +250,7 @@ def _fault(r: Reader) -> bool:
     r.put(("fault", "pore_pressure"), r.data.get("law") == "poroelastic")
     r.put(("fault", "normal_traction"), "full")
     r.put(("fault", "weakening"), "full")
+    r.put(("fault", "sliding"), "full")
     r.put(("fault", "pore_density"), "grains")
     _flux(r, "flux_near_faults", "NumFluxNearFault")
     _sides(r)

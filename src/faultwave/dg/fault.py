@@ -149,7 +149,8 @@ class Options:
     """``times`` sub-steps of a step; ``deck_times``: mark ruptures as SeisSol does; ``damping`` of the locked normal traction until
     ``damping_end`` [s]; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is;
     ``linear_normal``: strength follows the part of the normal traction that is linear on a face; ``quadratic_slip``: the quadratic part of
-    slip weakens; ``grains``: friction in porous rock as if it were as dense as its grains."""
+    slip weakens; ``smooth_sliding``: faces that have weakened slip without the highest degree of their slip rate; ``grains``: friction in
+    porous rock as if it were as dense as its grains."""
 
     times: int
     deck_times: bool = False
@@ -159,6 +160,7 @@ class Options:
     breakdown: bool = False
     linear_normal: bool = False
     quadratic_slip: bool = False
+    smooth_sliding: bool = False
     grains: bool = False
 
 
@@ -187,15 +189,33 @@ class Fault:
         self._trace_rows(cluster)
         self._list_faces(cluster)
         rows, points = tuple(operator.predictor.face_rows), len(self.rule.weights)
+        smooth = options.smooth_sliding and self.law.project
         sizes = Sizes(
-            rows, points, options.times, len(self.episodes), options.moved, options.breakdown, options.linear_normal
+            rows,
+            points,
+            options.times,
+            len(self.episodes),
+            options.moved,
+            options.breakdown,
+            options.linear_normal,
+            smooth,
         )
         kernel = rupture(self.law, self.constants, sizes, self.coupling)
         self._buffers(kernel, model)
-        b, rule = operator.backend, self.rule
-        project = rule.quadratic if options.quadratic_slip and self.law.project else rule.project
-        tables = {n: b.matrix(v, True) for n, v in (("phi", rule.phi), ("back", rule.back), ("project", project))}
-        self.launch = b.compile([kernel])["rupture"](self.buffers | tables)
+        self.launch = operator.backend.compile([kernel])["rupture"](self.buffers | self._tables(kernel))
+
+    def _tables(self, kernel: Kernel) -> dict[str, Any]:
+        """The matrices of the kernel."""
+        rule = self.rule
+        known = {
+            "phi": rule.phi,
+            "back": rule.back,
+            "project": rule.quadratic if self.options.quadratic_slip and self.law.project else rule.project,
+            "without_highest": rule.without_highest,
+            "face_mean": 2.0 * rule.weights[None],
+        }
+        used = [a.name for a in kernel.arguments if a.space == "matrix"]
+        return {name: self.operator.backend.matrix(known[name], True) for name in used}
 
     def _list_faces(self, cluster: np.ndarray) -> None:
         """The faces in the order of the kernel's items: by cluster, and by groups of the point rule within one."""

@@ -18,7 +18,8 @@ class PointRule:
     """Points in face coordinates for each of the ways a face's own vertex order maps to ascending order.
 
     points (groups, n, 2); weights (n,) sum to 1/2; phi (groups, n, B2); back (groups, B2, n); project (n, n) is the
-    projection of point values on polynomials of the degree, quadratic (n, n) that on those of degree 2 at most.
+    projection of point values on polynomials of the degree, quadratic (n, n) that on those of degree 2 at most,
+    without_highest (n, n) that on those of one degree less, on the mean at least.
     """
 
     points: np.ndarray
@@ -27,6 +28,7 @@ class PointRule:
     back: np.ndarray
     project: np.ndarray
     quadratic: np.ndarray
+    without_highest: np.ndarray
     own: np.ndarray | None = None  # (n, 2) in a face's own vertex order, where that matters
 
 
@@ -50,8 +52,9 @@ def point_rule(kind: Literal["symmetric", "conical"], degree: int) -> PointRule:
         weights = rule.weights / 4.0
     phi = np.stack([triangle_basis(p, degree) for p in groups])
     back = np.einsum("gnk,n->gkn", phi, weights)
-    few = triangle_size(min(degree, 2))
-    return PointRule(groups, weights, phi, back, phi[0] @ back[0], phi[0][:, :few] @ back[0][:few], own)
+    sizes = (triangle_size(d) for d in (degree, min(degree, 2), max(degree - 1, 0)))
+    project, quadratic, without_highest = (phi[0][:, :n] @ back[0][:n] for n in sizes)
+    return PointRule(groups, weights, phi, back, project, quadratic, without_highest, own)
 
 
 def permuted(points: np.ndarray, permutation: tuple[int, ...]) -> np.ndarray:

@@ -38,6 +38,10 @@ BREAKDOWN = ("dissipated", "path", "least", "breakdown")
 """Work against friction [J/m^2] and path length [m] since the start, the least shear traction while slipping [Pa], and the work above
 it that was done until it was reached, or until the law's dynamic stress was (Tinti, Spudich & Cocco 2005)."""
 
+WEAKENED = 1.1
+"""Mean slip of a face, in distances over which friction becomes dynamic, from which on it counts as weakened: a tenth more than at the
+end of the cohesive zone, whose slip stays as it is, and with it the time at which rupture comes."""
+
 HUGE = 1e30
 """The least shear traction before there was any."""
 
@@ -59,7 +63,8 @@ def recorded(moved: bool, breakdown: bool = False) -> Columns:
 @dataclass(frozen=True)
 class Sizes:
     """``rows`` of the face traces of each coefficient in time, ``points`` of a face, sub-steps (``times``) of a step, ``episodes`` of
-    nucleation; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is."""
+    nucleation; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is; ``linear_normal``:
+    strength follows the linear part of the normal traction; ``smooth_sliding``: weakened faces slip without their highest degree."""
 
     rows: tuple[int, ...]
     points: int
@@ -68,6 +73,7 @@ class Sizes:
     moved: bool = False
     breakdown: bool = False
     linear_normal: bool = False
+    smooth_sliding: bool = False
 
 
 def rupture(
@@ -120,6 +126,9 @@ class _Rupture:
         group = k.index("group")  # of the point rule
         self.at_points, self.back = k.matrix("phi", s.points, b2, group), k.matrix("back", b2, s.points, group)
         self.project = k.matrix("project", s.points, s.points)
+        if s.smooth_sliding:
+            self.without_highest = k.matrix("without_highest", s.points, s.points)
+            self.face_mean = k.matrix("face_mean", 1, s.points)
         self.at_times, self.weight = k.scalar("at_times", s.times, len(s.rows)), k.scalar("weight", s.times)
         self.clock = k.scalar("clock", s.times, CLOCK.size, True)
         self.ramp = k.scalar("ramp", s.times, max(1, s.episodes), True)
@@ -168,6 +177,8 @@ class _Rupture:
             **dict(zip(("inner",), self.inner, strict=False)),
         }  # fmt: skip
         k.pointwise(_named(self._solve, list(given)), list(given.values()), [self.solved])
+        if self.sizes.smooth_sliding:
+            self._slide_smoothly()
         rate = self.solved.view(0, points, 2, 1)
         if self.law.project:
             k.contract(self.smooth, self.project, rate)
@@ -192,6 +203,30 @@ class _Rupture:
             k.pointwise(
                 lambda t: [[0.0 * t[0]]], [self.now.view(linear, rest, 0, 1)], [self.now.view(linear, rest, column, 1)]
             )
+
+    def _slide_smoothly(self) -> None:
+        """The slip rate of faces that have weakened, without its highest degree: of that degree slip of single triangles grows, which
+        both sides hardly feel. The traction that goes with it follows in ``_advance``, so that work and waves stay in balance."""
+        k, points = self.k, self.sizes.points
+        each, mean, smooth = (
+            k.temp("relative_slip", points, 1),
+            k.temp("mean_slip", 1, 1),
+            k.temp("smooth_rate", points, 2),
+        )
+        k.pointwise(self._relative_slip, [self.parameter, self.state], [each])
+        k.contract(mean, self.face_mean, each)
+        rate = self.solved.view(0, points, 0, 3)
+        k.contract(smooth, self.without_highest, self.solved.view(0, points, 0, 2))
+
+        def choose(own: Any, new: Any, slip: Any) -> Any:
+            chosen = *new, m.sqrt(dot(new, new))
+            return [[m.where(slip[0] > WEAKENED, x, y) for x, y in zip(chosen, own, strict=True)]]
+
+        k.pointwise(choose, [rate, smooth, mean], [rate])
+
+    def _relative_slip(self, parameter: Any, state: Any) -> Any:
+        p = dict(zip(self.law.kernel_parameters, parameter, strict=False))
+        return [[self.law.relative_slip(p, self.constants, self.state_columns.row(state))]]
 
     def _state_of(self, name: str) -> View:
         return self.state.view(0, self.sizes.points, self.state_columns.places[name].start, 1)

@@ -23,6 +23,7 @@ TETRAHEDRA_ONLY = {
         "slip_rate_output",
         "normal_traction",
         "weakening",
+        "sliding",
         "pore_density",
         "damping",
         "damping_end",

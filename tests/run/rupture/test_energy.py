@@ -46,11 +46,14 @@ def balance(path, fault: dict, tag: int, order: int, material: dict | None = Non
 
 
 @pytest.mark.parametrize("fault, tag, material, limit", [
-    ("slip weakening", 1, None, 0.035), ("slip weakening", 8, None, 0.035), ("smooth", 1, None, 0.025), ("smooth", 1, SOFT, 0.035),
+    ("slip weakening", 1, None, 0.035), ("slip weakening", 8, None, 0.035), ("sliding", 1, None, 0.062),
+    ("smooth", 1, None, 0.025), ("smooth", 1, SOFT, 0.035),
 ])  # fmt: skip
 def test_work_becomes_energy(tmp_path, fault: str, tag: int, material: dict | None, limit: float) -> None:
     """Strain and kinetic energy of the change = - int (traction change) . V; the scheme may only lose some of it."""
-    setting = slip_weakening() if fault == "slip weakening" else SMOOTH
+    setting = {"slip weakening": slip_weakening(), "sliding": slip_weakening(values={"d_c": 0.1}), "smooth": SMOOTH}[
+        fault
+    ]
     _, found, data = balance(tmp_path, setting, tag, 5, material)
     assert found.max() < 1e-6 and found.min() > -limit
     if tag == 1:

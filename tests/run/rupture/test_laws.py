@@ -102,6 +102,24 @@ def test_slip_weakens_by_polynomials_of_a_face(tmp_path, weakening: str, degree:
     assert np.abs(left.T - slip).max() > 1e-3
 
 
+def test_weakened_faces_slip_smoothly(tmp_path) -> None:
+    """Beside a patch that faces do not follow, points stood for ever in faces that slip by more than two d_c."""
+    rough, times = {}, {}
+    for sliding in ("smooth", "full"):
+        (tmp_path / sliding).mkdir()
+        fault = slip_weakening(sliding=sliding, values={"d_c": 0.2})
+        part = run(settings(tmp_path / sliding, fault, end_time=1.5)).sim.solver.parts["rupture"].fault
+        record, weights = part.record(), 2.0 * part.rule.weights
+        slipped = record["accumulated_slip"] @ weights > 0.5
+        assert slipped.sum() > 10
+        slip, times[sliding] = record["slip1"][slipped], record["ruptured"]
+        rough[sliding] = np.sqrt(((slip - (slip @ weights)[:, None]) ** 2).mean())
+        assert (times[sliding][slipped] <= 0).any() == (sliding == "full")
+    assert 0 < rough["smooth"] < 0.7 * rough["full"]
+    both = (times["smooth"] > 0) & (times["full"] > 0)
+    assert np.median(np.abs(times["smooth"] - times["full"])[both]) < 0.005
+
+
 def imposed(law: str, **times) -> dict:
     values = {"strike_slip": 0.8, "dip_slip": -0.3, **times}
     onset = {"rupture_onset": "return sqrt(x*x + (z + 2250.0)*(z + 2250.0))/8000.0;"}

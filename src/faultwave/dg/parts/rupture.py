@@ -231,12 +231,13 @@ def _check_used(setting: Any, law: FrictionLaw, declared: set[str], problems: Pr
             problems.error(
                 f"fault.{name}", f"does nothing with friction {law.name}", "friction laws that weaken with slip"
             )
-    if "weakening" in setting.model_fields_set and setting.weakening == "quadratic" and not law.project:
-        problems.error(
-            "fault.weakening",
-            f"does nothing with friction {law.name}",
-            "linear-slip-weakening, without prakash-clifton",
-        )
+    for name in ("weakening", "sliding"):
+        if name in setting.model_fields_set and getattr(setting, name) != "full" and not law.project:
+            problems.error(
+                f"fault.{name}",
+                f"does nothing with friction {law.name}",
+                "linear-slip-weakening, without prakash-clifton",
+            )
     if setting.nucleation and not law.needs_stress:
         problems.error(
             "fault.nucleation",
@@ -329,7 +330,7 @@ class AttachedRupture(Attached):
             setting.damping_end if setting.damping_end is not None else np.inf,
             energies is not None and energies.slip_from_velocity, plan.case.output.rupture is not None,
             setting.normal_traction == "linear", setting.weakening == "quadratic",
-            setting.pore_density == "grains",
+            setting.sliding == "smooth", setting.pore_density == "grains",
         )  # fmt: skip
         return Fault(self.solver.operator, part, options, plan.clustering.cluster, FarSides(plan.world))
 

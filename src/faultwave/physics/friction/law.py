@@ -223,6 +223,10 @@ class FrictionLaw:
         """All of COMMON_STATE and of the law's own state after the sub-step (kernel)."""
         return common_update(s, solved, projected_rate, load.dt) | self.evolve(p, c, s, solved, projected_rate, load)
 
+    def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
+        """Slip in distances over which friction becomes dynamic (kernel); asked of laws with ``project``."""
+        raise NotImplementedError
+
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
         """Mask for output DS (kernel), to be combined with 'not yet recorded' and, where the law is rate dependent,
         with 'has ruptured'; never true for a law without a dynamic strength."""

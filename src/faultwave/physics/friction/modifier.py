@@ -169,6 +169,9 @@ class Modified(FrictionLaw):
     def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening | None:
         return self.law.weakening(p, c, tau, self._first(p, c, tau, sigma)[1])
 
+    def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
+        return self.law.relative_slip(p, c, s)
+
     def _first_strength(self, p: Values, c: Values, start: Values, tau: np.ndarray, sigma: np.ndarray) -> Any:
         """Strength (n,) of the law at t = 0."""
         zero = {x.name: np.zeros(sigma.shape) for x in COMMON_STATE}

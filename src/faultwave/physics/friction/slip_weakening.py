@@ -81,6 +81,9 @@ class SlipWeakening(FrictionLaw):
             return m.maximum(m.minimum(after / ramp, 1.0), 0.0)
         return m.where(after >= 0.0, 0.0 * p["mu_s"] + 1.0, 0.0 * p["mu_s"])
 
+    def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
+        return s["accumulated_slip"] / p["d_c"]
+
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
         return m.abs(s["accumulated_slip"]) >= p["d_c"]
 
