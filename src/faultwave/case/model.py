@@ -142,9 +142,9 @@ class Fault(Settings):
         "beside steps of stress, or all of it, as SeisSol does.",
     )
     weakening: Literal["quadratic", "full"] = Field(
-        "quadratic",
-        description="What of the slip within a face weakens friction: its quadratic part, which keeps slip smooth beside steps of stress, "
-        "or all of it, as SeisSol does; for linear-slip-weakening above order 3.",
+        "full",
+        description="What of the slip within a face weakens friction: all of it, or its quadratic part, which makes slip beside steps of "
+        "stress smoother still and moves rupture times by a few ms; for linear-slip-weakening above order 3.",
     )
     sliding: Literal["smooth", "full"] = Field(
         "smooth",
