@@ -215,3 +215,19 @@ def test_strength_of_rock_quality(more):
 )  # fmt: skip
 def test_wrong_weight_or_quality_is_told(plasticity, text):
     assert text in told(lambda c: c.update(plasticity=plasticity))
+
+
+def test_tetrahedra_refuse_strength_from_quality():
+    sides = {"z+": "free-surface"}
+    mesh = {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, -1500], "upper": [1500, 1600, 0], "boundaries": sides}
+
+    def change(made):
+        made |= {
+            "engine": "dg",
+            "mesh": {"generate": mesh},
+            "plasticity": {"overburden": WEIGHT, "rock_quality": QUALITY},
+        }
+        for name in ("grid", "attenuation"):
+            made.pop(name)
+
+    assert "only built for grids" in told(change)

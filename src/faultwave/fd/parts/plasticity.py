@@ -260,6 +260,9 @@ class Plasticity(GridPart):
         )
         for n in sorted(self.values) if not self.lateral else ():
             found.update(np.ascontiguousarray(self.values[n]).tobytes())
+        setting = self.case.plasticity
+        if setting is not None and setting.rock_quality is not None:
+            found.update(repr(setting.rock_quality).encode())
         return {"rheology": self.law.name, **self.constants, "digest": found.hexdigest()}
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
