@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.case.load import examples, load_sound
+from faultwave.case.load import examples
 from faultwave.run.engines import engine_of
+from faultwave.run.inputs import load_sound
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "example-costs.json"

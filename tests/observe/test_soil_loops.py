@@ -34,6 +34,13 @@ def test_a_linear_record_has_no_damping_and_small_turns_do_not_count():
     assert loop.amplitude > 10
 
 
+def test_first_loading_is_no_loop():
+    strain, stress = cycles(1.0)
+    before = 1e-6 * np.sin(np.linspace(np.pi, 2 * np.pi, 50))  # a little the other way, as numbers have it
+    found = half_loops(np.r_[before, strain], np.r_[1e8 * before, stress])
+    assert len(found) == 4 and found[0].amplitude == pytest.approx(1e-3, rel=1e-3)
+
+
 def test_without_two_turns_nothing_is_told():
     assert np.isnan(largest(np.linspace(0, 1, 10), np.linspace(0, 2, 10)).damping)
     assert np.isnan(largest(np.zeros(10), np.zeros(10)).modulus)

@@ -31,7 +31,7 @@ NONE = HalfLoop(0, 0, np.nan, np.nan, np.nan)
 
 
 def turns(strain: np.ndarray) -> list[int]:
-    """Samples at which a record (n,) turns, those at its ends left out."""
+    """Samples at which a record (n,) turns, those at its ends and beside its start left out."""
     least = SMALLEST * float(np.ptp(strain))
     found, low, high, rising = list[int](), 0, 0, 0
     for k, x in enumerate(strain):
@@ -45,7 +45,8 @@ def turns(strain: np.ndarray) -> list[int]:
         elif rising <= 0 and x - strain[low] > least:
             found.append(low)
             rising, high = 1, k
-    return [k for k in found if 0 < k < len(strain) - 1]
+    beside = int(bool(found) and abs(strain[found[0]] - strain[0]) <= least)  # what follows is first loading
+    return [k for k in found[beside:] if 0 < k < len(strain) - 1]
 
 
 def half_loops(strain: np.ndarray, stress: np.ndarray) -> list[HalfLoop]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm, Normalize
+from matplotlib.colors import Normalize
 
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.soil_loops import largest
@@ -19,8 +19,6 @@ from faultwave.plot import style
 MOST, COLUMNS = 9, 3
 """Points that are drawn, and beside each other."""
 SHEAR = ("xy", "yz", "xz")
-DECADES = 2.0
-"""Of strain on a map, below the largest."""
 
 
 @style.house()
@@ -69,15 +67,16 @@ def plot_maps(source: Path, path: Path) -> Path | None:
     shape = float(np.clip((y[-1] - y[0]) / max(x[-1] - x[0], 1e-9), 0.3, 1.6))
     fig = style.figure(height=2.75 * shape + 0.8)
     axes = style.mosaic(fig, 1, 2, sharex=True, sharey=True)[0]
-    top = 100 * float(strain.max())
-    norms = LogNorm(top * 10.0**-DECADES, top), Normalize(0.0, style.top_value(depth.compressed()))
+    (norm, extend), deepest = style.positive_scale(100 * strain.compressed()), style.top_value(depth.compressed())
+    norms, extends = (norm, Normalize(0.0, deepest)), (extend, "neither")
     titles, names = ("largest shear strain [%]", "depth of the largest strain [m]"), ("magma_r", "viridis_r")
-    for ax, values, norm, title, name in zip(axes, (100 * strain, depth), norms, titles, names, strict=True):
-        mesh = ax.pcolormesh(x, y, values, norm=norm, cmap=style.colours(name), shading="nearest", rasterized=True)
+    for k, (ax, values) in enumerate(zip(axes, (100 * strain, depth), strict=True)):
+        colours = style.colours(names[k])
+        mesh = ax.pcolormesh(x, y, values, norm=norms[k], cmap=colours, shading="nearest", rasterized=True)
         ax.set_aspect("equal")
-        ax.set_title(title)
+        ax.set_title(titles[k])
         ax.set_xlabel(style.along(0, "km"))
-        style.colour_bar(ax, mesh, "", "min" if isinstance(norm, LogNorm) else "neither")
+        style.colour_bar(ax, mesh, "", extends[k])
     axes[0].set_ylabel(style.along(1, "km"))
     return style.save(fig, path)
 
