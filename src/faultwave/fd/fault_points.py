@@ -11,7 +11,7 @@ import numpy as np
 from faultwave.base.collect import collected
 from faultwave.base.errors import Problems
 from faultwave.fd.fault_plane import EVEN, FaultPlane
-from faultwave.fd.friction import SLIPS, STRESS, Nucleation
+from faultwave.fd.friction import SLIPS, STRESS, Nucleation, parameter
 from faultwave.fd.grid import Grid
 from faultwave.kernels.stencil import Axis
 from faultwave.media import Field, load_field
@@ -114,7 +114,7 @@ class Reader:
         if "slip_rate" in state:  # along the traction at rest
             scale = state["slip_rate"] / np.where(shear > 0, shear, 1.0)
             state = state | {"slip_rate1": scale * stress[:, 1], "slip_rate2": scale * stress[:, 2]}
-        made = {n: np.asarray(prepared[n], float) for n in law.kernel_parameters}
+        made = {parameter(n): np.asarray(prepared[n], float) for n in law.kernel_parameters}
         made |= dict(zip(STRESS, stress.T, strict=True)) | {SLIPS: self._slips(grid, places.reshape(-1, 3), extent)}
         made |= self._nucleation(points)
         shape = places.shape[:3]

@@ -15,7 +15,7 @@ import numpy as np
 
 from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.fault_points import Directions, Given
-from faultwave.fd.friction import STEPS, Sliding, at
+from faultwave.fd.friction import STEPS, Sliding, at, parameter
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.split import SIDE
 from faultwave.kernels.stencil import Axis, SampleBuffer
@@ -198,7 +198,7 @@ class FaultReader:
         sides: tuple[Axis, Axis] = (h, "z")
         now = r[STEPS] * self.scheme.step
         rest, rest_z = (self.sliding.at_rest(self.values_given[a], now) for a in sides)
-        parameters = {n: self.values_given[h][n] for n in law.kernel_parameters}
+        parameters = {n: self.values_given[h][parameter(n)] for n in law.kernel_parameters}
         state = {n: r[n] for n in law.shown_columns.widths}
         load = Load(rest[1], rest[2], rest[0] + r["traction_n"], 0.0 * now, self.scheme.step, now)
         normal = np.asarray(law.pressed(parameters, constants, state, load).sigma)

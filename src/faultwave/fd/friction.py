@@ -79,7 +79,7 @@ class Sliding:
     def given(self) -> tuple[str, ...]:
         """What is given at points and stays."""
         nucleation = [f"nucleation{n}_{c}" for n in range(len(self.episodes)) for c in ("n", "1", "2")]
-        return (SLIPS, *STRESS, *self.law.kernel_parameters, *nucleation)
+        return (SLIPS, *STRESS, *map(parameter, self.law.kernel_parameters), *nucleation)
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ class Sliding:
         return {n: p.at(at(n, axis)) for n in (*self.given, *self.kept)}
 
     def _parameters(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return {n: values[n] for n in self.law.kernel_parameters}
+        return {n: values[parameter(n)] for n in self.law.kernel_parameters}
 
     def _state(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {n: values[n] for n in self.state}
@@ -214,6 +214,11 @@ def _jump(p: Any, plane: FaultPlane, axis: Axis) -> Any:
     return p.at(high(name)) - p.at(name)
 
 
+def parameter(name: str) -> str:
+    """What a parameter of the law is called among ``Sliding.given``: a state of the law may have its name, as imposed slip has."""
+    return f"{name}_given"
+
+
 def at(name: str, axis: Axis) -> str:
     """The array of a quantity of friction at the points of the velocity along an axis."""
     return f"{name}@{axis}"
@@ -250,4 +255,16 @@ def _planes(scheme: Scheme, plane: FaultPlane) -> list[tuple[int, int, str]]:
     return [(a, b, kind) for a, b, kind in found if a < b]
 
 
-__all__ = ["HUGE", "RECORD", "RUPTURE_RATE", "SLIPS", "STEPS", "STRESS", "Nucleation", "Sliding", "at", "observer"]
+__all__ = [
+    "HUGE",
+    "RECORD",
+    "RUPTURE_RATE",
+    "SLIPS",
+    "STEPS",
+    "STRESS",
+    "Nucleation",
+    "Sliding",
+    "at",
+    "observer",
+    "parameter",
+]

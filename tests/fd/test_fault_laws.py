@@ -1,0 +1,133 @@
+"""Every friction law on a grid: a uniform fault moves as the end of a string of points does, where the law is solved."""
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.fd.fault_plane import FaultPlane
+from faultwave.fd.friction import parameter
+from faultwave.fd.split import BACKWARD, FORWARD, INSIDE, SIDE
+from faultwave.physics import friction
+from faultwave.physics.friction.law import Load
+from faultwave.physics.friction.nucleation import smooth_step
+
+from .test_faults import ROCK, H, case
+
+WEAK = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0, "T_n": -120e6, "T_s": 81.6e6, "T_d": 0.0}
+RATES = {"rs_a": 0.01, "rs_sl0": 0.2, "rs_b": 0.014, "T_n": -120e6, "T_s": 75e6, "T_d": 0.0}
+REST = {"rs_f0": 0.6, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-9}
+SLIDES = {"strike_slip": 0.8, "dip_slip": 0.0, "rupture_onset": 0.1}
+LAWS = {
+    "linear-slip-weakening": (WEAK, {}, {}),
+    "power-law-slip-weakening": (WEAK, {}, {}),
+    "rate-and-state-ageing": (RATES, REST, {}),
+    "rate-and-state-slip": (RATES, REST, {}),
+    "severe-velocity-weakening": (RATES | {"T_s": 71e6}, REST, {}),
+    "strong-velocity-weakening": (RATES | {"rs_srW": 0.1}, REST | {"rs_muw": 0.3}, {}),
+    "imposed-delta": (SLIDES, {}, {}),
+    "imposed-gaussian": (SLIDES | {"rupture_rise_time": 0.4}, {}, {}),
+    "imposed-yoffe": (SLIDES | {"tau_S": 0.1, "tau_R": 0.3}, {}, {}),
+}
+"""Parameters, constants and settings of each."""
+MORE = {
+    "forced": (
+        "linear-slip-weakening",
+        WEAK | {"T_s": 75e6, "forced_rupture_time": 0.1},
+        {},
+        {"forced_rupture_ramp": 0.2},
+    ),
+    "healing": ("linear-slip-weakening", WEAK, {}, {"healing_threshold": 0.5}),
+    "pore-pressure": ("linear-slip-weakening", WEAK | {"T_n": -160e6, "p": 40e6}, {}, {"pore_pressure": True}),
+    "prakash-clifton": (
+        "linear-slip-weakening",
+        WEAK,
+        {"pc_reference_rate": 0.1, "pc_length": 0.2},
+        {"modifiers": ["prakash-clifton"]},
+    ),
+}
+NUCLEATION = {"duration": 0.3, "stress": {"constant": {"Tnuc_n": 0.0, "Tnuc_s": 30e6, "Tnuc_d": 0.0}}}
+
+
+def ended(law, parameters, constants, settings):
+    """A run of a uniform fault that no wave from its edges has reached in its middle."""
+    made = case(end_time=0.6, numerics__precision="double", numerics__backend="numpy")
+    made["fault"] |= {"friction": law, "parameters": {"constant": parameters}, **settings}
+    if constants:
+        made["fault"]["constants"] = constants
+    if "rs_a" in parameters:
+        made["fault"]["nucleation"] = [NUCLEATION]
+    made["output"] = {}
+    sim = fw.simulate(made)
+    sim.run(write=False)
+    return sim
+
+
+def middle(fault, name):
+    """At the point of horizontal slip in the middle."""
+    k = np.argmin(np.abs(fault.part.given["x"].places[:, 0, 0, 2] + 3500.0))
+    i = np.argmin(np.abs(fault.part.given["x"].places[0, 0, :, 0]))
+    return (k, 0, i) if name is None else fault.values(name, "x")[k, 0, i]
+
+
+def string(fault, step, steps):
+    """One side of the fault as points along a line, the other its mirror image: what the fault remembers after so many steps."""
+    part, at = fault.part, middle(fault, None)
+    law, constants, given = part.law, part.constants, part.given["x"]
+    values = {n: np.array([v[at]]) for n, v in given.values.items()}
+    parameters = {n: values[parameter(n)] for n in law.kernel_parameters}
+    names = law.state_columns.widths
+    state = {n: np.zeros(1) for n in names} | {n: np.array([v[at]]) for n, v in given.state.items() if n in names}
+    rho, mu = ROCK["rho"], ROCK["rho"] * ROCK["vs"] ** 2
+    v, s = np.zeros(60), np.zeros(60)  # on points from the fault on, and half a spacing further
+    freed = 2.0 * SIDE * step / (H * rho)
+    for n in range(1, steps + 1):
+        push = np.zeros(60)
+        push[0] = SIDE * (25 / 24 * s[0] - 1 / 24 * s[1])
+        push[1] = np.dot(BACKWARD[1][1:], s[:3])
+        for k in range(2, 58):
+            push[k] = np.dot(INSIDE, s[k - 2 : k + 2])
+        v += step / (H * rho) * push
+        now, locked = n * step, 2.0 * v[0] / freed
+        tau = values["stress1"] + locked
+        for k, episode in enumerate(part.episodes):
+            tau = tau + smooth_step(now - episode.start, episode.duration + 0.0 * tau) * values[f"nucleation{k}_1"]
+        load = Load(tau, 0.0 * tau, values["stress_n"], np.full(1, 1.0 / freed), step, now)
+        x = law.solve(parameters, constants, state, load)
+        state = state | law.advance(parameters, constants, state, x, x.slip_rate, load)
+        v[0] = 0.5 * x.slip_rate1[0]
+        pull = np.zeros(60)
+        pull[0] = np.dot(FORWARD[0][1:], v[:3])
+        for k in range(1, 57):
+            pull[k] = np.dot(INSIDE, v[k - 1 : k + 3])
+        s += mu * step / H * pull
+    return state
+
+
+def test_every_law_is_tried():
+    assert LAWS.keys() == friction.laws().keys()
+
+
+@pytest.mark.parametrize("name", [*LAWS, *MORE])
+def test_a_uniform_fault_moves_as_its_law_says(name):
+    sim = ended(name, *LAWS[name]) if name in LAWS else ended(*MORE[name])
+    fault, plan = sim.solver.parts["rupture"], sim.solver.plan
+    assert isinstance(plan.scheme.fault, FaultPlane)
+    wanted = string(fault, plan.scheme.step, plan.steps)
+    assert abs(wanted["slip1"][0]) > 0.02, wanted["slip1"]
+    if fault.part.law.needs_stress:  # what pores bear presses nothing
+        assert fault.part.given["x"].values["stress_n"][middle(fault, None)] == -120e6
+    for quantity in fault.part.law.state_columns.widths:
+        expected = wanted[quantity][0]
+        assert middle(fault, quantity) == pytest.approx(expected, rel=5e-3, abs=1e-6), quantity
+    for axis in fault.plane.sliding:
+        for quantity in ("traction1", "traction2", "traction_n", "slip_rate"):
+            assert np.isfinite(fault.values(quantity, axis)).all(), quantity
+
+
+def test_a_fault_without_strength_radiates_what_its_impedance_takes():
+    """V = 2 T vs/mu once the fault has lost its strength."""
+    sim = ended("linear-slip-weakening", WEAK | {"d_c": 0.05}, {}, {})
+    fault = sim.solver.parts["rupture"]
+    drop = 81.6e6 - 0.525 * 120e6
+    assert middle(fault, "slip_rate") == pytest.approx(2.0 * drop / (ROCK["rho"] * ROCK["vs"]), rel=0.02)
+    assert middle(fault, "traction1") == pytest.approx(-drop, rel=1e-3)
