@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, WrapValidator, field_validator, model_validator
 
+from faultwave.base.errors import Problem
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
-from faultwave.case.belongs import WrongSettings, misplaced, one_of, only
+from faultwave.case.belongs import Location, WrongSettings, misplaced, one_of, only
 from faultwave.case.build import Build
 from faultwave.case.common import InputFile, Parameters, Scaling, Settings, Vector, need
 from faultwave.case.dirichlet import Dirichlet
@@ -433,9 +434,16 @@ class Case(Settings):
         wrong = dict(misplaced(self, self.engine))
         if wrong:
             raise WrongSettings(wrong)
-        need(
-            (self.engine != "dg" or self.mesh is not None, "'mesh' is missing: the engine dg needs one"),
-            (self.engine != "fd" or self.grid is not None, "'grid' is missing: the engine fd needs one"),
+        needed = (
+            ("mesh", self.engine == "dg", "the engine dg needs one"),
+            ("grid", self.engine == "fd", "the engine fd needs one"),
+            ("fault", self.stop.time_after_rupture is not None, "stop waits for a rupture, so it needs a fault"),
         )
-        need((self.fault or self.stop.time_after_rupture is None, "stop waits for a rupture, so it needs a fault"))
+        missing: dict[Location, Problem] = {
+            (name,): Problem(name, f"missing, {why}")
+            for name, needs, why in needed
+            if needs and not getattr(self, name)
+        }
+        if missing:
+            raise WrongSettings(missing)
         return self

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from faultwave.base.errors import suggest
 from faultwave.case.belongs import WrongSettings
 from faultwave.case.common import ParameterErrors
 from faultwave.case.model import Case
@@ -27,26 +28,68 @@ STAND_INS: dict[str, Any] = {
 """For what every case needs."""
 
 
-def sound_part(data: dict[str, Any], folders: Sequence[Path]) -> Case | None:
+Told = Callable[[Sequence[Any], dict[str, Any]], None]
+"""Takes errors of pydantic and the settings that they are of."""
+
+
+def sound_part(data: dict[str, Any], folders: Sequence[Path], tell: Told) -> Case | None:
     """The case without the settings that validation refuses, None where nothing can be made of it. Of a list what precedes the first
-    wrong entry is kept, so that numbers of entries stay; ``Case.left_out`` says where something is missing."""
-    data, left_out = copy.deepcopy(data), list[Location]()
-    for _ in range(ROUNDS):
+    wrong entry is kept, so that numbers of entries stay; ``Case.left_out`` says where something is missing.
+
+    Some rules are looked at only once every setting is right by itself: ``tell`` is told which of them the rest breaks. It is not told
+    what validation of the whole case says, nor what is so because of what was left out or put in."""
+    data, left_out, put_in = copy.deepcopy(data), list[Location](), list[Location]()
+    for number in range(ROUNDS):
         try:
             case = Case.model_validate(data, context={"folders": tuple(folders)})
         except ValidationError as error:
-            wrong = [location for item in error.errors(include_url=False) for location in _wrong(item)]
+            items = error.errors(include_url=False)
+            if number:
+                tell(list(_of_the_rest(items, data, [*left_out, *put_in])), data)
+            wrong = [location for item in items for location in _wrong(item)]
             found = dict.fromkeys(_written(data, location) for location in wrong)
-            lacks = not all(found) and not _stood_in(data, wrong)
-            for location in filter(None, found):
+            taken = list(filter(None, found))
+            lacking = _stand_in(data, wrong) if not all(found) else []
+            waiting = _without_fault(data, wrong) if not all(found) and not lacking else []
+            for location in taken:
                 _remove(data, location)
-            if lacks:
+            if not all(found) and not lacking and not waiting:
                 return None
-            left_out += filter(None, found)
+            put_in += lacking
+            left_out += [*taken, *waiting]
             continue
         case._left_out = tuple(left_out)
         return case
     return None
+
+
+def _of_the_rest(items: Iterable[Any], data: dict[str, Any], changed: Sequence[Location]) -> Iterator[Any]:
+    """Errors, and parts of errors, that have nothing to do with the settings that were ``changed``."""
+    for item in items:
+        cause = item.get("ctx", {}).get("error")
+        at = _written(data, item["loc"])
+        if isinstance(cause, WrongSettings):
+            kept = {place: told for place, told in cause.wrong.items() if not _follows(place, changed)}
+            if kept:
+                yield item | {"ctx": {"error": WrongSettings(kept)}}
+            continue
+        if item["type"] == "missing":
+            at = (*at, item["loc"][-1])
+        if not _follows(at, changed):
+            yield item
+
+
+def _follows(at: Location, changed: Iterable[Location]) -> bool:
+    """Whether an error may be there because of a change: inside it, above it, of a name like that of a misspelt setting beside it, or
+    by the engine, which decides what a case needs."""
+    for other in changed:
+        shared = min(len(at), len(other))
+        if other == ("engine",) or at[:shared] == other[:shared]:
+            return True
+        beside = len(at) == len(other) and at[:-1] == other[:-1]
+        if beside and suggest(str(other[-1]), [str(at[-1])]):
+            return True
+    return False
 
 
 def _wrong(item: Any) -> Iterator[Location]:
@@ -85,13 +128,21 @@ def _remove(data: dict[str, Any], path: Location) -> None:
         owner.pop(path[-1], None)
 
 
-def _stood_in(data: dict[str, Any], wrong: Sequence[Location]) -> bool:
-    """Put in what the whole case lacks, or take out what waits for something that was left out; False where nothing helps."""
+def _stand_in(data: dict[str, Any], wrong: Sequence[Location]) -> list[Location]:
+    """Put in what the whole case lacks, and say where."""
     needed = {str(location[-1]) for location in wrong if location} & STAND_INS.keys()
     needed |= {"grid" if data.get("engine") == "fd" else "mesh"}
     lacking = {name: copy.deepcopy(STAND_INS[name]) for name in needed if data.get(name) is None}
     data |= lacking
-    return bool(lacking) or data.pop("stop", None) is not None
+    return [(name,) for name in lacking]
+
+
+def _without_fault(data: dict[str, Any], wrong: Sequence[Location]) -> list[Location]:
+    """Take out what waits for a fault where there is none, and say what that is."""
+    if ("fault",) not in wrong or "stop" not in data:
+        return []
+    del data["stop"]
+    return [("stop",)]
 
 
 __all__ = ["sound_part"]

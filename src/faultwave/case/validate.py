@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,38 +69,39 @@ def build(
     spell: Callable[[Location], str] = dotted,
     partial: bool = False,
 ) -> Case | None:
-    """Validate ``data``; None when it, or anything found before, is wrong; with ``partial`` what is sound of it.
+    """Validate ``data``; None when it, or anything found before, is wrong; with ``partial`` what is sound of it,
+    and the problems are those that show only in that.
 
     folders: where relative input paths are looked for, in this order. where: place of a location for messages; spell:
     its name there, when the user knows it by another.
     """
     # The default of output.folder is made absolute by validation, which pydantic runs on given groups only.
     data = apply_overrides({"output": {}, **data}, overrides, problems)
-    if partial:
-        return sound_part(data, folders)
     options = {OVERRIDES[n]: option(n) for n, v in (overrides or {}).items() if v is not None and n in OVERRIDES}
 
     def place(location: Location) -> str:
         return options.get(location) or where(location)
 
+    if partial:
+        return sound_part(data, folders, lambda items, rest: _translate(items, rest, place, spell, problems))
     try:
         case = Case.model_validate(data, context={"folders": tuple(folders)})
     except ValidationError as error:
-        _translate(error, data, place, spell, problems)
+        _translate(error.errors(include_url=False), data, place, spell, problems)
         return None
     case._overridden = tuple(n for n, v in (overrides or {}).items() if v is not None)
     return None if problems.errors else case
 
 
 def _translate(
-    error: ValidationError,
+    items: Iterable[Any],
     data: Any,
     place: Callable[[Location], str],
     spell: Callable[[Location], str],
     problems: Problems,
 ) -> None:
     seen: set[Location] = set()
-    for item in error.errors(include_url=False):
+    for item in items:
         location = _written(item["loc"], data, item["type"])
         if location in seen:  # each alternative of a union complains on its own
             continue

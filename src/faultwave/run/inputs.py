@@ -19,17 +19,19 @@ from faultwave.domain.tets.gmsh_geometry import SCRIPTS, SHAPES
 from faultwave.media import load_field
 from faultwave.observe.points import read_points, read_stations
 from faultwave.physics.sources.load import load_sources
+from faultwave.physics.waves import law
 
 LARGEST_MESH = 1 << 30
 """Bytes of a mesh file that is read only to see whether it is sound, beside settings that are not."""
 
 
 def read_case(case: object, overrides: Mapping[str, Any] | None = None) -> tuple[Case | None, Problems]:
-    """``load_case``; of a case that is wrong also what is wrong in the files that its sound settings name."""
+    """``load_case``; of a case that is wrong also what its sound settings lack together, and what is wrong in the files that they name."""
     settings, problems = load_case(case, overrides)
     if settings is None:
-        rest, _ = load_case(case, overrides, partial=True)
-        problems.extend([] if rest is None else _of_files(rest, True))
+        rest, later = load_case(case, overrides, partial=True)
+        more = [*later.errors, *([] if rest is None else _of_files(rest, True))]
+        problems.extend(p for p in dict.fromkeys(more) if p not in problems.items)
     return settings, problems
 
 
@@ -49,7 +51,7 @@ def with_other_inputs(case: Case, error: InputError) -> InputError:
 
 
 def _of_files(case: Case, mesh: bool) -> list[Problem]:
-    """``mesh``: of a mesh file, too, which a plan would have read."""
+    """``mesh``: of a mesh file and of the law, too, which a plan would have read."""
     found = Problems()
     with beside_case(case.source_files):
         for read in _readings(case, mesh):
@@ -77,6 +79,8 @@ def _readings(case: Case, mesh: bool) -> list[Callable[[], Any]]:
                 readings.append(partial(read_points, setting, case.projection))
         if case.output.receivers is not None and ("output", "receivers") not in missing:
             readings.append(partial(read_stations, case.output.receivers))
+    if mesh and ("law",) not in missing:
+        readings.append(lambda: law(case.law))
     if mesh and case.mesh is not None and _is_small_mesh(case.mesh.file):
         readings.append(lambda: check_mesh(load_mesh(case.mesh)).raise_errors())
     return readings
