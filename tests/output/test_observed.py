@@ -107,6 +107,22 @@ def test_a_record_that_begins_with_the_motion_keeps_its_beginning(tmp_path: Path
     np.testing.assert_allclose(record.motion, truth, atol=0.01 * np.abs(truth).max())
 
 
+@pytest.mark.parametrize("feels", [True, False])
+def test_net_displacement_stays_where_the_instrument_feels_it(tmp_path: Path, feels: bool) -> None:
+    """From the origin on, so that no rest before it tells the offset: a flat response loses nothing, a seismometer what is steady."""
+    truth = waves.to_map(waves.motion(1)) + 0.02 * np.exp(-((waves.TIME - 9.0) ** 2))
+    counts = np.round(1e9 * truth).astype(np.int32)
+    waves.stream(counts).write(str(tmp_path / "c.mseed"), format="MSEED")
+    write_response(tmp_path / "stations.xml", corner=None if feels else 0.01)
+    (record,), _ = read_records(tmp_path)
+    moved = record.motion.sum(axis=1) * waves.STEP
+    if feels:
+        np.testing.assert_allclose(record.motion, truth, atol=1e-6 * np.abs(truth).max())
+        np.testing.assert_allclose(moved, truth.sum(axis=1) * waves.STEP, rtol=1e-6)
+    else:
+        assert np.isfinite(record.motion).all() and np.abs(record.motion).max() < 2 * np.abs(truth).max()
+
+
 @pytest.mark.parametrize("stages", [True, False])
 @pytest.mark.parametrize("unit", ["PA", "V", "RAD/S"])
 def test_what_is_no_motion_is_left_out(tmp_path: Path, unit: str, stages: bool) -> None:
@@ -167,13 +183,18 @@ def test_a_record_far_from_the_receiver_of_its_name_is_told(tmp_path: Path, netw
     )
 
 
-def write_response(path: Path, unit: str = "M/S", stages: bool = True, gain: float = 1e9) -> None:
-    """StationXML of CI.CCC, whose response is flat."""
+def write_response(
+    path: Path, unit: str = "M/S", stages: bool = True, gain: float = 1e9, corner: float | None = None
+) -> None:
+    """StationXML of CI.CCC, whose response is flat, or from a ``corner`` [Hz] on."""
     from obspy.core.inventory import Channel, Inventory, Network, Station
     from obspy.core.inventory.response import InstrumentSensitivity, PolesZerosResponseStage, Response
 
+    turn = 2 * np.pi * (corner or 0.0)
+    poles = [] if corner is None else [turn * (-0.7071 + 0.7071j), turn * (-0.7071 - 0.7071j)]
+    zeros = [0j for _ in poles]
     stage = PolesZerosResponseStage(
-        1, gain, 1.0, unit, "COUNTS", "LAPLACE (RADIANS/SECOND)", 1.0, zeros=[], poles=[], normalization_factor=1.0
+        1, gain, 1.0, unit, "COUNTS", "LAPLACE (RADIANS/SECOND)", 1.0, zeros, poles, normalization_factor=1.0
     )
     response = Response(
         instrument_sensitivity=InstrumentSensitivity(gain, 1.0, unit, "COUNTS"),

@@ -43,6 +43,8 @@ UNITS = {
 }  # fmt: skip
 """Of a StationXML, prefixes as in NM/S left out."""
 PREFIXES = ("", "N", "M", "C")
+WATER = 60.0
+"""Water level [dB]: how far below its best an instrument is still believed."""
 USUAL = {"E": (90.0, 0.0), "N": (0.0, 0.0), "Z": (0.0, -90.0)}
 """Azimuth and dip [deg] of components, where nothing else says so."""
 
@@ -189,7 +191,7 @@ def _physical(trace: Any, files: _Files, given: str | None) -> tuple[str, np.nda
     if response is not None and response.response_stages:
         wanted = wanted or "velocity"
         try:
-            return wanted, _without_response(trace, files, wanted)
+            return wanted, _without_response(trace, files, wanted, response)
         except Exception as error:  # ObsPy raises what its readers and evalresp come across
             files.problems.warn(where, f"its response cannot be used: {error}")
             return None
@@ -230,16 +232,25 @@ def _quantity_of(unit: str) -> str | None:
     return next((quantity for quantity in named if quantity), None)
 
 
-def _without_response(trace: Any, files: _Files, wanted: str) -> np.ndarray:
-    """The motion that was recorded. What ObsPy needs to fade in and out is put before and behind the record, which stays whole."""
+def _without_response(trace: Any, files: _Files, wanted: str, response: Any) -> np.ndarray:
+    """The motion that was recorded. What ObsPy needs to fade in and out is put before and behind the record, which stays whole.
+    Its mean is kept where the instrument feels steady motion: it is a part of what moves the ground for good."""
     made = trace.copy()
-    values = np.asarray(made.data, float) - np.mean(made.data)
+    mean = float(np.mean(made.data))
+    values = np.asarray(made.data, float) - mean
     count = max(10, len(values) // 10)
     fade = 0.5 - 0.5 * np.cos(np.pi * (np.arange(count) + 0.5) / count)
     made.data = np.concatenate([values[0] * fade, values, values[-1] * fade[::-1]])
     output = {"displacement": "DISP", "velocity": "VEL", "acceleration": "ACC"}[wanted]
-    made.remove_response(inventory=files.inventory, output=output, water_level=60, taper=False, zero_mean=False)
-    return np.asarray(made.data[count:-count], float)
+    made.remove_response(inventory=files.inventory, output=output, water_level=WATER, taper=False, zero_mean=False)
+    return np.asarray(made.data[count:-count], float) + mean * _of_steady_motion(response, output, trace.stats.delta)
+
+
+def _of_steady_motion(response: Any, output: str, step: float) -> float:
+    """Motion for each count that stands still; 0 where the instrument feels none, as far below its best as the water level lies."""
+    gains = response.get_evalresp_response_for_frequencies([0.0, *np.geomspace(1e-3, 0.5 / step, 50)], output=output)
+    steady, best = gains[0].real, np.abs(gains).max()
+    return 1.0 / steady if abs(steady) > best * 10 ** (-WATER / 20) else 0.0
 
 
 def _said(trace: Any) -> str | None:
