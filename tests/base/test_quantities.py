@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.base.quantities import Parameter
+from faultwave.base.errors import Problems
+from faultwave.base.quantities import Parameter, given_constants
 
 
 @pytest.mark.parametrize(
@@ -21,3 +22,13 @@ from faultwave.base.quantities import Parameter
 def test_which_numbers_are_accepted(parameter: Parameter, good: list[float], bad: list[float], allowed: str) -> None:
     assert parameter.accepts(good).all() and not parameter.accepts(bad).any()
     assert parameter.allowed() == allowed
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, -1.0])
+def test_a_constant_is_a_finite_number_within_its_bounds(value: float) -> None:
+    problems = Problems()
+    time = Parameter("relaxation_time", "s", "", 0.0, lower=0.0)
+    assert given_constants([time], {"relaxation_time": value}, "law", "constants", problems) == {}
+    (told,) = problems.errors
+    assert told.where == "constants.relaxation_time" and told.what == f"is {value:g}"
+    assert given_constants([time], {"relaxation_time": 0.5}, "law", "constants", Problems()) == {"relaxation_time": 0.5}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -107,8 +107,8 @@ def given_constants(
     problems: Problems,
     elsewhere: Mapping[str, str] | None = None,
 ) -> dict[str, float]:
-    """Constants by name, from ``values`` by name or alias; unknown, missing and out of bounds are problems. A default may be out of
-    bounds: it then stands for 'not given'. ``elsewhere``: what to do for some that ``user`` does not have, by name."""
+    """Constants by name, from ``values`` by name or alias; unknown, missing, out of bounds and infinite are problems. A default may be
+    out of bounds: it then stands for 'not given'. ``elsewhere``: what to do for some that ``user`` does not have, by name."""
     constants, found = tuple(constants), {}
     known = [n for q in constants for n in (q.name, *q.aliases)]
     for name in values:
@@ -122,6 +122,8 @@ def given_constants(
             problems.error(f"{where}.{q.name}", f"missing: {q.description}", q.allowed())
         elif given is not None and not q.accepts(given):
             problems.error(f"{where}.{q.name}", f"is {value:g}", q.allowed())
+        elif given is not None and not isfinite(given):
+            problems.error(f"{where}.{q.name}", f"is {value:g}", f"a finite number, {q.allowed()}")
         else:
             found[q.name] = float(value)
     return found

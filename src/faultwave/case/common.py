@@ -91,6 +91,8 @@ InputFile = Annotated[Path, AfterValidator(_locate)]
 
 OutputFolder = Annotated[Path, AfterValidator(_from_here)]
 Parameters = Annotated[dict[str, Annotated[float, Field(allow_inf_nan=True)]], BeforeValidator(_convert)]
+Constants = Annotated[dict[str, float], BeforeValidator(_convert)]
+"""Parameters that hold everywhere: those are finite."""
 
 
 def need(*conditions: tuple[object, str]) -> None:

@@ -16,7 +16,7 @@ from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
 from faultwave.case.belongs import Location, WrongSettings, misplaced, one_of, only
 from faultwave.case.build import Build
-from faultwave.case.common import InputFile, Parameters, Scaling, Settings, Vector, need
+from faultwave.case.common import Constants, InputFile, Scaling, Settings, Vector, need
 from faultwave.case.dirichlet import Dirichlet
 from faultwave.case.fields import FieldSetting
 from faultwave.case.generated import GenerateBox, GenerateTpv5
@@ -120,7 +120,7 @@ class Fault(Settings):
         description="What acts on the law's normal traction or strength, as thermal-pressurisation; `faultwave laws` lists all.",
     )
     parameters: FieldSetting = Field(description="Friction parameters and initial stress on the fault.")
-    constants: Parameters = Field(default_factory=dict, description="Constants of the law, e.g. rs_f0, rs_sr0.")
+    constants: Constants = Field(default_factory=dict, description="Constants of the law, e.g. rs_f0, rs_sr0.")
     pore_pressure: bool = Field(
         True,
         description="Whether pore pressure is read, `p` and in nucleation `nuc_p`: positive, it relieves normal traction.",

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import Parameters, Settings, need
+from faultwave.case.common import Constants, Settings, need
 from faultwave.case.fields import FieldSetting
 
 
@@ -89,7 +89,7 @@ class Plasticity(Settings):
         description="Stress at rest s_xx..s_xz [Pa], compression negative: a field, or that of fault.parameters.",
         json_schema_extra={"words": "a field, fault or parameters"},
     )
-    constants: Parameters = Field(default_factory=dict, description="Constants of the rheology, e.g. relaxation_time.")
+    constants: Constants = Field(default_factory=dict, description="Constants of the rheology, e.g. relaxation_time.")
     points: Literal["nodes", "lattice", "quadrature"] = Field(
         "nodes",
         description="Where in a cell stress is looked at: nodes (as many as modes, inside), lattice (the same, also on faces, edges and "
