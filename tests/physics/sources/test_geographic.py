@@ -60,6 +60,19 @@ def test_version_two_with_segments_comments_and_moduli(tmp_path):
     assert records[3].location[1] == pytest.approx(11090, rel=2e-3)
 
 
+def test_junk_is_told_before_the_projection_that_it_would_need(tmp_path):
+    path = tmp_path / "a.srf"
+    for content in (b"\x00\x01junk\nmore", b"<html>no such page</html>\n", b""):
+        path.write_bytes(content)
+        with pytest.raises(InputError) as error:
+            read_srf(path, None)
+        assert "projection" not in str(error.value) and "a.srf:1" in str(error.value)
+        assert not content or "is no SRF file" in str(error.value)
+    path.write_text("1.0\nPOINTS 1\n" + subfault())
+    with pytest.raises(InputError, match="the case has no projection"):
+        read_srf(path, None)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -224,5 +237,6 @@ def test_a_large_srf_file_is_read_subfault_by_subfault(tmp_path):
 
 @pytest.mark.parametrize("read", [read_srf, read_cmt])
 def test_without_projection(tmp_path, read):
+    (tmp_path / "a").write_text("1.0\n")
     with pytest.raises(InputError, match="the case has no projection"):
         read(tmp_path / "a", None)

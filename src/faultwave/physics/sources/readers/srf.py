@@ -8,6 +8,7 @@ included.
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.paths import shown
 from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
 from faultwave.physics.sources.double_couple import slip_frame
 from faultwave.physics.sources.sampled import SampledFunctions
@@ -251,7 +253,6 @@ def read_srf(path: Path, projection: Projection | None, warned: Problems | None 
     z = -depth. Version 2.0 gives each subfault's shear modulus by vs and density; where it does not, or in 1.0, that of the place is
     taken.
     """
-    projection = needed(projection, str(path))
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return _read(_Tokens(path, file), projection, Problems() if warned is None else warned)
@@ -259,11 +260,14 @@ def read_srf(path: Path, projection: Projection | None, warned: Problems | None 
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
 
 
-def _read(tokens: _Tokens, projection: Projection, warned: Problems) -> Sources:
+def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> Sources:
     path = tokens.path
     version = tokens.word("the version")
     if version not in VERSIONS:
-        raise InputError(Problem(f"{path}:1", f"version '{version}' is not known", ", ".join(VERSIONS)))
+        junk = f"is no SRF file: it begins with '{shown(version)}' where its version is expected"
+        what = f"version '{version}' is not known" if re.fullmatch(r"\d{1,3}\.\d{1,3}", version) else junk
+        raise InputError(Problem(f"{path}:1", what, ", ".join(VERSIONS)))
+    projection = needed(given, str(path))
     problems, announced, planes, found = Problems(), 0, "", _Subfaults(path)
     extent = 0.0  # of the segments [cm^2]
     while not tokens.done:
