@@ -1,7 +1,8 @@
-"""Warnings about cases that can run and record nothing, or nothing but zeros."""
+"""Warnings about cases that can run and record nothing, or nothing but zeros, or are slow on this machine."""
 
 from __future__ import annotations
 
+from faultwave.base import cores
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 
@@ -14,7 +15,7 @@ MOVERS = ("sources", "fault", "incident", "injection", "currents", "ports", "dir
 
 
 def doubt_case(case: Case) -> Problems:
-    """Cases in which everything stays at rest, and outputs whose interval is longer than the run."""
+    """Cases in which everything stays at rest, outputs whose interval is longer than the run, and more threads than cores."""
     problems = Problems()
     if case.initial.kind == "zero" and not any(getattr(case, name) for name in MOVERS):
         what = "nothing sets anything in motion: there is no source, no fault, no initial state, and no wave comes in"
@@ -27,6 +28,11 @@ def doubt_case(case: Case) -> Problems:
         if interval is not None and interval > case.end_time * (1 + 1e-9):
             what = f"{interval:g} s is longer than the run of {case.end_time:g} s: one sample, at its start"
             problems.warn(f"output.{name}.interval", what, f"up to {case.end_time:g} s")
+    threads, here = case.numerics.threads, cores.count()
+    if threads is not None and threads > here:
+        what = f"{threads} threads would share the {here} cores that this process may use"
+        advice = "They wait for each other: leave it out, and every core gets one."
+        problems.warn("numerics.threads", what if here > 1 else what.replace("cores", "core"), f"1 to {here}", advice)
     return problems
 
 
