@@ -49,7 +49,7 @@ class Finding:
 
 
 class Worker:
-    """A process that reads files and says what became of them; begun anew after a crash."""
+    """A process that reads files and says what became of them; begun anew after a crash. As a context it ends with the block."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self.patience = patience
@@ -83,6 +83,12 @@ class Worker:
         if not line:
             self.process.wait()
         return line
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def stop(self) -> None:
         if self.process is not None:
@@ -212,9 +218,9 @@ def hunt(
     names: list[str], seed: int, keep: Path | None = None, *, count: float = inf, seconds: float = inf
 ) -> list[Finding]:
     """Findings of a random walk over the readers, each kind once; it ends after ``count`` changed files a reader, or ``seconds``."""
-    worker, found = Worker(), dict[tuple[str, str], Finding]()
+    found = dict[tuple[str, str], Finding]()
     until, read, changed = time.monotonic() + seconds, 0, 0
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as temporary, Worker() as worker:
         for name, judge, path in inputs(names, seed, Path(temporary)):
             changed += judge == name
             if changed > count * len(names) or time.monotonic() > until:
@@ -228,7 +234,6 @@ def hunt(
                     (keep / name).mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(path, keep / name / path.name)
             path.unlink()
-    worker.stop()
     print(f"{read} files, {len(found)} findings")
     return list(found.values())
 

@@ -97,13 +97,13 @@ def test_without_a_child_the_file_is_read_here(path: Path, monkeypatch: pytest.M
             resource.setrlimit(kind, limits)
 
 
-def test_no_reader_lets_the_library_into_this_process() -> None:
+def test_no_reader_lets_the_library_into_this_process(tmp_path: Path) -> None:
     """A file that netCDF's library reads may damage the library's own state, so that a sound file crashes afterwards."""
     code = f"""
-import sys, tempfile
+import sys
 from pathlib import Path
 from tools.fuzz_readers import READERS
-folder = Path(tempfile.mkdtemp())
+folder = Path({str(tmp_path)!r})
 for name in {READERS}:
     (folder / name).mkdir()
 paths = {{name: [*READERS[name].seeds(folder / name)] for name in {READERS}}}

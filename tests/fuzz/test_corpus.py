@@ -54,6 +54,24 @@ def test_findings_are_told(worker: Worker, tmp_path: Path) -> None:
     assert worker.read("units", path) is None, "a new worker goes on after a crash"
 
 
+def test_an_interrupted_walk_leaves_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, plain = list[subprocess.Popen[str]](), Worker.read
+
+    def interrupted(self: Worker, reader: str, path: Path) -> None:
+        plain(self, reader, path)
+        assert self.process is not None
+        begun.append(self.process)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Worker, "read", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        hunt(["units"], 1, count=1)
+    (process,) = begun
+    ended = process.poll() is not None
+    process.kill()
+    assert ended
+
+
 def test_mutations_change_something() -> None:
     draw, data = random.Random(1), b"vp: 6000\nvs: 3464\n"
     assert len({mutated(data, Path("none"), draw) for _ in range(50)}) > 40

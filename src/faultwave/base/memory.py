@@ -34,7 +34,7 @@ def machine_memory() -> int | None:
 
 def release_freed() -> None:
     """Give freed memory back to the system: a C library keeps what many arrays of some megabytes have left."""
-    with contextlib.suppress(OSError, AttributeError):  # other systems do it by themselves, or have no way
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # other systems do it by themselves, or have no way
         ctypes.CDLL(None).malloc_trim(0)
 
 
