@@ -23,6 +23,7 @@ MATERIAL = {"constant": {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}}
 BOX = {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [-1e3, -1e3, -2e3], "upper": [1e3, 1e3, 0.0]}}
 BUILD = {"lower": [0, 0], "upper": [1e4, 1e4], "depth": 1e4}
 GRID = {"spacing": 100.0, "lower": [0, 0, -1e3], "upper": [1e3, 1e3, 0]}
+SOIL = {"slower_than": 400.0, "parameters": {"constant": {"reference_strain": 1e-3}}}
 PLACES: dict[tuple[str, str], tuple[tuple[Any, ...], Any]] = {
     ("Mesh", "file"): (("mesh", "file"), {"mesh": {"file": NAME}}),
     ("FieldSetting", "easi"): (("material", "easi"), {"material": {"easi": NAME}}),
@@ -56,6 +57,10 @@ PLACES: dict[tuple[str, str], tuple[tuple[Any, ...], Any]] = {
     ("Injection", "file"): (("injection", "file"), {"engine": "fd", "mesh": None, "grid": GRID, "injection": {"file": NAME}}),
     ("Receivers", "stations"): (("output", "receivers", "stations"), {"output": {"receivers": {"stations": NAME}}}),
     ("FaultReceivers", "file"): (("output", "fault_receivers", "file"), {"output": {"fault_receivers": {"file": NAME}}}),
+    ("SoilOutput", "file"): (
+        ("output", "soil", "file"),
+        {"engine": "fd", "mesh": None, "grid": GRID, "soil": SOIL, "output": {"soil": {"file": NAME}}},
+    ),
 }  # fmt: skip
 """Group and name of every setting that is a path: where one stands, and a case with it."""
 

@@ -11,10 +11,10 @@ from matplotlib.text import Text
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.case.load import load_sound
 from faultwave.observe.model import Coverage, Label, Marks, Model, Section, Sheet
 from faultwave.plot import plot_model
 from faultwave.plot.plans import _frame, profiles
+from faultwave.run.inputs import load_sound
 from faultwave.run.planned import model_of
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}

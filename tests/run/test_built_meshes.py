@@ -7,10 +7,10 @@ pytest.importorskip("gmsh", exc_type=ImportError)
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.case.load import load_sound
 from faultwave.dg.plan import make_plan
 from faultwave.dg.report import _resolution as resolution
 from faultwave.domain import tets
+from faultwave.run.inputs import load_sound
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
 

@@ -5,8 +5,8 @@ import pytest
 from typer.testing import CliRunner
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.case.load import load_sound
 from faultwave.cli.main import app
+from faultwave.run.inputs import load_sound
 from faultwave.run.planned import model_of
 from faultwave.run.sketch import sketch
 
