@@ -1,6 +1,7 @@
 """Time to accuracy: problems of known answer, ladders, costs of an error, and what is proposed for a case."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from faultwave.bench import table as tables
 from faultwave.bench.accuracy import ladder, planned, propose, table
 from faultwave.bench.accuracy.picture import draw
 from faultwave.bench.accuracy.problem import Point, Setting, energetic_frequency, problems
+from faultwave.case.load import load_case
 from faultwave.run.planned import plan
 
 
@@ -81,6 +83,35 @@ def test_a_ladder_ends_at_the_budget_and_at_the_error():
     assert told[0] == "steep: dg, order 4, double, 1"
 
 
+def test_a_ladder_has_the_engine_and_order_asked_for():
+    known = problems()
+    ladder.check(ladder.Ask((known["cavity"], known["loh1"]), engines=("fd",), orders=(8,)))
+    with pytest.raises(InputError, match=r"fdd is not measured on loh1[\s\S]*dg, fd[\s\S]*9 is not[\s\S]*2, 3, 4"):
+        ladder.check(ladder.Ask((known["loh1"],), engines=("fdd",), orders=(9,)))
+    with pytest.raises(InputError, match="fd is not measured on cavity"):
+        ladder.check(ladder.Ask((known["cavity"],), engines=("fd",)))
+    with pytest.raises(InputError, match="together"):
+        ladder.check(ladder.Ask((known["loh1"],), engines=("fd",), orders=(5,)))
+
+
+def test_problems_of_which_nothing_was_measured_are_left_out():
+    assert ladder.measure(ladder.Ask((problems()["cavity"],), engines=("fd",)), lambda text: None) == []
+
+
+@pytest.mark.parametrize("name", ["full-space", "loh1"])
+def test_grids_take_the_step_of_a_case_that_says_nothing(name, monkeypatch):
+    class Seen(Exception):
+        pass
+
+    def seen(case, initial=None):
+        raise Seen(case["numerics"])
+
+    monkeypatch.setattr(sys.modules[problems()[name].run.__module__], "stepped", seen)
+    for order in (4, 8):
+        with pytest.raises(Seen, match="^{'precision': 'single'}$"):
+            problems()[name].run(Setting("fd", order, 12, "single"))
+
+
 def test_costs_lie_between_runs():
     points = made()["points"]
     assert table.cost(points, 0.01, 0) == pytest.approx(16.0)
@@ -137,13 +168,35 @@ def test_an_estimate_is_read_off_the_ladder():
     assert propose.estimate(known, propose.Waves("elastic", False, 3.0, 200.0), ("dg", 5, "double"), 8.0) is None
 
 
+def any_of(key):
+    return True
+
+
+def test_what_is_nearer_than_measured_is_marked():
+    key, known = ("dg", 4, "double"), whole(made())
+    near, at = (propose.estimate(known, propose.Waves("elastic", False, d, 200.0), key, 8.0) for d in (1.0, 3.0))
+    assert (near.nearer, near.beyond, near.error) == (True, False, at.error)
+    assert not at.nearer
+
+
+@pytest.mark.parametrize(("engine", "least"), [("dg", 4), ("fd", 8)])
+def test_proposals_fit_into_the_box(engine, least):
+    known, across = whole(made(engine=engine)), 0.8
+    waves = propose.Waves("elastic", False, 3.0, 100.0, across)
+    (found,) = propose.proposals(known, waves, 0.09, any_of)
+    assert found.points == pytest.approx(max(4.0, least / across))
+    small = propose.Waves("elastic", False, 3.0, 100.0, 0.1)
+    assert not propose.proposals(known, small, 0.09, any_of)  # 40 and 80 points were not measured
+    assert not propose.proposals(known, waves, 0.09, lambda key: False)
+
+
 def test_the_cheapest_proposal_comes_first():
     a, b = made(), made(seconds=(0.5, 8.0, 128.0), engine="fd")
     a["points"] += b["points"]
-    found = propose.proposals(whole(a), propose.Waves("elastic", False, 3.0, 100.0), 0.01)
+    found = propose.proposals(whole(a), propose.Waves("elastic", False, 3.0, 100.0), 0.01, any_of)
     assert [e.series[0] for e in found] == ["fd", "dg"]
     assert all(e.error <= 0.01 and e.points == pytest.approx(8.0, rel=0.02) for e in found)
-    assert not propose.proposals(whole(a), propose.Waves("elastic", False, 3.0, 100.0), 1e-5)
+    assert not propose.proposals(whole(a), propose.Waves("elastic", False, 3.0, 100.0), 1e-5, any_of)
 
 
 @pytest.mark.parametrize(("text", "share"), [("1%", 0.01), ("0.5 %", 0.005), ("0.02", 0.02)])
@@ -172,6 +225,64 @@ def a_case(engine, function):
         }
     mesh = {"generate": {"shape": "box", "cells": [4, 4, 4], "lower": [-1000] * 3, "upper": [1000] * 3}}
     return {**case, "mesh": mesh, "numerics": {"order": 4}}
+
+
+def at_depths(tmp_path, speeds):
+    """Layers of 500 m with these (vp, vs)."""
+    path = tmp_path / "layers.txt"
+    rows = [f"{500 * n} {vp} {vs} 2700" for n, (vp, vs) in enumerate(speeds)]
+    path.write_text("depth vp vs rho\n" + "\n".join(rows) + "\n")
+    return {"layers": str(path)}
+
+
+@pytest.mark.parametrize("engine", ["fd", "dg"])
+def test_rock_changes_where_the_same_wave_has_another_speed(engine, tmp_path):
+    case = a_case(engine, {"kind": "ricker", "duration": 1.0})
+    uniform = plan({**case, "material": {"constant": {"rho": 2700.0, "vp": 5000.0, "vs": 2000.0}}}).plan
+    assert not planned.waves_of(uniform, 1.0)[0].varied  # P waves are 2.5 times as fast as S waves
+    layered = plan({**case, "material": at_depths(tmp_path, [(3000.0, 2000.0), (3600.0, 2400.0)])}).plan
+    assert planned.waves_of(layered, 1.0)[0].varied
+
+
+def test_blocks_each_of_one_rock_are_judged_together(tmp_path):
+    case = a_case("fd", {"kind": "ricker", "duration": 1.0})
+    grid = {
+        **case["grid"],
+        "lower": [-1500, -1500, -4000],
+        "upper": [1500, 1500, 0],
+        "boundaries": {},
+        "blocks": [{"below": 1500.0, "spacing": 300.0}],
+    }
+    layers = at_depths(tmp_path, [(3400.0, 2000.0)] * 3 + [(6000.0, 3400.0)])
+    wanted = plan({**case, "grid": grid, "material": layers}).plan
+    assert len(wanted.blocks) == 2
+    assert planned.waves_of(wanted, 1.0)[0].varied
+
+
+def test_only_what_the_case_can_have_is_proposed():
+    case = a_case("fd", {"kind": "ricker", "duration": 1.5**0.5})
+    case["grid"] = {**case["grid"], "lower": [-3000] * 3, "upper": [3000] * 3}
+    plain = plan(case).plan
+    assert planned.possible(plain.case, ("fd", 8, "single"))
+    assert not planned.possible(plain.case, ("dg", 4, "double"))
+    told = [row[1] for row in planned.section(plain, table.read(), 0.05)[1] if row[0] == "for 5 %"]
+    assert any("order 8" in text for text in told)
+    hill = {"expression": "40*cos(x*0.002)", "sources": "depth", "receivers": "depth"}
+    grid = {**case["grid"], "boundaries": {}, "topography": hill}
+    soft = {"parameters": {"constant": {"reference_strain": 1e-3}}, "slower_than": 500.0}
+    for more in ({"grid": grid}, {"soil": soft}):
+        asked = load_case({**case, "numerics": {"precision": "single"}, **more})[0]
+        assert planned.possible(asked, ("fd", 4, "single")), more
+        assert not planned.possible(asked, ("fd", 8, "single")), more
+
+
+def test_settings_that_the_table_was_not_measured_with_are_told():
+    case = a_case("fd", {"kind": "ricker", "duration": 1.5**0.5})
+    plain = planned.section(plan(case).plan, table.read(), 0.05)[1]
+    assert "measured with" not in dict(row[:2] for row in plain)
+    case["numerics"] = {"cfl": 0.5}
+    told = dict(row[:2] for row in planned.section(plan(case).plan, table.read(), 0.05)[1])
+    assert "numerics.cfl" in told["measured with"]
 
 
 @pytest.mark.parametrize(("engine", "points"), [("fd", 13.07), ("dg", 9.31)])

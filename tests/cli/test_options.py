@@ -91,3 +91,34 @@ def test_tune_writes_into_a_folder(cli, monkeypatch, tmp_path, given, name):
     monkeypatch.chdir(tmp_path)
     assert cli("tune", "tpv5", "--cores", 2, "--output", given).exit_code == 0
     assert json.loads((tmp_path / name).read_text())["threads"] == 2
+
+
+def refused(result):
+    """What a command that wrote nothing said."""
+    assert result.exit_code != 0
+    return " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        (("--accuracy", "1%", "--frequency", 0), "more than 0 Hz"),
+        (("--accuracy", "1%", "--frequency", -2), "more than 0 Hz"),
+        (("--frequency", 2), "Add --accuracy"),
+    ],
+)
+def test_a_frequency_is_positive_and_of_an_accuracy(cli, given, what):
+    assert what in refused(cli("plan", "tpv5", *given))
+
+
+def test_accuracy_of_nothing_is_not_written(cli, monkeypatch, tmp_path):
+    page, kept = tmp_path / "page.md", tmp_path / "kept.json"
+    page.write_text("<!-- accuracy table: begin -->\nold\n<!-- accuracy table: end -->\n")
+    kept.write_text("old")
+    files = ("--write", page, "--json", kept)
+    for wrong in (("--engine", "fdd"), ("--order", 9), ("--problem", "cavity", "--engine", "fd")):
+        assert "is not measured on" in refused(cli("bench", "accuracy", *wrong, *files))
+    monkeypatch.setattr("faultwave.bench.accuracy.ladder.absent", lambda problem: True)
+    assert "nothing was measured" in refused(cli("bench", "accuracy", "--problem", "tpv5", *files))
+    assert "old" in page.read_text()
+    assert kept.read_text() == "old"

@@ -356,8 +356,14 @@ def accuracy(
     if write is not None:
         tables.around(write, "accuracy")
     ask = ladder.Ask(tuple(chosen), options.budget, tuple(options.engine or ()), tuple(options.order or ()))
+    ladder.check(ask)
     with screen.status("accuracy") as say:
-        found = room.written(ladder.measure(ask, say))
+        measured = ladder.measure(ask, say)
+    if not measured:
+        what = "nothing was measured, and nothing is written: the chosen problems need what is not installed"
+        needs = sorted({problem.needs for problem in chosen if problem.needs})
+        raise InputError(Problem("bench accuracy", what, advice=f"Install {', '.join(needs)}, or choose others."))
+    found = room.written(measured)
     text = room.markdown(found)
     typer.echo(text)
     if write is not None:

@@ -181,8 +181,7 @@ class Wanted:
         float | None,
         typer.Option(
             "--frequency",
-            min=0.0,
-            help="Highest frequency that matters [Hz]; default: 95 % of what sources radiate is below.",
+            help="Highest frequency that matters [Hz], with --accuracy; default: 95 % of what sources radiate is below.",
         ),
     ] = None
 
@@ -196,11 +195,7 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
     weak, as much on every node. With --arch (sm_70 to sm_100, gfx90a, gfx942) memory is counted for such a processor, and times
     are measured here.
     """
-    share = None
-    if goal.accuracy is not None:
-        from faultwave.bench.accuracy.propose import accuracy
-
-        share = accuracy(goal.accuracy)
+    share = _share(goal)
     target = None
     if elsewhere.arch is not None:
         from faultwave.bench.kernel_report import architecture
@@ -233,6 +228,23 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
         network = f"{1e6 * elsewhere.latency:g} us and {1e-9 * elsewhere.bandwidth:g} GB/s between nodes"
         title = f"{elsewhere.nodes} nodes of {elsewhere.tasks} processes; {network}"
         screen.out().print(screen.table(title, *scaling))
+
+
+def _share(goal: Wanted) -> float | None:
+    """The accuracy that is wanted, None where none is. InputError where it or its frequency cannot be."""
+    from faultwave.base.errors import InputError, Problem
+
+    if goal.frequency is not None and goal.accuracy is None:
+        raise InputError(
+            Problem("--frequency", "tells at which frequency --accuracy is meant", advice="Add --accuracy.")
+        )
+    if goal.frequency is not None and not 0 < goal.frequency < float("inf"):
+        raise InputError(Problem("--frequency", f"is {goal.frequency:g}", "more than 0 Hz"))
+    if goal.accuracy is None:
+        return None
+    from faultwave.bench.accuracy.propose import accuracy
+
+    return accuracy(goal.accuracy)
 
 
 def _absent(made: Any, case: Case, target: Any) -> Any:

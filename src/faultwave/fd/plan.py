@@ -131,6 +131,14 @@ def _read(case: Case, problems: Problems) -> _Read:
     return _Read(lower, upper, sides, field, {part.name: part for part in found}, ground)
 
 
+def can_be_read(case: Case) -> bool:
+    """Whether the case's settings go together, as far as that can be known before anything is laid out."""
+    problems = Problems()
+    with collected(problems):
+        _read(case, problems)
+    return not problems.errors
+
+
 def _lay(
     case: Case, read: _Read, world: World, problems: Problems
 ) -> tuple[Placing, list[Laid], Mapping[str, GridPart]]:
@@ -192,7 +200,7 @@ def _fill(field: Field, placing: Placing, laid: Sequence[Laid], parts: Mapping[s
             media.append(_medium(field, case, block, subdomain, fitted, world))
     if len(media) < len(laid):
         problems.raise_errors()
-    coarse = _coarse(field, placing.lower, placing.upper, placing.grid)
+    coarse = coarse_look(field, placing.lower, placing.upper, placing.grid)
     one = laid[0]
     if fluid_beside_rock(coarse["mu"]) and one.grid.relief is None and setting.order == 4 and len(laid) == 1:
         dtype = np.float32 if case.numerics.precision == "single" else np.float64
@@ -333,7 +341,7 @@ def _check_parameters(case: Case, field: Field) -> None:
         )
 
 
-def _coarse(
+def coarse_look(
     field: Field, lower: np.ndarray, upper: np.ndarray, grid: Grid | None = None
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """rho, lambda and mu on a coarse lattice, finer the fewer axes the material depends on; below a topography, that of the ``grid``."""
@@ -347,7 +355,7 @@ def _coarse(
 
 def _slowest(field: Field, lower: np.ndarray, upper: np.ndarray) -> float:
     """Smallest S speed, P speed in fluids, of a coarse look."""
-    values = _coarse(field, lower, upper)
+    values = coarse_look(field, lower, upper)
     modulus = np.where(values["mu"] > 0, values["mu"], values["lambda"])
     return float(np.sqrt((modulus / values["rho"]).min()))
 
@@ -424,4 +432,4 @@ def _step(
     return own, steps
 
 
-__all__ = ["make_plan"]
+__all__ = ["can_be_read", "coarse_look", "make_plan"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from faultwave.base.errors import Problems
 from faultwave.bench.accuracy.problem import AccuracyProblem, Point, Setting
 
 BRIEF, REPEATS = 2.0, 3
@@ -25,13 +26,37 @@ class Ask:
     orders: tuple[int, ...] = ()
 
 
+def check(ask: Ask) -> None:
+    """InputError for engines and orders that no ladder of the chosen problems has, one by one and together."""
+    there = [key[:2] for problem in ask.problems for key in problem.ladders]
+    names = ", ".join(problem.name for problem in ask.problems)
+    problems = Problems()
+    wrong: tuple[tuple[str, Sequence[Any], set[Any]], ...] = (
+        ("--engine", ask.engines, {engine for engine, _ in there}),
+        ("--order", ask.orders, {order for _, order in there}),
+    )
+    for where, asked, known in wrong:
+        for one in asked:
+            if one not in known:
+                problems.error(where, f"{one} is not measured on {names}", ", ".join(map(str, sorted(known))))
+    problems.raise_errors()
+    if not any(_asked(ask, *key) for key in there):
+        pairs = ", ".join(f"{engine} {order}" for engine, order in sorted(set(there)))
+        problems.error("--order", f"no ladder of {names} has this engine and order together", pairs)
+    problems.raise_errors()
+
+
+def _asked(ask: Ask, engine: str, order: int) -> bool:
+    return (not ask.engines or engine in ask.engines) and (not ask.orders or order in ask.orders)
+
+
 def absent(problem: AccuracyProblem) -> bool:
     """Whether a module that it needs is missing."""
     return bool(problem.needs) and importlib.util.find_spec(problem.needs) is None
 
 
 def measure(ask: Ask, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Every problem with its points, as they are kept."""
+    """Every problem of which something was measured, with its points, as they are kept."""
     found = []
     for problem in ask.problems:
         if absent(problem):
@@ -39,11 +64,12 @@ def measure(ask: Ask, say: Callable[[str], None]) -> list[dict[str, Any]]:
             continue
         points: list[Point] = []
         for (engine, order, precision), sizes in problem.ladders.items():
-            if (ask.engines and engine not in ask.engines) or (ask.orders and order not in ask.orders):
+            if not _asked(ask, engine, order):
                 continue
             rungs = [Setting(engine, order, n, precision) for n in sizes]  # type: ignore[arg-type]
             points += climb(problem, rungs, ask.budget, say)
-        found.append(as_kept(problem, points))
+        if points:
+            found.append(as_kept(problem, points))
     return found
 
 

@@ -12,6 +12,7 @@ from faultwave.bench.accuracy.problem import energetic_frequency
 from faultwave.bench.accuracy.propose import Estimate, Waves, estimate, like, proposals
 from faultwave.bench.accuracy.table import Kept, Series, series_name
 from faultwave.dg.resolved import edge_length, resolved_frequency
+from faultwave.fd.plan import can_be_read, coarse_look
 from faultwave.physics.sources.spectrum import spectrum
 
 COUNTED = 10.0
@@ -24,7 +25,7 @@ UNBOUNDED = 0.05
 """Of its peak, what the spectrum of velocity may be at its end."""
 BEST = 3
 VARIED = 0.01
-"""Share by which wave speeds differ in material that changes."""
+"""Share by which the speed of one wave differs in material that changes."""
 Rows = list[tuple[str, ...]]
 
 
@@ -52,28 +53,59 @@ def source_frequency(made: Any) -> float:
 def waves_of(made: Any, frequency: float) -> tuple[Waves, Series, float, float]:
     """What accuracy depends on; the case's engine, order and precision; its fewest points per wavelength; the slowest speed [m/s]."""
     case = made.case
-    periods = case.end_time * frequency
+    periods, precision = case.end_time * frequency, case.numerics.precision
     if case.engine == "fd":
         worst = min(made.blocks, key=lambda b: b.medium.slowest / b.scheme.grid.spacing)
         slow, spacing = float(worst.medium.slowest), float(worst.scheme.grid.spacing)
         blocks = [(b.scheme.grid.box.points * b.scheme.grid.spacing**3, float(b.medium.slowest)) for b in made.blocks]
         size = sum(volume * (frequency / speed) ** 3 for volume, speed in blocks)
-        varied = worst.medium.fastest > 2.0 * slow  # 1.73 of most uniform rock
-        key: Series = ("fd", worst.scheme.order, case.numerics.precision)
-        return Waves("elastic", varied, periods, size * periods), key, slow / spacing / frequency, slow
+        look = coarse_look(made.material, made.lower, made.upper, made.scheme.grid)
+        fast, shear = (np.sqrt(m / look["rho"]) for m in (look["lambda"] + 2 * look["mu"], look["mu"]))
+        across = float((made.upper - made.lower).min()) * frequency / slow
+        varied = changes(fast) or changes(np.where(shear > 0, shear, fast))
+        waves = Waves("elastic", varied, periods, size * periods, across)
+        return waves, ("fd", worst.scheme.order, precision), slow / spacing / frequency, slow
     order, volume = case.numerics.order, made.geometry.volume
     edge = edge_length(volume)
     resolved = resolved_frequency(made.law, made.material, edge, order)
     speed = COUNTED * resolved * edge / order
+    slow = float(speed.min())
     size = float((volume * (frequency / speed) ** 3).sum())
-    varied = float(np.ptp(speed)) > VARIED * float(speed.max())
-    waves = Waves(made.law.name, varied, periods, size * periods)
-    return (
-        waves,
-        ("dg", order, case.numerics.precision),
-        COUNTED * float(resolved.min()) / frequency,
-        float(speed.min()),
+    across = float(np.ptp(made.mesh.vertices, axis=0).min()) * frequency / slow
+    varied = changes(speed) or changes(made.law.speed(made.material))
+    waves = Waves(made.law.name, varied, periods, size * periods, across)
+    return waves, ("dg", order, precision), COUNTED * float(resolved.min()) / frequency, slow
+
+
+def changes(speed: Any) -> bool:
+    """Whether a speed, of the same wave everywhere, is not the same in the whole box."""
+    return float(np.ptp(speed)) > VARIED * float(np.max(speed))
+
+
+def possible(case: Any, key: Series) -> bool:
+    """Whether a case can have this engine, order and precision: it is written for one engine, and says what goes with its order."""
+    engine, order, precision = key
+    if engine != case.engine:
+        return False
+    if engine == "dg":
+        return True
+    numerics, grid = (
+        case.numerics.model_copy(update={"precision": precision}),
+        case.grid.model_copy(update={"order": order}),
     )
+    return can_be_read(case.model_copy(update={"numerics": numerics, "grid": grid}))
+
+
+def unlike(case: Any) -> list[str]:
+    """Settings on which errors depend that the case has otherwise than the table, which was measured with defaults."""
+    numerics, grid = case.numerics, case.grid
+    set_by = {
+        "numerics.cfl": numerics.cfl is not None,
+        "numerics.integrator": numerics.integrator != "ader",
+        "numerics.flux": numerics.flux is not None,
+        "grid.time_dispersion": grid is not None and grid.time_dispersion is not None,
+    }
+    return [name for name, given in set_by.items() if given]
 
 
 def section(made: Any, table: Kept, wanted: float, frequency: float | None = None) -> tuple[str, Rows]:
@@ -87,12 +119,20 @@ def section(made: Any, table: Kept, wanted: float, frequency: float | None = Non
         ("judged by", f"{names} of faultwave bench accuracy, {table['cpu']}"),
         ("this case", _told(estimate(table, waves, key, points), waves, key, points)),
     ]
-    found = proposals(table, waves, wanted)
+    if different := unlike(made.case):
+        what = f"the default of {', '.join(different)}; this case says otherwise, and errs otherwise"
+        rows.append(("measured with", what))
+    found = proposals(table, waves, wanted, lambda other: possible(made.case, other))
     for proposal in found[:BEST]:
         told = _told(proposal, waves, proposal.series, proposal.points)
         rows.append((f"for {100 * wanted:g} %", f"{told}; {_sizes(proposal, slowest / f)}"))
     if not found:
-        rows.append((f"for {100 * wanted:g} %", "no setting that was measured errs so little at that distance"))
+        rows.append(
+            (
+                f"for {100 * wanted:g} %",
+                f"no setting of the engine {key[0]} that was measured, and that the case can have, errs so little at that distance",
+            )
+        )
     return f"accuracy of seismograms, {100 * wanted:g} % asked for", rows
 
 
@@ -100,7 +140,7 @@ def _told(found: Estimate | None, waves: Waves, key: Series, points: float) -> s
     text = f"{series_name(key)}, {points:.3g} points a wavelength"
     if found is None:
         return f"{text}: outside of what was measured"
-    far = ", farther than was measured" if found.beyond else ""
+    far = ", farther than was measured" if found.beyond else ", nearer than was measured" if found.nearer else ""
     return f"{text}: error about {100 * found.error:.2g} %{far}, {found.core_seconds:.2g} core-seconds"
 
 

@@ -3,7 +3,8 @@
 Errors are relative L2 misfits of records, root mean square over receivers, in windows of time. What is seen in a window has travelled
 ``distances`` wavelengths of its own, so that one run shows how errors grow on the way. Points per wavelength count the order as
 ``faultwave plan`` does: edge / order is the wavelength over their number, the edge being that of a regular tetrahedron of a cell's volume.
-Wavelengths are the shortest at the frequency below which the source radiates 95 % of the energy of waves.
+Wavelengths are the shortest at the frequency below which the source radiates 95 % of the energy of waves. ``numerics.cfl`` is the default
+of each engine, as in a case that does not say.
 """
 
 from __future__ import annotations
@@ -84,12 +85,6 @@ class AccuracyProblem:
 def problems() -> dict[str, AccuracyProblem]:
     """Every problem by name."""
     return scan("faultwave.bench.accuracy.problems", AccuracyProblem)
-
-
-def numerics_of_grids(setting: Setting) -> dict[str, Any]:
-    """Half of the stable step with differences of order 4, whose errors in space and time then are about equal; the default with order 8,
-    which removes those in time."""
-    return {"precision": setting.precision, **({"cfl": 0.5} if setting.order == 4 else {})}
 
 
 def tail_of(setting: Setting, periods: float) -> float:

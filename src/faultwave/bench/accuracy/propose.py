@@ -2,18 +2,19 @@
 
 Errors are read off the ladders of the problems that are like the case, in logarithms between points per wavelength and between
 distances, and the worst problem counts. Nothing is promised beyond the points that were measured; what is farther away than was measured
-grows as between the two largest distances, and is marked.
+grows as between the two largest distances, what is nearer errs as at the smallest, and both are marked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.bench.accuracy.table import Kept, Series, problem_of, series
+from faultwave.fd.block_layout import LEASTS
 
 LAWS: Mapping[str, tuple[str, ...]] = {
     "elastic": ("full-space", "loh1"), "viscoelastic": ("full-space", "loh1"), "maxwell": ("cavity",),
@@ -24,24 +25,26 @@ LAWS: Mapping[str, tuple[str, ...]] = {
 @dataclass(frozen=True)
 class Waves:
     """What accuracy depends on: the law, whether the material changes, how many wavelengths the records have gone at their end, and the
-    box and time in cubic wavelengths times periods."""
+    box and time in cubic wavelengths times periods. ``across``: the box's shortest side in wavelengths."""
 
     law: str
     varied: bool
     distance: float
     volume_time: float
+    across: float = np.inf
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A setting's error at the end of the records and its core-seconds on the table's machine. ``beyond``: the distance is larger than
-    any measured."""
+    """A setting's error at the end of the records and its core-seconds on the table's machine. ``beyond`` and ``nearer``: the
+    distance is larger, or smaller, than any measured."""
 
     series: Series
     points: float
     error: float
     core_seconds: float
     beyond: bool
+    nearer: bool
 
 
 def accuracy(text: str) -> float:
@@ -68,7 +71,7 @@ def like(table: Kept, waves: Waves) -> list[Kept]:
 
 def estimate(table: Kept, waves: Waves, key: Series, points: float) -> Estimate | None:
     """Of one setting; None outside of what was measured."""
-    errors, seconds, beyond = [], [], False
+    errors, seconds, beyond, nearer = [], [], False, False
     for problem in like(table, waves):
         ladder = dict(series(problem)).get(key)
         if ladder is None or not ladder[0]["points"] <= points <= ladder[-1]["points"]:
@@ -80,9 +83,10 @@ def estimate(table: Kept, waves: Waves, key: Series, points: float) -> Estimate 
         ]
         errors.append(_at_distance(problem["distances"], at, waves.distance))
         beyond |= waves.distance > 1.05 * problem["distances"][-1]
+        nearer |= waves.distance < problem["distances"][0] / 1.05
         cost = np.exp(np.interp(np.log(points), known, np.log([p["core_seconds"] for p in ladder])))
         seconds.append(float(cost) / problem["volume_time"])
-    return Estimate(key, points, max(errors), max(seconds) * waves.volume_time, beyond)
+    return Estimate(key, points, max(errors), max(seconds) * waves.volume_time, beyond, nearer)
 
 
 def _at_distance(distances: Sequence[float], logs: Sequence[float], distance: float) -> float:
@@ -94,11 +98,21 @@ def _at_distance(distances: Sequence[float], logs: Sequence[float], distance: fl
     return float(np.exp(logs[-1] + slope * (np.log(distance) - x[-1])))
 
 
-def proposals(table: Kept, waves: Waves, wanted: float) -> list[Estimate]:
-    """The cheapest setting of every engine, order and precision that errs by at most ``wanted``; cheapest first."""
+def fewest(key: Series, waves: Waves) -> float:
+    """Points per wavelength of the coarsest grid, or of elements as large as the box, that fits into it."""
+    engine, order, _ = key
+    return (LEASTS[order] if engine == "fd" else order) / waves.across
+
+
+def proposals(table: Kept, waves: Waves, wanted: float, possible: Callable[[Series], bool]) -> list[Estimate]:
+    """The cheapest setting of every engine, order and precision that errs by at most ``wanted``, fits into the box and is ``possible``;
+    cheapest first."""
     found = []
     for key, ladder in series(like(table, waves)[0]):
-        for points in np.geomspace(ladder[0]["points"], ladder[-1]["points"], 200):
+        first, last = max(ladder[0]["points"], fewest(key, waves)), ladder[-1]["points"]
+        if first > last or not possible(key):
+            continue
+        for points in np.geomspace(first, last, 200).clip(first, last):
             made = estimate(table, waves, key, float(points))
             if made is not None and made.error <= wanted:
                 found.append(made)

@@ -19,7 +19,6 @@ from faultwave.bench.accuracy.problem import (
     Records,
     Setting,
     energetic_frequency,
-    numerics_of_grids,
     stepped,
     tail_of,
     velocity,
@@ -94,7 +93,7 @@ def records(setting: Setting) -> Records:
             "spacing": SIDE / setting.size,
             "boundaries": setups.periodic(),
         }
-        case |= {"engine": "fd", "grid": {**grid, "order": setting.order}, "numerics": numerics_of_grids(setting)}
+        case |= {"engine": "fd", "grid": {**grid, "order": setting.order}, "numerics": {"precision": setting.precision}}
     data, seconds, count = stepped(case)
     times, exact = expected()
     kept = np.searchsorted(data["time"], times - 1e-6)

@@ -27,7 +27,6 @@ from faultwave.bench.accuracy.problem import (
     Records,
     Setting,
     energetic_frequency,
-    numerics_of_grids,
     stepped,
     tail_of,
     velocity,
@@ -117,7 +116,7 @@ def _grid(setting: Setting) -> dict[str, Any]:
     return {
         "engine": "fd",
         "grid": {**grid, "boundaries": sides, "order": setting.order},
-        "numerics": numerics_of_grids(setting),
+        "numerics": {"precision": setting.precision},
     }
 
 
