@@ -168,7 +168,7 @@ def test_boxes_that_are_too_small_grow_and_say_so():
          ["source", "10 m outside the box"]),
         ({"grid__frequency": 8.0}, ["grid.spacing", "resolves 3.333 Hz", "Vs = 2000", "100 % of the points", "at most 41.67 m"]),
         ({"grid__spacing": None}, ["give spacing or frequency"]),
-        ({"grid": None}, ["'grid' is missing"]),
+        ({"grid": None}, ["grid: missing, the engine fd needs one"]),
         ({"grid__boundaries": {"z-": "free-surface"}}, ["free surface at z+"]),
         ({"grid__boundaries": {"x-": "periodic"}}, ["'x: periodic'"]),
         ({"grid__lower": [0, 2000, -1500]}, ["lower must be below upper"]),
@@ -196,7 +196,7 @@ def test_everything_at_once():
 
 
 def test_a_case_for_tetrahedra_needs_a_mesh():
-    with pytest.raises(InputError, match="'mesh' is missing"):
+    with pytest.raises(InputError, match="mesh: missing, the engine dg needs one"):
         simulate({**case(), "engine": "dg", "mesh": None})
 
 
