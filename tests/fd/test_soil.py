@@ -7,9 +7,8 @@ import pytest
 
 import faultwave as fw
 from faultwave.backends import missing
-from faultwave.base.errors import BackendError, RunError
+from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
-from faultwave.cli.launch import mpiexec
 from faultwave.fd import soil
 from faultwave.fd.cell_means import mean_lines
 from faultwave.fd.points import held
@@ -21,7 +20,7 @@ from faultwave.run.check import check
 from faultwave.verify.cases.fd_soil import END, SOIL, column, independent
 from faultwave.verify.cases.fd_soil import REFERENCE as STRAIN
 from faultwave.verify.exact.soil_column import MasingPoint
-from tests.run.test_ranks import launch
+from tests.run.launch import launch
 
 from . import setups
 from .test_grids import case
@@ -264,11 +263,6 @@ def test_resumed_is_undisturbed(tmp_path, monkeypatch):
 @pytest.mark.mpi
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_processes_give_the_same(tmp_path, ranks):
-    pytest.importorskip("mpi4py")
-    try:
-        mpiexec()
-    except BackendError:
-        pytest.skip("no mpiexec")
     small = {"grid__spacing": 60.0, "end_time": 0.35}
     fw.simulate(basin(folder=tmp_path / "one", **small)).run()
     done = launch(ranks, basin(folder=tmp_path / "more", **small))

@@ -12,11 +12,11 @@ from faultwave.base.collect import collected
 from faultwave.base.errors import Problem
 from faultwave.case.model import Case
 from faultwave.comm import World
-from faultwave.comm.gather import collect
-from faultwave.engine.part import Demand, Origin, State
+from faultwave.engine.part import Demand, State
 from faultwave.fd.part import FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
 from faultwave.fd.points import RECORDED, Sampler, reading
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
+from faultwave.fd.recorded_points import of_all, state_of
 from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.shared import sampler_of
 from faultwave.fd.stencils import VELOCITY
@@ -157,20 +157,7 @@ class Recording(GridAttached):
         self.recorder.append(values)
 
     def state(self) -> Mapping[str, State]:
-        kept = self.recorder.state()
-
-        def restore(values: np.ndarray, origin: Origin) -> None:
-            series = {name: origin.arrays[name].swapaxes(0, 1) for name in ("samples", "last")}
-            self.recorder.restore(series | {"count": origin.arrays["count"]})
-
-        def ignore(values: np.ndarray, origin: Origin) -> None:
-            """It is put back with the samples."""
-
-        return {
-            "last": State(self.mine, lambda: kept["last"].swapaxes(0, 1), ignore),
-            "count": State(None, lambda: kept["count"], ignore),
-            "samples": State(self.mine, lambda: kept["samples"].swapaxes(0, 1), restore),
-        }
+        return state_of(self.recorder, self.mine)
 
     def remarks(self) -> Iterable[Problem]:
         if self.remark:
@@ -179,13 +166,11 @@ class Recording(GridAttached):
 
     def results(self) -> Iterable[Result]:
         """Of all processes, on the first."""
-        world, setting = self.plan.world, self.part.setting
-        time, values = self.recorder.arrays()
-        if world.size > 1:
-            found = collect(world, self.mine, [values.swapaxes(0, 1)], len(self.part.points))
-            if found is None:
-                return
-            values = found[0].swapaxes(0, 1)
+        setting = self.part.setting
+        found = of_all(self.recorder, self.mine, len(self.part.points), self.plan.world)
+        if found is None:
+            return
+        time, values = found
         if self.every_step:
             velocity = [RECORDED.index(name) for name in VELOCITY]
             self.remark = unquiet(values[:, :, 0][..., velocity], self.plan.scheme.step)

@@ -15,11 +15,11 @@ import numpy as np
 from faultwave.base.collect import collected
 from faultwave.case.model import Case
 from faultwave.comm import World
-from faultwave.comm.gather import collect
-from faultwave.engine.part import Demand, Origin, State
+from faultwave.engine.part import Demand, State
 from faultwave.fd import soil
 from faultwave.fd.part import Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
 from faultwave.fd.program import VELOCITY_LEVEL
+from faultwave.fd.recorded_points import of_all, state_of
 from faultwave.fd.resources import Memory, number_bytes
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
@@ -174,20 +174,7 @@ class AttachedSoilOutput(GridAttached):
     def state(self) -> Mapping[str, State]:
         if not len(self.part.points):
             return {}
-        kept = self.recorder.state()
-
-        def restore(values: np.ndarray, origin: Origin) -> None:
-            series = {n: origin.arrays[n].swapaxes(0, 1) for n in ("samples", "last")}
-            self.recorder.restore(series | {"count": origin.arrays["count"]})
-
-        def ignore(values: np.ndarray, origin: Origin) -> None:
-            """It is put back with the samples."""
-
-        return {
-            "last": State(self.mine, lambda: kept["last"].swapaxes(0, 1), ignore),
-            "count": State(None, lambda: kept["count"], ignore),
-            "samples": State(self.mine, lambda: kept["samples"].swapaxes(0, 1), restore),
-        }
+        return state_of(self.recorder, self.mine)
 
     def results(self) -> Iterable[Result]:
         """Of all processes, on the first."""
@@ -196,13 +183,10 @@ class AttachedSoilOutput(GridAttached):
         yield from self._maps()
 
     def _records(self) -> Iterable[Result]:
-        world = self.plan.world
-        time, values = self.recorder.arrays()
-        if world.size > 1:
-            found = collect(world, self.mine, [values.swapaxes(0, 1)], len(self.part.points))
-            if found is None:
-                return
-            values = found[0].swapaxes(0, 1)
+        found = of_all(self.recorder, self.mine, len(self.part.points), self.plan.world)
+        if found is None:
+            return
+        time, values = found
         columns = values[:, :, 0]
         made = receivers_from_arrays(time, columns, (*STRAINS, *STRESSES), self.part.centres, self.part.points)
         variables = made.variables | loops(columns)

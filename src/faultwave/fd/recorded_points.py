@@ -1,0 +1,46 @@
+"""Samples at points that several processes share: how checkpoints keep them, and how they come together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from faultwave.comm import World
+from faultwave.comm.gather import collect
+from faultwave.engine.part import Origin, State
+from faultwave.observe.series import SeriesRecorder
+
+
+def state_of(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str, State]:
+    """What a checkpoint keeps of the points ``mine`` (n,) of this process."""
+    kept = recorder.state()
+
+    def restore(values: np.ndarray, origin: Origin) -> None:
+        series = {name: origin.arrays[name].swapaxes(0, 1) for name in ("samples", "last")}
+        recorder.restore(series | {"count": origin.arrays["count"]})
+
+    def ignore(values: np.ndarray, origin: Origin) -> None:
+        """It is put back with the samples."""
+
+    return {
+        "last": State(mine, lambda: kept["last"].swapaxes(0, 1), ignore),
+        "count": State(None, lambda: kept["count"], ignore),
+        "samples": State(mine, lambda: kept["samples"].swapaxes(0, 1), restore),
+    }
+
+
+def of_all(
+    recorder: SeriesRecorder, mine: np.ndarray, count: int, world: World
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Times (nt,) [s] and samples (nt, count, channels, Q) of the points of all processes; None but on the first."""
+    time, values = recorder.arrays()
+    if world.size > 1:
+        found = collect(world, mine, [values.swapaxes(0, 1)], count)
+        if found is None:
+            return None
+        values = found[0].swapaxes(0, 1)
+    return time, values
+
+
+__all__ = ["of_all", "state_of"]
