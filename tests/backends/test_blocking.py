@@ -17,7 +17,7 @@ def test_busy_counts_rows_as_the_loop_does(threads, count, halves, tile):
     for half in range(halves):
         for row in range(count):  # half-step m works in tile t on rows from t tile - REACH (m + 1)
             work[(row + REACH * (half + 1)) // tile % threads] += 1
-    assert busy(count, halves, tile, threads, REACH) == pytest.approx(work.sum() / work.max())
+    assert busy(count, REACH * np.arange(halves), tile, threads, REACH) == pytest.approx(work.sum() / work.max())
 
 
 @pytest.mark.parametrize("rows", [150, 256])
@@ -29,8 +29,11 @@ def test_threads_get_tiles_of_equal_work(rows):
         found = candidates(arrays, threads)
         assert {b.steps for b in found} == {b.steps for b in alone}
         for b in (*found, default_blocking(arrays, threads)):
-            assert busy(rows, 2 * b.steps, b.rows, threads, REACH) > (0.9 if threads == 2 else 0.82) * threads, b
-    assert min(busy(rows, 2 * b.steps, b.rows, 2, REACH) for b in alone) < 1.8
+            assert (
+                busy(rows, REACH * np.arange(2 * b.steps), b.rows, threads, REACH)
+                > (0.9 if threads == 2 else 0.82) * threads
+            ), b
+    assert min(busy(rows, REACH * np.arange(2 * b.steps), b.rows, 2, REACH) for b in alone) < 1.8
 
 
 def test_small_tiles_are_not_made_smaller_for_little():

@@ -14,8 +14,10 @@ any material and any ground (O'Reilly et al. 2022, Bull. Seismol. Soc. Am. 112, 
 Coefficients are kept over J: one over density and the moduli. So stresses, which are multiplied with J where they push, and strains
 times J make the same statements as in the flat grid.
 
-What is common to many of these terms is kept between levels, in ``ACROSS``: first the difference of each velocity across the grid's
-planes, then the traction across them that pushes it.
+What is common to many of these terms is kept between levels, so that no mean runs over a square of points. In ``ACROSS`` that is the
+difference Dz of each velocity, later the traction that pushes it. In ``MEANS`` it is the mean of that difference times the rise,
+Mz(Dz u), later the stresses that act across a slope, slope_x M1 sxx + slope_y M2 sxy, of which the traction takes the mean Mz. A mean
+along z and one along the planes can change places, because slopes depend on x and y alone and the rise on z alone.
 """
 
 from __future__ import annotations
@@ -44,6 +46,8 @@ from faultwave.kernels.stencil import Axis, Point, Stencil
 
 ACROSS = {"u": "across_u", "v": "across_v", "w": "across_w"}
 """Of each velocity: its difference across the planes of the grid, then the traction that pushes it."""
+MEANS = {"u": "mean_u", "v": "mean_v", "w": "mean_w"}
+"""Of each velocity, at its own points: the mean of that difference, then the stresses across the ground's slope."""
 TRACTION = {"u": "sxz", "v": "syz", "w": "szz"}
 ALONG: dict[str, tuple[tuple[str, Axis, bool], ...]] = {  # of each traction: stress, axis of its mean, whether it looks forward
     "u": (("sxx", "x", True), ("sxy", "y", False)),
@@ -124,26 +128,22 @@ def stretched(p: Point, name: str, axis: Axis) -> Times:
     return lambda offset: 1.0 + p.on(ground(place), 0, **{axis: offset}) * along_z
 
 
-def risen(p: Point, name: str, axis: Axis, forward: bool, place: Place, sheet: str = "") -> Any:
-    """The mean along z of the mean along x or y of a quantity, times the rise; of its product with ``sheet`` for strains."""
-    grid, kind = grid_of(name), "strain" if sheet else "traction"
-    first = -1 if forward else -2
-
-    def across(plane: int | None, behind: int) -> Any:
-        total: Any = None
-        for n, weight in enumerate(MEAN):
-            offset = {axis: first + n}
-            value = p.at(name, z=behind, **offset) if plane is None else p.on(name, plane, **offset)
-            term = (weight * p.on(sheet, 0, **offset)) * value if sheet else weight * value
-            total = term if total is None else total + term
-        return total
-
-    at_surface, total = place.top is not None, None
+def risen(p: Point, name: str, kind: str, place: Place) -> Any:
+    """The mean along z of a quantity, times the rise: ``kind`` of weights as in ``share``."""
+    grid, at_surface = grid_of(name), place.top is not None
+    total: Any = None
     for n in range(READ if at_surface else NEAR):
-        plane = int(planes(grid, place.top)[n]) if place.top is not None else None
-        term = p.line(share(kind, grid, n, at_surface), "z") * across(plane, n - _behind(grid))
+        value = p.at(name, z=n - _behind(grid)) if place.top is None else p.on(name, int(planes(grid, place.top)[n]))
+        term = p.line(share(kind, grid, n, at_surface), "z") * value
         total = term if total is None else total + term
     return total
+
+
+def mean(values: Times, forward: bool) -> Any:
+    """The mean along x or y of ``values`` so many points ahead, half a point ahead or behind."""
+    first = -1 if forward else -2
+    outer, inner = (values(first + n) + values(first + 3 - n) for n in (0, 1))
+    return M2 * outer + M1 * inner
 
 
 def vertical(p: Point, name: str, place: Place, forward: bool) -> Any:
@@ -160,17 +160,40 @@ def gradients(place: Place) -> Stencil:
     return Stencil("gradients" + place.name, function)
 
 
+def mean_gradients(place: Place) -> Stencil:
+    """Their means, times the rise."""
+
+    def function(p: Point) -> dict[str, Any]:
+        return {MEANS[name]: risen(p, across, "strain", place) for name, across in ACROSS.items()}
+
+    return Stencil("mean_gradients" + place.name, function)
+
+
+def slope_forces() -> Stencil:
+    """Stresses across the slope of the ground: on every plane alike, also beside the surface."""
+
+    def function(p: Point) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for name, of in MEANS.items():
+            along, aside = (_along(p, stress, axis, forward) for stress, axis, forward in ALONG[name])
+            at = place_of(name)
+            result[of] = p.on(slope("x", at), 0) * along + p.on(slope("y", at), 0) * aside
+        return result
+
+    return Stencil("slope_forces", function)
+
+
+def _along(p: Point, name: str, axis: Axis, forward: bool) -> Any:
+    return mean(lambda offset: p.at(name, **{axis: offset}), forward)
+
+
 def tractions(place: Place) -> Stencil:
     """Tractions across the planes of the grid."""
 
     def function(p: Point) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        for name, across in ACROSS.items():
-            total = p.at(TRACTION[name])
-            for of, axis, forward in ALONG[name]:
-                total = total - p.on(slope(axis, place_of(name)), 0) * risen(p, of, axis, forward, place)
-            result[across] = total
-        return result
+        return {
+            across: p.at(TRACTION[name]) - risen(p, MEANS[name], "traction", place) for name, across in ACROSS.items()
+        }
 
     return Stencil("tractions" + place.name, function)
 
@@ -204,7 +227,11 @@ def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
                 return p.at(ACROSS[of])
             d = in_layer(p, difference(p, of, axis, forward), axis, forward, f"psi_e{of}_{axis}", place, result)
             sheet = slope(axis, place_of(of))
-            return stretched(p, name, axis)(0) * d - risen(p, ACROSS[of], axis, forward, place, sheet)
+
+            def across(offset: int) -> Any:
+                return p.on(sheet, 0, **{axis: offset}) * p.at(MEANS[of], **{axis: offset})
+
+            return stretched(p, name, axis)(0) * d - mean(across, forward)
 
         e = {axis: rate(of, f"s{axis}{axis}", axis, False) for of, axis in VELOCITY.items()}
         result |= normal_stresses(p, e, attenuation)
@@ -219,14 +246,17 @@ def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
 __all__ = [
     "ACROSS",
     "MEAN",
+    "MEANS",
     "gradients",
     "ground",
+    "mean_gradients",
     "place_of",
     "profiles",
     "rise_at",
     "sheets",
     "slope",
     "slope_at",
+    "slope_forces",
     "stress",
     "tractions",
     "velocity",

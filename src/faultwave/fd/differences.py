@@ -36,7 +36,7 @@ NORM, DEEP, READ = WEIGHTS[4].norm, WEIGHTS[4].deep, WEIGHTS[4].read
 GRIDS = ("whole", "half")
 M1, M2 = 9.0 / 16.0, -1.0 / 16.0
 """The same of a mean, which is half a point ahead or behind."""
-WHOLE = ("w", "sxz", "syz", "across_u", "across_v")
+WHOLE = ("w", "sxz", "syz", "across_u", "across_v", "mean_w")
 """What lives on whole planes; all else on half planes."""
 _MEANS_ON_HALF = (
     (0.8338228784688313, 0.17751233164292596, 0.14350670130765417, -0.15484191141941145, 0.0),

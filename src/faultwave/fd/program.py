@@ -32,7 +32,7 @@ LOSS_LEVEL, YIELD_LEVEL = 2, 3
 FRICTION_LEVEL = 4
 """Between velocities and stresses, where a fault is."""
 WITH_FAULT = {VELOCITY_LEVEL: 0, FRICTION_LEVEL: 1, STRESS_LEVEL: 2}
-WITH_CAP = (1, 3)
+WITH_CAP = (2, 5)
 """Levels of velocities and stresses in programs with a topography: each comes after what the cap needs for it."""
 BELOW_CAP = 4
 """Planes below the lowest bent one that are computed as if they were bent: they read those."""
@@ -92,7 +92,7 @@ class Scheme:
         """Levels that are run together where other grids are joined to this one, which tell it theirs in between."""
         if not (self.joined_above or self.joined_below):
             return ()
-        return ((0,), (1,)) if self.cap is None else ((0, 1), (2, 3))
+        return ((0,), (1,)) if self.cap is None else ((0, 1, 2), (3, 4, 5))
 
     @property
     def free_surface(self) -> bool:
@@ -175,7 +175,7 @@ def build_program(
     levels = [velocity, stress]
     if scheme.cap is not None:
         before = _add_cap(scheme, box, arrays)
-        levels = [before[0], velocity, before[1], stress]
+        levels = [*before[:2], velocity, *before[2:], stress]
     if scheme.yields:
         levels += [[], []]
     if scheme.fault is not None:
@@ -346,22 +346,23 @@ def _with_cap(parts: list[tuple[int, int, str]], lowest: int) -> list[tuple[int,
     return found
 
 
-def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> tuple[list[Launch], list[Launch]]:
-    """Arrays and profiles of the cap, and what it does before velocities and before stresses."""
+def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> list[list[Launch]]:
+    """Arrays and profiles of the cap, and what it does before velocities and before stresses: two levels each."""
     (_, y0, x0), (_, y1, x1), top = box.lo, box.hi, scheme.grid.shape[0]
     arrays |= {name: Layout(Box((0, y0, x0), (1, y1, x1)), group="relief") for name in cap.sheets()}
     arrays |= {name: _line(scheme, "z") for name in cap_profiles(scheme)}
-    found: tuple[list[Launch], list[Launch]] = [], []
+    found: list[list[Launch]] = [[], [], [], []]
     room = scheme.across(box)
     if room is None:
         return found
-    arrays |= {name: Layout(room, group="across") for name in cap.ACROSS.values()}
+    arrays |= {name: Layout(room, group="across") for name in (*cap.ACROSS.values(), *cap.MEANS.values())}
     parts = [(room.lo[0], room.hi[0], "")]
     if scheme.surfaced(box):
         parts = _with_surface(parts, top, scheme.differences.deep)
     for z0, z1, kind in parts:
         place, region = stencils.Place(top=top if kind else None), Box((z0, y0, x0), (z1, y1, x1))
-        for level, of in zip(found, (cap.tractions(place), cap.gradients(place)), strict=True):
+        stencils_of = cap.slope_forces(), cap.tractions(place), cap.gradients(place), cap.mean_gradients(place)
+        for level, of in zip(found, stencils_of, strict=True):
             level.append(Launch(of, region))
     return found
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from faultwave.backends.cpu.skew import Skew, skew
 from faultwave.backends.grid import GridArrays
 
 
@@ -19,41 +20,45 @@ class Blocking:
 
 def default_blocking(arrays: GridArrays, threads: int) -> Blocking:
     """Without a measurement: three steps on tiles whose planes of a pass fit into 8 MB."""
-    return _blocking(arrays, threads, 3, 8e6)
+    return _blocking(arrays, skew(arrays.program), threads, 3, 8e6)
 
 
 def candidates(arrays: GridArrays, threads: int) -> list[Blocking]:
     """Blockings worth trying: one to six steps, tiles from small caches to large ones."""
-    found = [_blocking(arrays, threads, 1, size) for size in (1e6, 4e6)]
-    found += [_blocking(arrays, threads, steps, size) for steps in (2, 3, 4, 6) for size in (4e6, 8e6, 16e6)]
+    behind = skew(arrays.program)
+    found = [_blocking(arrays, behind, threads, 1, size) for size in (1e6, 4e6)]
+    found += [_blocking(arrays, behind, threads, steps, size) for steps in (2, 3, 4, 6) for size in (4e6, 8e6, 16e6)]
     return list(dict.fromkeys(found))
 
 
-def _blocking(arrays: GridArrays, threads: int, steps: int, size: float) -> Blocking:
+def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: float) -> Blocking:
     """Tiles so that the planes a pass of ``steps`` keeps in use take about ``size`` bytes, and all threads have as much to do."""
     row = max(s.row for s in arrays.strides.values()) * arrays.dtype.itemsize
     reach = arrays.program.reach
-    planes = 2 * reach * steps + 2 * reach + 1
+    planes = behind.step[0] * steps + 2 * reach + 1
     rows = int(max(4, size / (row * planes)))
-    count, halves = arrays.program.box.shape[1], len(arrays.program.levels) * steps
+    count, lags = arrays.program.box.shape[1], rows_behind(behind, steps)
     low = max(4, int(0.8 * min(rows, count / threads)))
     near = sorted(range(low, int(1.25 * rows) + 1), key=lambda n: abs(n - rows))
 
     def worth(n: int) -> float:
-        return (
-            busy(count, halves, n, threads, reach) * n / (n + 2 * reach)
-        )  # a tile fetches rows of those beside it, too
+        return busy(count, lags, n, threads, reach) * n / (n + 2 * reach)  # a tile fetches rows of those beside it, too
 
     return Blocking(steps, max(near, key=worth) if threads > 1 else rows)
 
 
-def busy(count: int, halves: int, tile: int, threads: int, reach: int) -> float:
-    """How many threads on average have work, while one has, in a pass of so many half-steps through ``count`` rows."""
-    tiles = -(
-        -(count + reach * halves) // tile
-    )  # those that have points: each half-step is ``reach`` rows behind the one before
-    first, m = np.arange(tiles)[:, None] * tile - reach, reach * np.arange(halves)
-    ends = np.concatenate([first - m, np.full((1, halves), count)]).clip(0, count)  # the last tile ends with the grid
+def rows_behind(of: Skew, steps: int) -> np.ndarray:
+    """Rows that each half-step of a pass is behind the first one."""
+    return (np.array(of.y) + of.step[1] * np.arange(steps)[:, None]).ravel()
+
+
+def busy(count: int, behind: np.ndarray, tile: int, threads: int, reach: int) -> float:
+    """How many threads on average have work, while one has, in a pass through ``count`` rows of half-steps so many rows ``behind``."""
+    tiles = -(-(count + reach + int(behind[-1])) // tile)  # those that have points
+    first = np.arange(tiles)[:, None] * tile - reach
+    ends = np.concatenate([first - behind, np.full((1, len(behind)), count)]).clip(
+        0, count
+    )  # the last tile ends with the grid
     ends[0] = 0
     work = np.diff(ends, axis=0).sum(1)
     return float(work.sum() / max(work[n::threads].sum() for n in range(threads)))

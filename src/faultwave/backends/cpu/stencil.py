@@ -23,6 +23,7 @@ import numpy as np
 from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking
 from faultwave.backends.cpu.compile import build, cache_folder, load, vector_bytes
 from faultwave.backends.cpu.rows import RowFunction, rows_of
+from faultwave.backends.cpu.skew import Skew, skew
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
@@ -53,7 +54,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
     return (
         f"#define R {real}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(real == 'double')}\n{head}\n"
         f"#define LEVELS {len(program.levels)}\n#define REACH {program.reach}\n#define MOST_ARRAYS {most_arrays}\n"
-        f"#define MOST_SEGMENTS {most_segments(program)}\n"
+        f"#define MOST_SEGMENTS {most_segments(program)}\n{_behind(skew(program))}"
         f"#define TOGETHER {program.box.hi[0] + program.reach - 1 if program.together is None else program.together}\n"
         f"#define Z0 {program.box.lo[0]}\n#define Z1 {program.box.hi[0]}\n#define Y0 {program.box.lo[1]}\n#define Y1 {program.box.hi[1]}\n"
         "typedef V U __attribute__((aligned(4), may_alias));\n"
@@ -70,6 +71,13 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         + "\n".join(entries)
         + f"\n}};\n#define ENTRIES {len(entries)}\n{loop}"
     )
+
+
+def _behind(of: Skew) -> str:
+    """How far half-steps are behind the first one, for wavefront.h."""
+    lists = [(f"{axis}_OF_LEVELS", f"{{{', '.join(map(str, n))}}}") for axis, n in (("Z", of.z), ("Y", of.y))]
+    steps = [(f"{axis}_OF_STEP", n) for axis, n in zip("ZY", of.step, strict=True)]
+    return "".join(f"#define {name} {value}\n" for name, value in (*lists, *steps))
 
 
 def most_segments(program: Program) -> int:

@@ -1,8 +1,8 @@
 /* The order of a stencil program: tiles of rows (y), a front of planes (z) and several steps in one pass.
 
-   Half-step m of a pass (level m % LEVELS) works on plane p - REACH m when the front is at p, and in tile t on the rows
-   [y_t - REACH m, y_t+1 - REACH m): every read finds its half-step, done in this tile or the one before, and nothing is
-   overwritten that is still needed. From the plane TOGETHER on, a half-step works on all planes at once when it gets there, so that what
+   Half-step m of a pass (level m % LEVELS) works on plane p - Z_BEHIND(m) when the front is at p, and in tile t on the rows
+   [y_t - Y_BEHIND(m), y_t+1 - Y_BEHIND(m)): every read finds its half-step, done in this tile or the one before, and nothing is
+   overwritten that is still needed (skew.py). From the plane TOGETHER on, a half-step works on all planes at once when it gets there, so that what
    reads several of them finds them at one time. A tile may be at p once the tile before has finished p, so threads take tiles in
    turn and follow each other. */
 #include <omp.h>
@@ -23,6 +23,9 @@ struct points {
 struct call { long entry, z0, z1, y0, y1, x[MOST_SEGMENTS][2]; };
 struct part { const struct call *begin, *end; };
 
+static const long z_behind[] = Z_OF_LEVELS, y_behind[] = Y_OF_LEVELS;
+#define Z_BEHIND(m) (z_behind[(m) % LEVELS] + Z_OF_STEP * ((m) / LEVELS))
+#define Y_BEHIND(m) (y_behind[(m) % LEVELS] + Y_OF_STEP * ((m) / LEVELS))
 #define PLANES (Z1 - Z0 + 2 * REACH)
 #define ROWS (Y1 - Y0 + 2 * REACH)
 F long clip(long x, long low, long high) { return x < low ? low : x > high ? high : x; }
@@ -94,22 +97,22 @@ static void record(const struct points *p, struct part work, int level, long k, 
 void run(ARGUMENTS, long tile, long threads) {
   const struct points points = {rows, where, weight, source, tape_rows, tape_where, tape_number, columns, tape_columns};
   const long halves = LEVELS * count, below = Z0 - REACH, above = Z1 + REACH;
-  const long reach = Y1 + REACH + REACH * (halves - 1) + TAPE_LAG, first = Y0 - REACH;
+  const long reach = Y1 + REACH + Y_BEHIND(halves - 1) + TAPE_LAG, first = Y0 - REACH;
   const long tiles = (reach - first + tile - 1) / tile;
   long *done = (long *)__builtin_malloc((tiles + 1) * 8 * sizeof(long)); /* one cache line a tile */
-  for (long t = 0; t <= tiles; ++t) done[8 * t] = t ? below - 1 : above + REACH * halves;
+  for (long t = 0; t <= tiles; ++t) done[8 * t] = t ? below - 1 : above + Z_BEHIND(halves);
 #pragma omp parallel num_threads(threads)
   {
     for (long t = omp_get_thread_num(); t < tiles; t += omp_get_num_threads()) {
       const long low = t ? first + t * tile : -(1L << 40), high = t + 1 < tiles ? first + (t + 1) * tile : 1L << 40;
-      for (long p = below; p <= TOGETHER + REACH * (halves - 1); ++p) {
+      for (long p = below; p <= TOGETHER + Z_BEHIND(halves - 1); ++p) {
         for (int spin = 0; __atomic_load_n(&done[8 * t], __ATOMIC_ACQUIRE) < p; ++spin)
           if (spin > 1000) sched_yield();
         for (long m = 0; m < halves; ++m) {
-          const long k = p - REACH * m;
+          const long k = p - Z_BEHIND(m);
           if (k < below || k > TOGETHER) continue;
           const int level = m % LEVELS;
-          const long step = start + m / LEVELS, y0 = low - REACH * m, y1 = high - REACH * m;
+          const long step = start + m / LEVELS, y0 = low - Y_BEHIND(m), y1 = high - Y_BEHIND(m);
           const long from = clip(y0, Y0 - REACH, Y1 + REACH), to = clip(y1, Y0 - REACH, Y1 + REACH);
           const long tape_from = clip(y0 - TAPE_LAG, Y0 - REACH, Y1 + REACH), tape_to = clip(y1 - TAPE_LAG, Y0 - REACH, Y1 + REACH);
           const long end = k < TOGETHER ? k + 1 : above;

@@ -1,0 +1,91 @@
+"""How far half-steps of a pass through memory stay behind each other: planes of the front along z, rows of the tiles along y.
+
+A half-step may follow another one at the distance at which it reads what that one wrote, or overwrites what that one read. Several steps
+of few planes and rows in between keep more of what is at hand in caches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from faultwave.kernels.stencil import Launch, Program, record
+
+
+@dataclass(frozen=True)
+class Skew:
+    """Planes (``z``) and rows (``y``) that each level is behind the first one, and ``step``: those that a step is behind the one before."""
+
+    z: tuple[int, ...]
+    y: tuple[int, ...]
+    step: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Access:
+    """An array that a level reads, so many planes and rows around a point, or writes; ``lag`` rows behind the level."""
+
+    array: str
+    writes: bool
+    z: int
+    y: int
+    lag: int
+
+
+def skew(program: Program) -> Skew:
+    """The least that keeps the order of all reads and writes. Where a program has stages, as many as its stencils reach."""
+    count = len(program.levels)
+    if program.stages:
+        behind = tuple(program.reach * n for n in range(count))
+        return Skew(behind, behind, (program.reach * count, program.reach * count))
+    moving = {launch.names.get(n, n) for level in program.levels for launch in level for n in record(launch.stencil)[1]}
+    moving |= {i.array for i in program.injections}
+    accesses = [[a for a in _accesses(program, n) if a.array in moving] for n in range(count)]
+    z, y = [0] * count, [0] * count
+    for n in range(1, count):
+        apart = [_apart(accesses[m], accesses[n]) for m in range(n)]
+        z[n] = max(z[n - 1], *(z[m] + d for m, (d, _) in enumerate(apart)))
+        y[n] = max(y[n - 1], *(y[m] + d for m, (_, d) in enumerate(apart)))
+    pairs = [(n, m, *_apart(accesses[m], accesses[n])) for n in range(count) for m in range(n, count)]
+    step_z, step_y = (max(z[m] + a - z[n] for n, m, a, _ in pairs), max(y[m] + b - y[n] for n, m, _, b in pairs))
+    return Skew(tuple(z), tuple(y), (max(step_z, z[-1]), max(step_y, y[-1])))
+
+
+def _apart(first: Sequence[_Access], then: Sequence[_Access]) -> tuple[int, int]:
+    """Planes and rows that ``then`` must be behind ``first``."""
+    found = [
+        (max(a.z, b.z), max(a.y, b.y) + a.lag - b.lag)
+        for a in first
+        for b in then
+        if a.array == b.array and (a.writes or b.writes)
+    ]
+    return max((z for z, _ in found), default=0), max((y for _, y in found), default=0)
+
+
+def _accesses(program: Program, level: int) -> Iterator[_Access]:
+    for launch in program.levels[level]:
+        reads, writes = record(launch.stencil)
+        for key in reads:
+            if key[0] in ("at", "on"):
+                z = abs(key[2]) if key[0] == "at" else _below(program, key[2])
+                yield _Access(_name(launch, key[1]), False, z, abs(key[3]), launch.lag)
+        for name in writes:
+            yield _Access(_name(launch, name), True, 0, 0, launch.lag)
+    for injection in program.injections:
+        if injection.level == level:
+            yield _Access(injection.array, True, 0, 0, 0)
+    for buffer in program.sample_buffers:
+        if buffer.level == level:
+            yield _Access(buffer.array, False, 0, 0, program.reach - 1)  # TAPE_LAG of wavefront.h
+
+
+def _name(launch: Launch, formal: str) -> str:
+    return launch.names.get(formal, formal)
+
+
+def _below(program: Program, plane: int) -> int:
+    """Of a launch that works on all planes from ``together`` on: how far below these it reads."""
+    return 0 if program.together is None else max(0, program.together - plane)
+
+
+__all__ = ["Skew", "skew"]

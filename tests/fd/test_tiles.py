@@ -1,0 +1,54 @@
+"""Tiles and steps that share a pass through memory change no bit, whatever grids are made of."""
+
+import numpy as np
+import pytest
+
+from faultwave.backends.cpu.blocking import Blocking
+from faultwave.backends.cpu.skew import skew
+from faultwave.fd.program import build_program
+from faultwave.run import simulate
+
+from . import test_faults, test_plasticity, test_soil, test_topography
+from .setups import scheme
+
+ROCK = {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 60, "Qs": 30}
+CASES = {
+    "topography": lambda: test_topography.hilly(attenuation={}, material={"constant": ROCK}),
+    "yielding rock": lambda: test_plasticity.yielding(test_plasticity.LATERAL),
+    "fault": lambda: test_faults.case(),
+    "soil": lambda: test_soil.basin(),
+}
+STEPS = 7
+
+
+def state(case, blocking, threads):
+    """All that moves after some steps from random velocities."""
+    operator = simulate(case, threads=threads).solver.operator
+    runner, rng = operator.runner, np.random.default_rng(3)
+    moving = [name for name, layout in runner.program.arrays.items() if layout.kind == "grid" and not layout.half]
+    for name in ("u", "v", "w"):
+        runner.view(name)[...] += 1e-3 * rng.normal(size=runner.view(name).shape)
+    runner.blocking = blocking
+    operator.advance(STEPS)
+    return {name: np.array(runner.view(name)) for name in moving}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_tiles_and_passes_change_no_bit(kind):
+    expected = state(CASES[kind](), Blocking(1, 1000), 1)
+    assert expected["u"].any()
+    for name, values in state(CASES[kind](), Blocking(3, 5), 2).items():
+        assert np.array_equal(values, expected[name], equal_nan=True), name
+
+
+def test_levels_stay_behind_as_far_as_they_read():
+    for order, reach in ((4, 2), (8, 4)):
+        found = skew(build_program(scheme((30, 16, 16), order=order)))
+        assert (found.z, found.y, found.step) == ((0, reach), (0, reach), (2 * reach, 2 * reach))
+
+
+def test_means_along_one_axis_cost_no_planes_along_the_other():
+    """Slopes act within planes, means and differences across them."""
+    program = simulate(test_topography.hilly()).solver.operator.runner.program
+    found = skew(program)
+    assert found.z == (0, 2, 4, 6, 8, 8) and found.y == (0, 0, 0, 0, 0, 2) and found.step == (8, 4)
