@@ -123,7 +123,7 @@ def _fault_columns(trace: Trace, plane: FaultPlane, state: State | None) -> Colu
     if np.any(c.get("P_f", 0.0)):
         columns["pressure"] = (
             "pore pressure (MPa)",
-            -1e-6 * c["P_f"],
+            0.0 - 1e-6 * c["P_f"],  # no negative zero
         )  # P_f counts as stress does: tension is positive
     return columns
 

@@ -71,9 +71,10 @@ class RateAndState(FrictionLaw):
             State("state", self.state_unit, "state variable psi"),
             State("unconverged", "", "sub-steps that ended with the balance of forces violated"),
         )
+        decades = self.state_unit == "s"  # from 1e9 s at rest to L/V
         self.outputs = (
             *FrictionLaw.outputs,
-            Output("StV", self.state_unit, "state variable of the friction law", lambda p, c, s: s["state"]),
+            Output("StV", self.state_unit, "state variable of the friction law", lambda p, c, s: s["state"], decades),
         )
 
     def filled(self, p: Values, c: Values) -> dict[str, np.ndarray]:
