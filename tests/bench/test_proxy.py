@@ -10,6 +10,7 @@ from faultwave.base.errors import BackendError, InputError
 from faultwave.bench import problem, report
 from faultwave.bench.proxy import Setting, proxy, read
 from faultwave.domain import tets
+from faultwave.physics import friction
 from faultwave.physics.waves import laws
 
 SWEEP = 2**20
@@ -165,6 +166,35 @@ def test_a_step_of_the_proxy_is_a_step_of_the_engine():
     assert watched.layout.clusters == 1
 
 
+EVERY_FRICTION = [
+    *friction.laws(),
+    "strong-velocity-weakening+thermal-pressurisation",
+    "linear-slip-weakening+prakash-clifton",
+]
+
+
+@pytest.mark.parametrize("law", EVERY_FRICTION)
+def test_faults_of_every_law_slip(law):
+    engine = problem.solver(Setting(**TINY, faults=0.1, friction=law, backend="numpy"))
+    engine.march.advance(2 * engine.march.tick)
+    record = engine.parts["rupture"].fault.record()
+    assert (record["accumulated_slip"] > 0).mean() > 0.9 and np.isfinite(record["slip_rate"]).all()  # waves hold a few
+    assert engine.plan.part("rupture").law.name == law.replace("+", " + ")
+
+
+def test_what_friction_costs_is_told():
+    found = proxy(Setting(**TINY | {"repeats": 1}, faults=0.1), sweep=SWEEP)
+    table = {k["kernel"]: k for k in found["kernels"]}
+    face = table["rupture"]["ns_per_update"] * found["cells"] / found["fault_faces"]
+    rest = sum(k["ns_per_update"] for k in table.values() if k["kernel"] != "rupture")
+    assert found["fault_face_updates"] == pytest.approx(face / rest)
+    rows = {row[0]: row[1:] for row in report.proxy_sections(found)[0][2]}
+    assert rows["friction of a face"] == (f"{found['fault_face_updates']:.1f} cell updates", "linear-slip-weakening")
+    plain = proxy(Setting(**TINY | {"repeats": 1}), sweep=SWEEP)
+    assert plain["fault_face_updates"] is None
+    assert "friction of a face" not in [row[0] for row in report.proxy_sections(plain)[0][2]]
+
+
 @pytest.mark.parametrize("share", [0.001, 0.02, 0.4, 1.0])
 def test_faults_are_the_share_asked_for(share):
     made = problem.mesh(1000, share)
@@ -197,6 +227,9 @@ def test_the_mesh_has_about_the_cells_asked_for():
         ({"faults": 1.5}, "--faults: is 1.5"),
         ({"faults": float("nan")}, "--faults"),
         ({"faults": 0.1, "law": "acoustic"}, "has no friction"),
+        ({"faults": 0.1, "friction": "rate-and-state-agein"}, "did you mean 'rate-and-state-ageing'"),
+        ({"faults": 0.1, "friction": "imposed-delta+prakash-clifton"}, "does not work with"),
+        ({"friction": "rate-and-state-ageing"}, "--friction: does nothing without faults"),
         ({"order": 9}, "--order: is 9"),
         ({"precision": "half"}, "--precision"),
         ({"backend": "abacus"}, "--backend"),

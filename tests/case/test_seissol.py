@@ -246,6 +246,7 @@ def test_rate_and_state(deck):
             "rs_ini_slip_rate": 5e-12,
             "rs_slip_rate_updates": 40,
             "rs_average": 1,
+            "rs_muw": 0.0,
         }
     )
     for number, name in ((4, "rate-and-state-slip"), (7, "severe-velocity-weakening")):

@@ -131,3 +131,22 @@ def test_a_fault_without_strength_radiates_what_its_impedance_takes():
     drop = 81.6e6 - 0.525 * 120e6
     assert middle(fault, "slip_rate") == pytest.approx(2.0 * drop / (ROCK["rho"] * ROCK["vs"]), rel=0.02)
     assert middle(fault, "traction1") == pytest.approx(-drop, rel=1e-3)
+
+
+def test_numbers_given_at_points_go_on_from_a_checkpoint(tmp_path):
+    """Constants that the case leaves out are the same ones in the run that goes on."""
+    made = case(
+        end_time=0.2, numerics__precision="double", numerics__backend="numpy", output__folder=str(tmp_path / "run")
+    )
+    made["fault"] |= {"friction": "rate-and-state-ageing", "parameters": {"constant": RATES | {"rs_f0": 0.6}}}
+    made["fault"]["constants"] = {k: v for k, v in REST.items() if k != "rs_f0"}
+    made["output"]["checkpoint"] = {"interval": 0.05}
+    fw.simulate(made, force=True).run(until=0.1)
+    again = fw.resume(tmp_path / "run", until=0.2)
+    assert 0.0 < again.time < 0.15
+    again.run(write=False)
+    whole = fw.simulate(made, force=True).run(write=False)
+    for name in ("slip1", "slip_rate", "state"):
+        np.testing.assert_array_equal(
+            again.solver.parts["rupture"].values(name, "x"), whole.solver.parts["rupture"].values(name, "x")
+        )

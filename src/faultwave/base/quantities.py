@@ -62,12 +62,14 @@ class State:
 @dataclass(frozen=True)
 class Output:
     """A quantity that can be written out: ``formula(p, c, s)`` makes it of parameters and constants by name and of the state by name.
-    A formula may be any function of NumPy arrays, with vectors of the state as arrays (..., size)."""
+    A formula may be any function of NumPy arrays, with vectors of the state as arrays (..., size). ``decades``: it is positive and spans
+    many of them, so that between points its logarithm is interpolated: polynomials through 1e9 s and 1 s pass below zero."""
 
     name: str
     unit: str
     description: str
     formula: Callable[[Any, Any, Any], Any]
+    decades: bool = False
 
 
 def state_columns(states: Iterable[State]) -> Columns:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.errors import Problems, suggest
+from faultwave.base.errors import InputError, Problems, suggest
 from faultwave.base.quantities import Parameter
 from faultwave.bench.book import Book
 from faultwave.dg.basis import tet_size
@@ -18,6 +18,8 @@ from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.domain.tets.box import FAULT_TAG, Box, box_mesh
 from faultwave.domain.tets.mesh import FACE_OPPOSITE
+from faultwave.physics.friction import FrictionLaw
+from faultwave.physics.friction.modifiers import composed
 from faultwave.physics.waves import laws
 from faultwave.physics.waves.anisotropic import isotropic
 
@@ -30,16 +32,30 @@ MATERIAL = {"rho": 2670.0, "mu": 3.2038e10, "lambda": 3.2044e10, "Qp": 120.0, "Q
 PORES = {"bulk_solid": 8.0e10, "bulk_fluid": 2.5e9, "porosity": 0.2, "rho_fluid": 1040.0, "tortuosity": 2.0, "permeability": 6e-13,
          "viscosity": 1e-3}  # fmt: skip
 """Water in the rock, whose drag is far too stiff for explicit steps."""
-FRICTION = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0, "T_n": -120e6, "T_s": 85e6, "T_d": 0.0}
-"""Linear slip weakening loaded above its strength, so that every point slips from the start."""
+FRICTION = {
+    "T_n": -120e6, "T_s": 85e6, "T_d": 0.0, "mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0,
+    "rs_a": 0.01, "rs_b": 0.014, "rs_sl0": 0.4, "rs_f0": 0.75, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1.0, "rs_srW": 0.1, "rs_muw": 0.2,
+    "strike_slip": 1.0, "dip_slip": 0.0, "rupture_onset": 0.0, "rupture_rise_time": 1.0, "tau_S": 0.2, "tau_R": 1.0,
+    "tp_half_width": 0.02, "tp_hydraulic_diffusivity": 4e-4, "tp_thermal_diffusivity": 1e-6, "tp_heat_capacity": 2.7e6,
+    "tp_undrained_response": 1e5, "tp_initial_temperature": 483.0, "tp_initial_pressure": 0.0,
+    "pc_reference_rate": 1.0, "pc_length": 0.1,
+}  # fmt: skip
+"""Faults on which every point slips from the start: slip weakening is loaded above its strength, rate and state slips at 1 m/s."""
+_FRICTION_OF = {
+    "rate-and-state-ageing": {"rs_sl0": 0.02},
+    "rate-and-state-slip": {"rs_sl0": 0.02},
+    "severe-velocity-weakening": {"rs_b": 0.35, "rs_sl0": 0.2, "rs_sr0": 0.1},
+}
+"""What laws need otherwise."""
+USUAL_FRICTION = "linear-slip-weakening"
 
 
 @dataclass(frozen=True)
 class Setting:
     """What a proxy runs. ``cells``: wanted, the box rounds; None: more memory than the caches have (``enough_cells``); ``steps`` a
-    repeat, None: half a second, ten at least; ``faults``:
-    share of the faces between cells with friction; ``plasticity``: share of the cells that yield in every step, of rock that could
-    everywhere, None: elastic; ``threads`` None: all cores."""
+    repeat, None: half a second, ten at least; ``faults``: share of the faces between cells with friction, ``friction``: its law, with
+    modifiers after plus signs; ``plasticity``: share of the cells that yield in every step, of rock that could everywhere, None: elastic;
+    ``threads`` None: all cores."""
 
     law: str = "elastic"
     order: int = 4
@@ -48,6 +64,7 @@ class Setting:
     steps: int | None = None
     threads: int | None = None
     faults: float = 0.0
+    friction: str = USUAL_FRICTION
     plasticity: float | None = None
     backend: str = "cpu"
     repeats: int = 5
@@ -74,6 +91,9 @@ def check(s: Setting) -> None:
         problems.error("--faults", f"is {s.faults}", "0 to 1: a share of the faces between cells")
     elif s.faults and s.law in laws() and "stress" not in laws()[s.law].roles:
         problems.error("--faults", f"the {s.law} law has no friction", "--law elastic")
+    if s.friction != USUAL_FRICTION and not s.faults:
+        problems.error("--friction", "does nothing without faults", "--faults SHARE beside it")
+    _check_friction(s.friction, problems)
     if s.plasticity is not None and not 0.0 <= s.plasticity <= 1.0:
         problems.error("--plasticity", f"is {s.plasticity}", "0 to 1: a share of the cells")
     elif s.plasticity is not None and s.law in laws() and "stress" not in laws()[s.law].roles:
@@ -159,12 +179,7 @@ def solver(s: Setting) -> Solver:
     if {"Qp", "Qs"} <= {p.name for p in parameters}:
         settings["attenuation"] = {"high": 5.0}
     if s.faults > 0:
-        settings["fault"] = {
-            "friction": "linear-slip-weakening",
-            "parameters": {"constant": FRICTION},
-            "reference": [0.31, 1.0, 0.17],  # no face of the mesh is along it
-            "reference_method": "direction",
-        }
+        settings["fault"] = _fault(s.friction)
     if s.plasticity is not None:
         settings["plasticity"] = _plasticity(s.plasticity, count)
     case, problems = load_case(settings)
@@ -177,6 +192,44 @@ def solver(s: Setting) -> Solver:
     result = Solver(plan, book)
     _set_wave(result, np.array(count) * EDGE)
     return result
+
+
+def _composed(friction: str) -> FrictionLaw:
+    """The law and its modifiers, named with plus signs between them."""
+    name, *modified_by = friction.split("+")
+    return composed(name, modified_by)
+
+
+def _needed(law: FrictionLaw) -> tuple[list[str], list[str]]:
+    """Parameters at points and constants that have no default."""
+    constants = [q.name for q in law.constants if q.default is None or math.isnan(q.default)]
+    return [q.name for q in law.parameters if q.default is None], constants
+
+
+def _check_friction(friction: str, problems: Problems) -> None:
+    try:
+        points, constants = _needed(_composed(friction))
+    except InputError as error:
+        problems.extend(error.problems)
+        return
+    if unknown := [name for name in (*points, *constants) if name not in FRICTION]:
+        problems.error("--friction", f"the proxy knows no value of {', '.join(unknown)} for '{friction}'")
+
+
+def _fault(friction: str) -> dict[str, Any]:
+    """Settings of faults with a friction law: each of its numbers that has no default."""
+    name, *modified_by = friction.split("+")
+    law, known = _composed(friction), FRICTION | _FRICTION_OF.get(name, {})
+    points, constants = _needed(law)
+    stress = ("T_n", "T_s", "T_d") if law.needs_stress else ()
+    return {
+        "friction": name,
+        "modifiers": modified_by,
+        "parameters": {"constant": {key: known[key] for key in (*points, *stress)}},
+        "constants": {key: known[key] for key in constants},
+        "reference": [0.31, 1.0, 0.17],  # no face of the mesh is along it
+        "reference_method": "direction",
+    }
 
 
 def _plasticity(share: float, count: tuple[int, int, int]) -> dict[str, Any]:

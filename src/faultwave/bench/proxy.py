@@ -59,6 +59,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
             _advance(solver, steps)
     plain = problem.plain(replace(setting, cells=cells))
     beside = None if plain is None else problem.solver(plain)
+    faces = int(solver.plan.frictional.sum()) // 2
     samples = []
     for i in range(setting.repeats):
         say(f"measuring, repeat {i + 1} of {setting.repeats}")
@@ -69,7 +70,8 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
         "setting": asdict(replace(setting, cells=setting.cells or cells, steps=steps, threads=threads)),
         "cells": cells,
         "faces_between_cells": int((solver.plan.topology.neighbours >= 0).sum()) // 2,
-        "fault_faces": int(solver.plan.frictional.sum()) // 2,
+        "fault_faces": faces,
+        "fault_face_updates": _face_updates(samples, cells, faces),
         "dofs_per_cell": solver.operator.b3 * len(solver.plan.law.quantities),
         **_update(samples, _kernel_table(samples, book, steps, cells), cells, useful_flops(setting.law, setting.order)),
         "roofs": {n: asdict(roofs.roof(n)) for n in roofs.samples},
@@ -124,6 +126,14 @@ def _update(samples: list[Sample], kernels: list[dict[str, Any]], cells: int, le
         "copy_fraction": fraction(moved, "copy"),
         "kernels": kernels,
     }
+
+
+def _face_updates(samples: list[Sample], cells: int, faces: int) -> float | None:
+    """What the friction of a face costs in updates of a cell: its time within a step, over that which all else takes for a cell."""
+    if not faces:
+        return None
+    spent = [{name: sum(e.seconds for e in entries) for name, entries in sample.launches.items()} for sample in samples]
+    return _median(s["rupture"] / faces / ((sum(s.values()) - s["rupture"]) / cells) for s in spent)
 
 
 def facts() -> dict[str, Any]:

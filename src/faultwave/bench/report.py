@@ -21,6 +21,12 @@ def _beside(r: dict[str, Any]) -> list[tuple[str, ...]]:
     return [("share of the elastic rate", f"{share:.2f}", rate)] if share else []
 
 
+def _faults(r: dict[str, Any]) -> list[tuple[str, ...]]:
+    """What a fault face costs, where there are some."""
+    cost = r.get("fault_face_updates")
+    return [("friction of a face", f"{cost:.1f} cell updates", r["setting"]["friction"])] if cost else []
+
+
 def proxy_sections(r: dict[str, Any]) -> list[Section]:
     """The update, the roofs, and every kernel."""
     s = r["setting"]
@@ -44,6 +50,7 @@ def proxy_sections(r: dict[str, Any]) -> list[Section]:
         ),
         ("ns an update", f"{r['ns_per_update']:,.0f}", ""),
         *_beside(r),
+        *_faults(r),
         ("updates per joule", *_energy(r)),
         ("useful flops an update", f"{r['useful_flops_per_update']:,.0f}", f"of the {r['useful_flops_source']}"),
         ("executed flops an update", f"{r['executed_flops_per_update']:,.0f}", ""),

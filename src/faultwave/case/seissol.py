@@ -57,7 +57,6 @@ _PRAKASH_CLIFTON = {
 """Keys of a modifier, all of them needed -> its constant, and what it is."""
 
 _RS_OPTIONS = {
-    "RS_muW": "rs_muw",
     "RSMaxSlipRateUpdates": "rs_slip_rate_updates",
     "RSSlipRateTolerance": "rs_slip_rate_tolerance",
 }
@@ -360,6 +359,7 @@ def _rate_and_state(r: Reader, number: int) -> None:
     initial = hypot(r.get(block, "RS_iniSlipRate1", 0.0), r.get(block, "RS_iniSlipRate2", 0.0))
     r.put(("fault", "constants", "rs_ini_slip_rate"), initial, block, "RS_iniSlipRate1")
     r.put(("fault", "constants", "rs_average"), 1.0, block, "FL")  # the mean that SeisSol ages the state with
+    r.copy(("fault", "constants", "rs_muw"), block, "RS_muW", 0.0)  # of 3, 4 and 7 for output DS only
     for key, name in _RS_OPTIONS.items():
         r.copy(("fault", "constants", name), block, key)
 

@@ -38,6 +38,12 @@ class ProxyOptions:
     faults: Annotated[
         float, typer.Option("--faults", metavar="SHARE", help="Share of the faces between cells with friction, 0 to 1.")
     ] = 0.0
+    friction: Annotated[
+        str,
+        typer.Option(
+            "--friction", metavar="LAW", help="Of the faults; modifiers after plus signs. See faultwave laws."
+        ),
+    ] = "linear-slip-weakening"
     plasticity: Annotated[
         float | None,
         typer.Option("--plasticity", metavar="SHARE", help="Rock that can yield, of which so many cells do, 0 to 1."),

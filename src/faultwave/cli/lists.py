@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import typer
 
 from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.quantities import Parameter
 from faultwave.cli import screen
 
 Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]  # title, header, rows
@@ -61,20 +61,9 @@ def _rows(law: Any) -> list[tuple[str, ...]]:
     return rows + [_row(p, "once, in constants") for p in law.constants]
 
 
-class Described(Protocol):
-    """A parameter of any law."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def unit(self) -> str: ...
-    @property
-    def description(self) -> str: ...
-
-
-def _row(parameter: Described, given: str) -> tuple[str, ...]:
-    default = getattr(parameter, "default", None)
-    known = default is not None and not math.isnan(default)  # a NaN stands for what the description tells
+def _row(parameter: Parameter, given: str) -> tuple[str, ...]:
+    default = parameter.default
+    known = default is not None and bool(parameter.accepts(default))  # others stand for what the description tells
     return parameter.name, parameter.unit, f"{default:g}" if known else "", given, parameter.description
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
+from faultwave.base.quantities import Output
 from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, triangle_basis_gradient, triangle_size
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
@@ -351,8 +352,14 @@ class FaultProbe:
             one, two = (d * f.tangent1[self.items]).sum(1)[:, None], (d * f.tangent2[self.items]).sum(1)[:, None]
             return np.asarray(one * a + two * b)
 
-        def output(formula: Callable[..., Any]) -> Callable[[], np.ndarray]:
-            return lambda: self._at(np.asarray(formula(self.parameters, self.fault.constants, state)))
+        def output(o: Output) -> Callable[[], np.ndarray]:
+            def made() -> np.ndarray:
+                values = np.asarray(o.formula(self.parameters, self.fault.constants, state))
+                if o.decades and self.exact:
+                    return np.asarray(np.exp(self._at(np.log(np.maximum(values, 1e-300)))))
+                return self._at(values)
+
+            return made
 
         rates = ("jump1", "jump2") if self.from_velocity else ("rate1", "rate2")
         start = [self._at(r[k], False) for k in ("stress1", "stress2")]
@@ -375,7 +382,7 @@ class FaultProbe:
             "PSR": lambda: self._at(r["peak_slip_rate"], False),
             "RT": lambda: self._at(r["ruptured"], False),
             "DS": lambda: self._at(r["weakened"], False),
-            **{name: output(o.formula) for name, o in law.all_outputs.items()},
+            **{name: output(o) for name, o in law.all_outputs.items()},
         }
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from faultwave.base.errors import Problem
+from faultwave.base.magnitude import magnitude
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.result import Result
 from faultwave.observe.rupture import moment_rate, moment_spectrum, released_within, rupture_speed
@@ -149,7 +150,7 @@ def source_parameters(found: FinishedRupture) -> Dataset:
     values = {
         "time": (h.time[-1], "s", "until which the rupture is told"),
         "seismic_moment": (moment, "N*m", "integral of rigidity times slip path"),
-        "moment_magnitude": (magnitude(moment), "", "2/3 log10(M0) - 6.07"),
+        "moment_magnitude": (magnitude(moment), "", "2/3 (log10(M0) - 9.1)"),
         "potency": (potency, "m^3", "integral of the slip path"),
         "ruptured_area": (broken, "m^2", "where the slip rate exceeded 1 mm/s"),
         "mean_slip": (_ratio(slipped, broken), "m", "mean over the ruptured area"),
@@ -203,11 +204,6 @@ def rupture_warnings(found: FinishedRupture) -> Iterator[Problem]:
             "Moment, stress drop, energies and corner frequency are those until then; a later end_time completes them."
         )
         yield Problem("output.rupture", what, advice=advice, severity="warning")
-
-
-def magnitude(moment: float) -> float:
-    """Moment magnitude of a moment [N m] (Hanks & Kanamori 1979), NaN of none."""
-    return float(2.0 / 3.0 * np.log10(moment) - 6.07) if moment > 0 else float("nan")
 
 
 def _ratio(above: float, below: float) -> float:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
+from faultwave.base.magnitude import magnitude
 from faultwave.observe.dataset import Dataset
-from faultwave.observe.source_parameters import magnitude
 from faultwave.output.results import Results
 from faultwave.plot import style
 

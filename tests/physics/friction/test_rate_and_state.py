@@ -290,6 +290,22 @@ def test_dynamic_stress_threshold() -> None:
     assert STRONG.dynamic_stress_reached(p, c, {}, np.array([0.126, 0.219])).tolist() == [False, True]
 
 
+@pytest.mark.parametrize("law", [AGEING, SLIP, SEVERE], ids=["ageing", "slip", "severe"])
+def test_without_a_weakened_friction_it_is_that_of_steady_slip(law: Any) -> None:
+    """At a rate of 1 m/s, from the state of a fault at rest on: reached where a few percent of the fall are left."""
+    p, c = made(law)
+    start = np.array([0.0 if law is SEVERE else 1e9])
+    v, end = np.array([1.0]), steady(law, p, c, np.array([1.0]))
+    times = np.linspace(0.0, 40.0 * float(p["rs_sl0"][0]) * (10.0 if law is SEVERE else 1.0), 4001)[1:]
+    states = np.array([law.relaxed(p, c, start, v, t)[0] for t in times])
+    falls = friction(law, p, c, v, start) - friction(law, p, c, v, end)
+    left = (friction(law, p, c, v, states) - friction(law, p, c, v, end)) / falls
+    reached = law.dynamic_stress_reached(p, c, {"slip_rate": v, "state": states}, None)
+    assert not reached[0].any() and reached[-1].all() and (np.diff(reached[:, 0].astype(int)) >= 0).all()
+    first = left[np.argmax(reached[:, 0])]
+    assert 0.03 < first < 0.06
+
+
 # ---- evolution of the state ----------------------------------------------------------------------------------------
 
 

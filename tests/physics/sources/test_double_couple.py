@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from faultwave.base.errors import Problems
+from faultwave.base.magnitude import magnitude
 from faultwave.case.grid import Projection
 from faultwave.case.sources import Source
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.released import magnitude
 
 UTM = {"crs": "EPSG:32611", "origin": [-117.9, 34.2]}
 

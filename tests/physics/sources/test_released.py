@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import Problems
+from faultwave.base.magnitude import magnitude
 from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.released import check_time, magnitude, moment_of, shares_within
+from faultwave.physics.sources.released import check_time, moment_of, shares_within
 from faultwave.physics.sources.time_functions import (
     Brune,
     Burst,

@@ -12,14 +12,15 @@ from faultwave.output.formats.rupture_files import read_parameters
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.run import resume, simulate
 
-from .setup import MU, settings, slip_weakening
+from .setup import MU, patch, settings, slip_weakening
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A rupture of 1.2 s with all its files."""
     path = tmp_path_factory.mktemp("maps")
-    output = {"rupture": {"interval": 0.02}, "energies": {"interval": 0.1}, "fault": {"interval": 0.4}}
+    fault = {"interval": 0.02, "refinement": 2}
+    output = {"rupture": {"interval": 0.02}, "energies": {"interval": 0.1}, "fault": fault}
     return simulate(settings(path, slip_weakening(), end_time=1.2, output=output), force=True).run()
 
 
@@ -82,6 +83,38 @@ def test_maps_of_a_slip_weakening_fault(finished) -> None:
     assert np.isnan(found["stress_drop"][outside]).all() and np.isnan(found["rupture_speed"][outside]).all()
 
 
+def test_the_same_from_snapshots(finished) -> None:
+    """Source parameters once more, by sums over the triangles of the snapshots of the fault."""
+    told = read_parameters(finished.folder / "run-rupture.json")
+    with VtkHdfReader(finished.folder / "run-fault.vtkhdf") as file:
+        corners, times = file.points[file.cells], file.times
+        fields = ("T_s", "T_d", "Ts0", "Td0", "Sls", "Sld", "SRs", "SRd", "ASl")
+        values = {name: np.array([file.field(name, i) for i in range(len(times))]) for name in fields}
+    area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    assert area.sum() == pytest.approx(6000.0 * 4500.0)
+
+    def pair(one: str, two: str) -> np.ndarray:
+        return np.stack([values[one], values[two]], -1)
+
+    slip, change, total = pair("Sls", "Sld"), pair("T_s", "T_d"), pair("Ts0", "Td0")
+    steps = np.diff(slip, axis=0)
+    slipped = area @ np.hypot(*slip[-1].T)
+    assert told["potency"] == pytest.approx(area @ values["ASl"][-1], rel=0.02)
+    assert told["seismic_moment"] == pytest.approx(MU * told["potency"], rel=1e-9)
+    assert told["moment_magnitude"] == pytest.approx((np.log10(told["seismic_moment"]) - 9.1) / 1.5, abs=1e-9)
+    assert told["stress_drop"] == pytest.approx(area @ ((total[0] - total[-1]) * slip[-1]).sum(1) / slipped, rel=0.05)
+    means = 0.5 * (change[1:] + change[:-1])
+    work = -(means * steps).sum((0, 2)) @ area
+    slow = -0.5 * (change[-1] * slip[-1]).sum(1) @ area
+    assert told["radiated_energy"] == pytest.approx(work - slow, rel=0.1)
+    against = 0.5 * (total[1:] + total[:-1])
+    assert told["frictional_heat_and_fracture"] == pytest.approx((against * steps).sum((0, 2)) @ area, rel=0.02)
+    rate = np.loadtxt(finished.folder / "run-moment-rate.csv", delimiter=",", skiprows=1)
+    expected = np.interp(rate[:, 0], times, MU * np.hypot(values["SRs"], values["SRd"]) @ area)
+    later = rate[:, 0] > 0.1  # the patch starts to slip everywhere at once
+    np.testing.assert_allclose(rate[later, 1], expected[later], rtol=0.1)
+
+
 def test_a_run_that_ends_too_early_says_so(finished) -> None:
     assert any("goes on at the end" in str(w) for w in finished.warnings)
 
@@ -138,3 +171,29 @@ def test_maps_of_imposed_slip_and_of_rate_and_state(tmp_path) -> None:
     sim = simulate(settings(tmp_path, creeping, end_time=0.3, output=output), force=True).run(write=False)
     found = sim.result("source_parameters")
     assert float(found["ruptured_area"]) == 0.0 and np.isnan(found["rupture_speed"])
+
+
+@pytest.mark.parametrize("law", ["rate-and-state-ageing", "severe-velocity-weakening"])
+def test_the_cohesive_zone_of_rate_and_state_is_told(tmp_path, law: str) -> None:
+    """Where a law has no fully weakened friction, it ends when friction is nearly that of steady slip; the rule of decks finds no end."""
+    severe = law.startswith("severe")
+    values = {"rs_a": 0.008, "rs_sl0": 0.02, "T_n": -120e6, "T_s": 70e6 if severe else 75e6, "T_d": 0.0}
+    rates = {"rs_f0": 0.6, "rs_b": 0.35, "rs_sr0": 0.1} if severe else {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6}
+    stress = {"constant": {"Tnuc_n": 0.0, "Tnuc_d": 0.0}, "expression": {"Tnuc_s": patch(40e6, 0.0)}}
+    found = {}
+    for name, more in (("native", {}), ("decks", {"rs_muw": 0.0})):
+        fault = {
+            "friction": law, "reference": (0.0, -1000.0, 0.0), "parameters": {"constant": values},
+            "constants": {**rates, "rs_ini_slip_rate": 1e-12, **more}, "nucleation": [{"duration": 0.1, "stress": stress}],
+        }  # fmt: skip
+        case = settings(tmp_path, fault, end_time=0.8, output={"rupture": {"interval": 0.05}}, numerics={"order": 2})
+        found[name] = simulate(case, force=True).run(write=False)
+    shares = {
+        name: float((sim.solver.parts["rupture"].fault.record()["weakened"] > 0).mean()) for name, sim in found.items()
+    }
+    assert shares["native"] > 0.2 and shares["decks"] == 0.0
+    if not severe:  # which breaks too fast for a front
+        assert 10.0 < float(found["native"].result("source_parameters")["cohesive_zone"]) < 2000.0
+    for name in ("slip", "peak_slip_rate", "rupture_time"):
+        maps = [sim.result("rupture_map")[name] for sim in found.values()]
+        np.testing.assert_array_equal(maps[1], maps[0], err_msg=name)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
+from faultwave.dg.fault_probe import FaultProbe
 from faultwave.physics import friction as faults
 from faultwave.run import simulate
 
@@ -94,3 +95,25 @@ def test_lost_balance_and_missing_shear_are_told(tmp_path: Any) -> None:
     assert warning.what.startswith(f"{count:,.0f} sub-steps") and count > 0
     case = settings(tmp_path, fault("rate-and-state-ageing", T_s=0.0))
     assert [w for w in simulate(case, force=True).warnings if "no initial shear traction" in w.what]
+
+
+def test_a_state_of_many_decades_stays_positive_between_points(tmp_path: Any) -> None:
+    """A front within a face leaves 1e9 s on one side and seconds on the other: polynomials through them pass below zero, those through
+    their logarithms do not."""
+    sim = simulate(settings(tmp_path, fault("rate-and-state-ageing"), numerics={"order": 4}))
+    here, x = sim.solver.parts["rupture"].fault, sim.plan.part("rupture").positions
+    local = np.array([[0.21, 0.33], [0.05, 0.9], [0.02, 0.03], [0.95, 0.03]])
+    probe = FaultProbe(here, np.arange(len(here.faces.area)), local, True, False)
+    column = list(here.state_columns).index("state")
+
+    def read(states: np.ndarray) -> np.ndarray:
+        data = here.buffers["state"].get(here.item)
+        data[..., column] = states
+        here.buffers["state"].put(data, here.item)
+        return probe.read(["StV"])["StV"]
+
+    def smooth(p: np.ndarray) -> np.ndarray:
+        return 10.0 ** (5.0 + (p[..., 0] / 1500.0) ** 3 - 2.0 * p[..., 2] / 3000.0)
+
+    np.testing.assert_allclose(read(smooth(x)), smooth(here.faces.positions(local)), rtol=1e-9)
+    assert read(np.where(x[..., 0] > x[..., 0].mean(1, keepdims=True), 1e9, 1.0)).min() > 0.0

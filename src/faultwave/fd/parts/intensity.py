@@ -14,6 +14,7 @@ import numpy as np
 
 from faultwave.base.collect import collected
 from faultwave.base.errors import Problems
+from faultwave.base.magnitude import magnitude
 from faultwave.base.projection import Projection
 from faultwave.case.model import Case
 from faultwave.comm import World
@@ -29,7 +30,7 @@ from faultwave.observe.grid_formats import check_formats, map_formats
 from faultwave.observe.motions.measures import GRAVITY, oscillator
 from faultwave.observe.result import Result
 from faultwave.observe.stations import since
-from faultwave.physics.sources.released import magnitude, moment_of
+from faultwave.physics.sources.released import moment_of
 
 ANGLES = 18
 SAMPLES = 256

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from faultwave.base.collect import collected
+from faultwave.base.magnitude import magnitude
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.fd.half_precision import Units, rounded_at
@@ -26,7 +27,7 @@ from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.lowpass import lowpassed
 from faultwave.physics.sources.outside import tell_no_pores, tell_outside
 from faultwave.physics.sources.point import shears
-from faultwave.physics.sources.released import magnitude, moment_of
+from faultwave.physics.sources.released import moment_of
 from faultwave.physics.sources.sampled import pieces
 from faultwave.physics.sources.table import Sources
 

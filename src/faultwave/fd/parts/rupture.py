@@ -193,7 +193,8 @@ class Rupture(GridPart):
             for n, values in sorted(self.given[axis].values.items()):
                 found.update(n.encode() + np.ascontiguousarray(values).tobytes())
         episodes = [[float(e.start), float(e.duration)] for e in self.episodes]
-        return {"friction": self.law.name, **self.constants, "nucleation": episodes, "digest": found.hexdigest()}
+        constants = {n: x for n, x in self.constants.items() if not np.isnan(x)}  # the others are given at points
+        return {"friction": self.law.name, **constants, "nucleation": episodes, "digest": found.hexdigest()}
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
         count = sum(int(g.slips.sum()) for g in self.given.values())

@@ -121,10 +121,8 @@ def _fault_columns(trace: Trace, plane: FaultPlane, state: State | None) -> Colu
     if np.any(c.get("Tmp", 0.0)):
         columns["temperature"] = ("temperature (K)", c["Tmp"])
     if np.any(c.get("P_f", 0.0)):
-        columns["pressure"] = (
-            "pore pressure (MPa)",
-            -1e-6 * c["P_f"],
-        )  # P_f counts as stress does: tension is positive
+        # P_f counts as stress does: tension is positive. 0 - 0 is no negative zero.
+        columns["pressure"] = ("pore pressure (MPa)", 0.0 - 1e-6 * c["P_f"])
     return columns
 
 

@@ -6,6 +6,7 @@ the exact solution of its equation at constant V (docs/theory/friction.md, "Rate
 
 from __future__ import annotations
 
+from math import e as E
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,14 @@ POINT = (
     B.point,
 )
 MUW_NAMES = ("RS_muW", "RS_muw", "rs_muW", "muW", "mu_w")
+NOT_GIVEN = -1.0
 UNIFORM = (
     F0.uniform,
     B.uniform,
     Parameter("rs_sr0", "m/s", "reference slip rate V0", positive=True, aliases=("RS_sr0",)),
     Parameter("rs_ini_slip_rate", "m/s", "initial slip rate (magnitude)", positive=True),
-    Parameter("rs_muw", "", "fully weakened friction, for output DS only", 0.0, lower=0.0, aliases=MUW_NAMES),
+    Parameter("rs_muw", "", "fully weakened friction, for output DS only; absent: that of steady slip", NOT_GIVEN, lower=0.0,
+              aliases=MUW_NAMES),
     Parameter("rs_slip_rate_updates", "", "most Newton steps", 60, 1, 10000, ("RSMaxSlipRateUpdates",), whole=True),
     Parameter("rs_slip_rate_tolerance", "", "relative error of the slip rate at which Newton stops", 1e-8, 0.0, 1.0,
               ("RSSlipRateTolerance",)),
@@ -68,9 +71,10 @@ class RateAndState(FrictionLaw):
             State("state", self.state_unit, "state variable psi"),
             State("unconverged", "", "sub-steps that ended with the balance of forces violated"),
         )
+        decades = self.state_unit == "s"  # from 1e9 s at rest to L/V
         self.outputs = (
             *FrictionLaw.outputs,
-            Output("StV", self.state_unit, "state variable of the friction law", lambda p, c, s: s["state"]),
+            Output("StV", self.state_unit, "state variable of the friction law", lambda p, c, s: s["state"], decades),
         )
 
     def filled(self, p: Values, c: Values) -> dict[str, np.ndarray]:
@@ -117,9 +121,16 @@ class RateAndState(FrictionLaw):
         raise NotImplementedError
 
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
-        """Friction within 5 % of fully weakened; only meaningful after rupture."""
+        """Friction within 5 % of fully weakened, or near that of steady slip where nothing says what that is; only meaningful after
+        rupture."""
+        if "rs_muw" not in self.kernel_parameters and c["rs_muw"] == NOT_GIVEN:
+            return self.nearly_steady(p, c, s)
         weak = p["rs_muw"] if "rs_muw" in self.kernel_parameters else c["rs_muw"]
         return mu <= weak + 0.05 * (p["rs_f0"] - weak)
+
+    def nearly_steady(self, p: Values, c: Values, s: Values) -> Any:
+        """Mask (kernel): a few percent of the fall of friction are left before it is that of steady slip at the slip rate."""
+        raise NotImplementedError
 
 
 class Regularised(RateAndState):
@@ -189,6 +200,10 @@ class Classical(Regularised):
         inverse = 1.0 / p["rs_a"]
         scale = p["rs_b"] * inverse
         return p["rs_f0"] * inverse + scale * m.log(psi * (c["rs_sr0"] * (1.0 / p["rs_sl0"]))), scale / psi
+
+    def nearly_steady(self, p: Values, c: Values, s: Values) -> Any:
+        """V psi/L at most e: friction is at most b above that of steady slip. In a rupture it falls by some 25 b."""
+        return s["slip_rate"] * s["state"] <= E * p["rs_sl0"]
 
     def state_of(self, p: Values, c: Values, exponent: np.ndarray) -> np.ndarray:
         log_psi = (p["rs_a"] * exponent - p["rs_f0"]) / p["rs_b"]

@@ -71,5 +71,10 @@ class SevereVelocityWeakening(RateAndState):
         steady = v * (p["rs_sl0"] * (1.0 / c["rs_sr0"]))
         return psi + lost * (psi - steady), -lost * steady
 
+    def nearly_steady(self, p: Values, c: Values, s: Values) -> Any:
+        """psi/(psi + L) at 95 % of V/(V + V0), to which it tends."""
+        v, psi = s["slip_rate"], s["state"]
+        return psi * (v + c["rs_sr0"]) >= 0.95 * v * (psi + p["rs_sl0"])
+
 
 SEVERE_VELOCITY_WEAKENING = SevereVelocityWeakening()

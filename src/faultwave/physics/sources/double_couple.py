@@ -32,9 +32,4 @@ def moment_tensor(strike: float, dip: float, rake: float, moment: float) -> np.n
     return np.asarray(moment * (np.outer(slip, normal) + np.outer(normal, slip)))
 
 
-def moment_of_magnitude(magnitude: float) -> float:
-    """Scalar moment [N m] of a moment magnitude (Hanks & Kanamori 1979, as IASPEI rounds it)."""
-    return float(10.0 ** (1.5 * magnitude + 9.1))
-
-
-__all__ = ["moment_of_magnitude", "moment_tensor", "slip_frame"]
+__all__ = ["moment_tensor", "slip_frame"]

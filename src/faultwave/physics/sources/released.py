@@ -60,8 +60,3 @@ def moment_of(sources: Iterable[PointSource], moduli: np.ndarray, end_time: floa
         until = table.released(times, np.arange(len(table))[piece])
         total += (until - until[:, :1]).T @ tensors[piece]
     return float(np.sqrt(((total[:, :3] ** 2).sum(1) + 2 * (total[:, 3:] ** 2).sum(1)) / 2).max())
-
-
-def magnitude(moment: float) -> float:
-    """Moment magnitude of a scalar moment [N m] (Hanks & Kanamori 1979, as IASPEI rounds it)."""
-    return float((np.log10(moment) - 9.1) / 1.5)

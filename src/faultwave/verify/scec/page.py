@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from faultwave.base.magnitude import magnitude
 from faultwave.base.version import __version__
 from faultwave.output.atomic import atomic_path, atomic_text
 from faultwave.verify.case import Row
@@ -96,11 +97,6 @@ def _table_row(s: Summary) -> str:
         f"| {s.core_seconds[0]:.0f} | {s.moments[0]:.3g} | {magnitude(s.moments[0]):.2f} | {s.radiated:.3g} "
         f"| {s.mean_slip:.2f} | {100 * s.ruptured:.0f} % | {1e3 * s.difference:.0f} | {verdict} |"
     )
-
-
-def magnitude(moment: float) -> float:
-    """Moment magnitude (Hanks & Kanamori 1979)."""
-    return (2 / 3) * (np.log10(moment) - 9.1) if moment > 0 else float("nan")
 
 
 def _section(summary: Summary) -> list[str]:

@@ -1,4 +1,4 @@
-"""TPV5: a vertical strike-slip fault that meets a stronger and a weaker patch."""
+"""TPV5: a vertical strike-slip fault that meets a patch of higher and one of lower stress."""
 
 from faultwave.verify.scec import checks
 from faultwave.verify.scec.benchmark import Benchmark, Fault, Start, square
@@ -40,8 +40,10 @@ TPV5 = Benchmark(
     end_time=12.0,
     checks=(
         checks.ruptures("main", 0.97),
-        checks.earlier("main", (-7.5e3, 7.5e3), (7.5e3, 7.5e3), "through the stronger patch than through the weaker"),
-        checks.earlier("main", (-14e3, 7.5e3), (14e3, 7.5e3), "at the end behind the stronger patch"),
+        checks.earlier(
+            "main", (-7.5e3, 7.5e3), (7.5e3, 7.5e3), "through the patch of higher stress than through that of lower"
+        ),
+        checks.earlier("main", (-14e3, 7.5e3), (14e3, 7.5e3), "at the end behind the patch of higher stress"),
     ),
     source="Harris et al. (2009), https://strike.scec.org/cvws/tpv5docs.html",
     reference="tpv5",
