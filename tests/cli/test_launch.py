@@ -142,3 +142,33 @@ def test_without_mpi4py_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(launch.shutil, "which", lambda *_, **__: "/usr/bin/mpiexec")
     with pytest.raises(BackendError, match=r"several processes need mpi4py: pip install 'faultwave\[mpi\]'"):
         launch.mpiexec()
+
+
+SLOW = """
+import os, pathlib, signal, sys, time
+from faultwave.backends.cpu import compile as compilation
+from faultwave.cli import main
+def begin(*given):
+    made = compilation.begin_building((f'k{i}', f'long run(void) {{ return {i}; }}') for i in range(8))
+    while not any(pathlib.Path(sys.argv[2]).iterdir()):
+        time.sleep(0.05)
+    os.kill(os.getpid(), int(sys.argv[1]))
+    time.sleep(60)
+main.cases.load = begin
+main.app(["check", "tpv5"])
+"""
+"""A command that is told to stop while its compilers work."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+def test_a_command_that_is_stopped_leaves_no_compiler(tmp_path, number):
+    marks, script = tmp_path / "marks", tmp_path / "cc-slow"
+    marks.mkdir()
+    script.write_text(f'#!/bin/sh\ncase "$*" in *-shared*) echo $$ > {marks}/$$; sleep 600;; esac\nexec gcc "$@"\n')
+    script.chmod(0o755)
+    env = dict(os.environ, CC=str(script), FAULTWAVE_CACHE=str(tmp_path / "own"))
+    command = [sys.executable, "-c", SLOW, str(int(number)), str(marks)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == Interrupted.code, done.stderr
+    assert f"told to stop by {number.name}" in done.stderr
+    assert not any(alive(int(mark.name)) for mark in marks.iterdir())

@@ -238,3 +238,14 @@ def test_channels_of_two_processes_fit_together():
             if c.send == "wave":  # the k-th wave sent is the one that the k-th face there reads
                 assert [owner[int(x)] for x in c.send_rows[0]] == [reader[d.first + k] for k in range(d.count)]
     assert kinds == {("wave", 0), ("wave", 1), ("series", -1)}
+
+
+def test_what_was_left_to_the_operator_is_not_read_from_the_layout() -> None:
+    """Rather than be taken for no cells at all."""
+    neighbours, none = np.full((2, 4), -1), np.zeros((2, 4), bool)
+    cells = Connections(neighbours, neighbours, np.zeros(2, int), none, np.zeros(2, bool))
+    lay = build_layout(cells, np.arange(2), 1).left_to_operator()
+    assert len(lay.own) == 2
+    for name in ("incoming", "outgoing"):
+        with pytest.raises(ValueError, match="left to the operator"):
+            getattr(lay, name)

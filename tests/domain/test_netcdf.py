@@ -127,3 +127,40 @@ def test_what_is_wrong_is_told(tmp_path, box):
         tets.load_mesh(SimpleNamespace(file=tmp_path / "whole.nc", boundary_format="i32"))
     with pytest.raises(InputError, match="does not exist"):
         tets.load_mesh(SimpleNamespace(file=tmp_path / "none.nc", format="netcdf"))
+
+
+def rounded(path, mesh, by, blocks=3):
+    """Written in ``blocks``, of which each has rounded its vertices in its own way."""
+    write(path, mesh, blocks)
+    rng = np.random.default_rng(5)
+    with netCDF4.Dataset(path, "a") as file:
+        places = file["vertex_coordinates"][:]
+        file["vertex_coordinates"][:] = places + by * rng.uniform(-1, 1, places.shape)
+
+
+def test_vertices_of_blocks_that_differ_by_rounding_are_joined(tmp_path, box):
+    rounded(tmp_path / "m.nc", box, 1e-4)
+    mesh = tets.load_mesh(SimpleNamespace(file=tmp_path / "m.nc", scaling=2.0 * np.eye(3)))
+    assert len(mesh.vertices) == len(box.vertices)
+    (remark,) = mesh.remarks
+    assert "vertices lie up to 0.0" in remark.what and "were joined with it, the first at (" in remark.what
+    tets.check_mesh(mesh).raise_errors()
+    found, expected = tets.build_topology(mesh), tets.build_topology(box)
+    assert np.array_equal(np.sort(found.neighbours, 1), np.sort(expected.neighbours, 1))
+    assert np.abs(mesh.vertices[mesh.cells] - 2.0 * box.vertices[box.cells]).max() < 1e-3
+    write(tmp_path / "same.nc", box, 3)
+    assert tets.load_mesh(SimpleNamespace(file=tmp_path / "same.nc")).remarks == ()
+
+
+def test_blocks_that_lie_apart_are_refused_with_the_place(tmp_path, box):
+    rounded(tmp_path / "m.nc", box, 0.1)
+    mesh = tets.load_mesh(SimpleNamespace(file=tmp_path / "m.nc"))
+    assert not mesh.remarks
+    with pytest.raises(InputError, match=r"faces without neighbour .* cell \d+ at \("):
+        tets.check_mesh(mesh).raise_errors()
+
+
+def test_a_periodic_mesh_of_rounded_blocks(tmp_path):
+    cube = box_mesh(Box((4, 4, 4), (-50, -50, -50), (50, 50, 50), dict.fromkeys("xyz", "periodic"), tetrahedra=5))
+    rounded(tmp_path / "m.nc", cube, 1e-10, 4)
+    assert (tets.build_topology(tets.load_mesh(SimpleNamespace(file=tmp_path / "m.nc"))).neighbours >= 0).all()

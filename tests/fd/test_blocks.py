@@ -223,6 +223,20 @@ def test_snapshots_of_the_volume_are_what_receivers_record(tmp_path, sides):
                 assert np.abs(np.array(found) - trace).max() < 0.01 * np.abs(series).max() + 1e-12, (name, n)
 
 
+def test_an_absorbing_top_lies_above_the_box(tmp_path):
+    """As that of a grid of one spacing: what is recorded at the top of the box is what passes there in a full space."""
+    found = []
+    for blocks in ({}, {"blocks": [{"below": 1500.0, "spacing": 300.0}]}):
+        sides = {"x": "absorbing", "y": "absorbing", "z": "absorbing"}
+        grid = {**TWO, "lower": [0, 0, -3900], "absorbing": {"width": 5 if blocks else 15}, "boundaries": sides}
+        output = {"receivers": {"points": [[950.0, 650.0, -50.0]], "interval": 0.01}}
+        made = two(material={"constant": ROCKS}, end_time=0.8, output=output, grid=grid | blocks)
+        sim = run(made)
+        assert sim.plan.scheme.grid.upper[2] == 1500.0
+        found.append(sim.receivers["values"])
+    assert np.linalg.norm(found[1] - found[0]) < 0.05 * np.linalg.norm(found[0])
+
+
 def surfaced(folder, **changes):
     """Receivers in both blocks, maps, energies and checkpoints."""
     points = {"points": [[900.0, 800.0, 0.0], [1500.0, 1300.0, -2200.0], [700.0, 1100.0, -700.0]], "interval": 0.02}

@@ -76,7 +76,7 @@ def run(
 ) -> None:
     """Run a case and write its outputs.
 
-    Ctrl-C and SIGTERM finish the step, close the outputs, write a checkpoint and say how far the run got.
+    Ctrl-C, SIGTERM and a lost terminal finish the step, close the outputs, write a checkpoint and say how far the run got.
     """
     ranks, threads, progress = from_tuned(tuned, processes.ranks, changes.threads, processes.progress)
     relaunch(ranks, threads, progress)

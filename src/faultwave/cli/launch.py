@@ -17,7 +17,7 @@ from typing import Any
 
 import typer
 
-from faultwave.base import cores
+from faultwave.base import cores, signals
 from faultwave.base.children import PYTHON
 from faultwave.base.errors import BackendError, FaultwaveError, InputError, Interrupted, Problem
 from faultwave.comm.world import launched, world
@@ -70,7 +70,7 @@ def _affordable(ranks: int) -> None:
 def _run(command: list[str], environment: dict[str, str]) -> int:
     """The exit code of a launcher. It is told what this process is told, and does not outlive it. Raises Interrupted where that
     came too early for its processes to tell of it."""
-    numbers = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) != signal.SIG_IGN]
+    numbers = [n for n in signals.telling_to_stop() if signal.getsignal(n) != signal.SIG_IGN]
     told: list[int] = []
     passed: list[int] = []
     process: subprocess.Popen[bytes] | None = None
@@ -121,14 +121,21 @@ def too_early(number: int) -> Interrupted:
     )
 
 
+def unfinished(number: int) -> Interrupted:
+    """What to tell of a signal that came while a command worked that keeps nothing of what it has done."""
+    return Interrupted(f"told to stop by {signal.Signals(number).name}; the same command starts anew")
+
+
 @contextmanager
-def heeding() -> Iterator[None]:
-    """Signals that tell a run to stop are an error that says so; once it steps, a run has its own way with them."""
+def heeding(told: Callable[[int], Interrupted] = too_early) -> Iterator[None]:
+    """Signals that tell a program to stop are an error that says so: what it has begun is tidied up, compilers that it started among it.
+    Once it steps, a run has its own way with them."""
 
     def stop(number: int, frame: Any) -> None:
-        raise too_early(number)
+        signals.forget_lost_terminal()
+        raise told(number)
 
-    old = {n: signal.signal(n, stop) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)}
+    old = {n: signal.signal(n, stop) for n in signals.telling_to_stop()}
     try:
         yield
     finally:

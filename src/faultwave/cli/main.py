@@ -15,9 +15,11 @@ class Guarded(screen.Commands):
     """The one place where an error meant for users becomes text on the screen and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
+        told = launch.too_early if launch.launched() else launch.unfinished  # launchers tell all processes at once
         with command_line():
             try:
-                return super().invoke(ctx)
+                with launch.heeding(told):
+                    return super().invoke(ctx)
             except FaultwaveError as error:
                 screen.show_error(error)
                 launch.leave(error)
@@ -49,7 +51,6 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    ctx: typer.Context,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also say what goes on inside.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
@@ -58,8 +59,6 @@ def options(
     """Settle what holds for every command."""
     from faultwave.base.log import configure
 
-    if launch.launched():
-        ctx.with_resource(launch.heeding())  # as soon as can be: launchers tell all processes at once
     configure("INFO" if verbose else "WARNING")
     screen.speaking = launch.first()
     if not screen.speaking:

@@ -34,6 +34,7 @@ def info(mesh: MeshFile, boundary_format: Packing = "auto") -> None:
 
     read = read_mesh(mesh, boundary_format=boundary_format)
     problems = Problems()
+    problems.extend(read.remarks)
     check_numbers(read, problems)
     sections = (_sizes, _volumes, _surfaces) if not problems.errors else (_sizes,)
     for title, rows, header in (section(read) for section in sections):
@@ -66,7 +67,7 @@ def _show_flat(geometry: Geometry) -> None:
 
     flat = tets.flatness(geometry)
     rows = [
-        (c, " ".join(f"{x:.1f}" for x in geometry.centroids[c]), f"{geometry.inradius[c]:.4g}", f"{flat[c]:.3g}")
+        (c, " ".join(f"{x:.1f}" for x in geometry.centroid(c)), f"{geometry.inradius[c]:.4g}", f"{flat[c]:.3g}")
         for c in np.argsort(-flat, kind="stable")[:5]
         if flat[c] > FLAT
     ]
@@ -143,7 +144,10 @@ def convert(mesh: MeshFile, target: Target, boundary_format: Packing = "auto", f
     """Write a mesh as PUML HDF5, which loads faster and smaller than Gmsh's text."""
     from faultwave.domain.tets.load import read_mesh
 
-    _write(target, read_mesh(mesh), boundary_format, force)
+    read = read_mesh(mesh)
+    if read.remarks:
+        screen.show_problems(read.remarks)
+    _write(target, read, boundary_format, force)
 
 
 @app.command(epilog="Example: faultwave mesh generate tpv5 tpv5.h5 size=400m far_size=8km")

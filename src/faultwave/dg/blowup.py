@@ -35,7 +35,7 @@ def _here(solver: Any, broken: int) -> Diagnosis:
         size = np.abs(solver.operator.dofs()).max((1, 2))
     bad = np.flatnonzero(~np.isfinite(size))
     cell = int(bad[np.argmin(plan.step[bad])]) if len(bad) else int(np.argmax(size))
-    x, step = plan.geometry.centroids[cell], plan.clustering.steps[plan.clustering.cluster[cell]]
+    x, step = plan.geometry.centroid(cell), plan.clustering.steps[plan.clustering.cluster[cell]]
     material = ", ".join(f"{k} = {v[cell]:.6g}" for k, v in plan.material.items())
     lines = [
         f"the run blew up before t = {solver.time:g} s: {solver.wrong or f'{broken} cells hold no finite numbers'}",

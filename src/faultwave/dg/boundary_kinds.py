@@ -52,7 +52,7 @@ def doubt_symmetry(planning: Planning) -> None:
     share = lopsidedness({name: values[cells] for name, values in material.items()}, geometry.normals[mirrors])
     if share.max() > LOPSIDED:
         worst = cells[int(share.argmax())]
-        x = ", ".join(f"{v:g}" for v in geometry.centroids[worst])
+        x = ", ".join(f"{v:g}" for v in geometry.centroid(worst))
         what = (
             f"the rock at {int((share > LOPSIDED).sum())} of {len(cells)} faces of kind symmetry is not the same in its mirror image: "
             f"constants of {100 * share.max():.3g} % of the largest should vanish in the cell at ({x})"

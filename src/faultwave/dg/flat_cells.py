@@ -148,7 +148,7 @@ def told(planning: Planning, step: np.ndarray, borne: np.ndarray, longer: float)
     flat = tets.flatness(planning.geometry)
     worst = shorter[np.argsort((borne / step)[shorter], kind="stable")][:NAMED]
     named = "; ".join(
-        f"cell {c} at ({', '.join(f'{x:.6g}' for x in planning.geometry.centroids[c])}), longest edge {flat[c]:.3g} inradii "
+        f"cell {c} at ({', '.join(f'{x:.6g}' for x in planning.geometry.centroid(c))}), longest edge {flat[c]:.3g} inradii "
         f"of {planning.geometry.inradius[c]:.3g} m, step {borne[c] / step[c]:.2g} of that"
         for c in worst
     )

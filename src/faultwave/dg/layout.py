@@ -73,10 +73,7 @@ class Layout:
     )  # (positions, 4) slot of the derivatives' traces of both quantities at a fault or solved face; 0 elsewhere
     friction_far: int  # first slot of those that arrive from other processes
     friction_slots: int  # the last is never written
-    incoming: np.ndarray  # (2, positions, 4) where the neighbours' waves are, in even and odd steps
-    outgoing: (
-        np.ndarray
-    )  # (2, positions, 4) where the waves of the next step go; ``incoming`` itself where no cell keeps its own
+    waves: tuple[np.ndarray, np.ndarray] | None  # ``incoming`` and ``outgoing``; None once an operator has them
     apart: np.ndarray | None  # (positions, 4) ``second_slots`` where some face has friction or is driven
     wave_slots: int
     slower: Ranged  # faces to slower cells: own slot, sums of even and of odd steps of the slower side, its derivatives' traces
@@ -96,10 +93,24 @@ class Layout:
         """(positions, 4) a second slot for faces with friction; ``own`` elsewhere"""
         return self.own if self.apart is None else self.apart
 
-    def placed(self) -> Layout:
+    @property
+    def incoming(self) -> np.ndarray:
+        """(2, positions, 4) where the neighbours' waves are, in even and odd steps"""
+        return self._waves()[0]
+
+    @property
+    def outgoing(self) -> np.ndarray:
+        """(2, positions, 4) where the waves of the next step go; ``incoming`` itself where no cell keeps its own"""
+        return self._waves()[1]
+
+    def _waves(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.waves is None:
+            raise ValueError("where waves lie was left to the operator, in its own numbers")
+        return self.waves
+
+    def left_to_operator(self) -> Layout:
         """Without what an operator has its own copies of."""
-        nothing = np.zeros((2, 0, 4), np.int32)
-        return replace(self, incoming=nothing, outgoing=nothing)
+        return replace(self, waves=None)
 
     def cells_range(self, cluster: int, observed: bool = True) -> tuple[int, int]:
         """All of a cluster's cells, or all but the observed ones."""
@@ -274,7 +285,7 @@ class _Builder:
             self.cell_at, self.position, self.ranges[0::3], self.ranges[1::3], self.ranges[2::3],
             _narrow(history), 1 + int(x.stored_derivatives.sum()), _narrow(slow), self.series_end + int(self.late.sum()),
             _narrow(friction), mine, mine + int((x.fault & ~self.inner).sum()) + 1,
-            incoming, outgoing, apart, self.trash + 1, self._to_slower(slow_number),
+            (incoming, outgoing), apart, self.trash + 1, self._to_slower(slow_number),
             _channels(self.border, here, self.arrive, self.inside, summed, slow_number),
         )  # fmt: skip
 

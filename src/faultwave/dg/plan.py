@@ -194,6 +194,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     mesh, topology = whole.prepared(load_or_build(case) if mesh is None else mesh, case)
     shape = tets.geometry(mesh, topology)
     problems = Problems()
+    problems.extend(mesh.remarks)
     material = _material(case, physics, mesh, topology, problems)
     whole.agree(problems)
     material = relaxing(case, physics, material, shape.centroids, problems)

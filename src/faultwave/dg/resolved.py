@@ -73,7 +73,7 @@ def doubt_conductors(planning: Any, step: np.ndarray) -> None:
     shorter = 1.0 / np.maximum(1.0 - 0.5 * step * rate, 1e-300)
     worst = int(shorter.argmax())
     if shorter[worst] > COSTLY:
-        x, y, z = planning.geometry.centroids[worst]
+        x, y, z = planning.geometry.centroid(worst)
         what = (
             f"conductivity {planning.material['conductivity'][worst]:g} S/m makes time steps {shorter[worst]:.3g} times shorter "
             f"in {int((shorter > COSTLY).sum())} cells, e.g. at ({x:g}, {y:g}, {z:g}): {step[worst]:.3g} s"

@@ -111,7 +111,7 @@ class Solver:
         form = make_form(numerics, plan.law, plan.time_unit, shapely(worst))
         between = [part.cell_work for part in plan.parts if part.cell_work is not None]
         self.operator = make_operator(numerics, form, self.backend, self.layout, cells, plan.share is None, between)
-        self.operator.layout = self.layout = self.layout.placed()
+        self.operator.layout = self.layout = self.layout.left_to_operator()
 
     def _apart(self) -> np.ndarray:
         """(nc,) cells that correct and predict apart, for others to look at or to change in between."""

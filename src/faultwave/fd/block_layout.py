@@ -86,6 +86,7 @@ def lay_grid(
         points = round(width * coarsest / h)
         cells = [round(float(upper[k] - lower[k]) / h) for k in range(2)] + [round((end - top) / h)]
         deeper = points * (last and sides["z-"] == "absorbing")
+        higher = points * (n == 0 and sides["z+"] == "absorbing")
         nx, ny = (
             cells[k] + points * sum(sides[f"{a}{end}"] == "absorbing" for end in "-+") for k, a in enumerate("xy")
         )
@@ -98,7 +99,9 @@ def lay_grid(
             "z+": "rigid" if n else sides["z+"],
         }
         corner = (first[0], first[1], float(low[2] - deeper * h))
-        found.append(Laid(Grid(corner, h, (cells[2] + deeper, ny, nx)), low, high, own, points, n > 0, not last))
+        found.append(
+            Laid(Grid(corner, h, (cells[2] + deeper + higher, ny, nx)), low, high, own, points, n > 0, not last)
+        )
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 
+from faultwave.base import signals
 from faultwave.base.asked import command, option
 from faultwave.base.errors import InputError, Interrupted, Problem, RunError, suggest
 from faultwave.base.progress import reporting
@@ -293,17 +294,18 @@ class Session:
         return folder
 
     def _interruptible(self) -> ExitStack:
-        """Ctrl-C, SIGTERM and SIGUSR1 (which launchers pass on) end the run after the current step, the first if it has not begun;
-        a second one is immediate."""
+        """Ctrl-C, SIGTERM, SIGUSR1 (which launchers pass on) and a lost terminal end the run after the current step, the first if it has
+        not begun; a second one is immediate."""
         stack, told = ExitStack(), list[int]()
 
         def stop(number: int, frame: Any) -> None:
             told.append(number)
+            signals.forget_lost_terminal()
             if len(told) > 1:
                 raise KeyboardInterrupt
             self.interrupted |= self.advancing  # what is computed is written
 
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+        for number in signals.telling_to_stop():
             try:
                 old = signal.signal(number, stop)
             except ValueError:  # not in the main thread

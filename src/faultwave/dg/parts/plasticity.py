@@ -253,7 +253,7 @@ class _Planner:
     def _check_solid(self) -> None:
         fluid = (self.material["mu"] <= 0) & ~self.elastic
         if fluid.any():
-            x = self.planning.geometry.centroids[np.flatnonzero(fluid)[0]]
+            x = self.planning.geometry.centroid(np.flatnonzero(fluid)[0])
             what = f"water cannot yield: mu is 0 in the cell at ({x[0]:g}, {x[1]:g}, {x[2]:g}) and in {fluid.sum() - 1} others"
             self.problems.error(name, what, advice="Name the water's volumes in plasticity.elastic.")
 

@@ -57,7 +57,7 @@ class Mesh:
     in the order of ``FILE_FACES``; identify (nv,) topological vertex of each vertex where several vertices are one
     (periodic meshes), else None; name of the mesh for messages; names: (dimension, name) -> number of the named
     surfaces (2, as in tags) and volumes (3, as in groups); written: numbers that surfaces have in the file -> tag, where
-    that is another.
+    that is another; remarks: warnings of its reader.
     """
 
     vertices: Floats
@@ -68,6 +68,7 @@ class Mesh:
     name: str = "mesh"
     names: Mapping[tuple[int, str], int] = field(default_factory=dict)
     written: Mapping[int, int] = field(default_factory=dict)
+    remarks: tuple[Problem, ...] = ()
 
     def surface(self, key: str | int) -> int | None:
         """Tag of a surface by its name or number; None for a name that there is not."""
@@ -135,8 +136,12 @@ class Geometry:
 
     @property
     def centroids(self) -> Floats:
-        """(nc, 3)"""
-        return np.asarray(self.corners_of().mean(axis=1))
+        """(nc, 3), made anew each time"""
+        return self.centroid()
+
+    def centroid(self, cells: Any = slice(None)) -> Floats:
+        """(..., 3) of some cells, or all."""
+        return np.asarray(self.corners_of(cells).mean(axis=-2))
 
     def of(self, cells: Integers, vertices: Floats, corners: Integers) -> Geometry:
         """That of some ``cells``, whose ``corners`` (n, 4) are numbers of other ``vertices``."""

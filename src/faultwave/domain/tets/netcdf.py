@@ -2,12 +2,13 @@
 
 The layout is that of SeisSol's `NetcdfReader` and of the tools that write it, `cube_c` and `gambit2netcdf`. Blocks have the length of the
 longest; how much of each counts is in `element_size` and `vertex_size`. Cells name vertices of their own block. Who touches whom is in the
-file, too, but follows from the vertices, which lie at the same place in every block that has them.
+file, too, but follows from the vertices, which lie at the same place in every block that has them, but for rounding.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,10 @@ FACES = np.array([0, 1, 3, 2])
 
 PERIODIC = 6
 _SLACK = 1e-9
-"""Distance of places that are one, as a share of the mesh's extent."""
+"""Distance of places that are one across a periodic mesh, as a share of its extent."""
+
+_ROUNDING, _OF_EDGE = 1e-6, 1e-3
+"""Largest distance of vertices of two blocks that are one, as a share of the mesh's extent and of the shortest edge there."""
 
 
 def is_netcdf_mesh(path: Path) -> bool:
@@ -51,8 +55,71 @@ def read_netcdf(path: str | Path) -> Mesh:
             groups = _joined(path, file, "element_group", counts[0], (), "iu")
     cells = _numbered(path, cells.astype(np.int64), counts)
     places, where = np.unique(vertices + 0.0, axis=0, return_inverse=True)  # + 0.0: no negative zeros
-    cells, tags = where.reshape(-1)[cells], tags[:, FACES]
-    return make_mesh(places, cells, groups, tags, _periodic(path, places, cells, tags), str(path))
+    where = where.reshape(-1)
+    blocks = np.unique(np.stack([where, np.repeat(np.arange(len(counts[1])), counts[1])], 1), axis=0)
+    cells, tags = where[cells], tags[:, FACES]
+    joint = _join(path, places, cells, blocks) if len(counts[0]) > 1 else None
+    if joint is None:
+        return make_mesh(places, cells, groups, tags, _periodic(path, places, cells, tags), str(path))
+    cells = joint.place[cells]
+    mesh = make_mesh(joint.places, cells, groups, tags, _periodic(path, joint.places, cells, tags), str(path))
+    return replace(mesh, remarks=(joint.remark,))
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """Places (n, 3) where those of several blocks that differ by rounding are one; ``place``: which of them each was; what to tell."""
+
+    places: Floats
+    place: Integers
+    remark: Problem
+
+
+def _join(path: Path, places: Floats, cells: Integers, blocks: Integers) -> _Joint | None:
+    """Of places on faces with no cell beyond; None where each is alone. ``blocks`` (m, 2): places and blocks that have them.
+
+    Raises InputError where that would join two places of one block.
+    """
+    faces, times = np.unique(np.sort(cells[:, FILE_FACES].reshape(-1, 3), 1), axis=0, return_counts=True)
+    corners = places[faces[times == 1]]
+    shortest = np.sqrt(((corners - np.roll(corners, 1, axis=1)) ** 2).sum(2)).min(initial=np.inf)
+    near = min(_ROUNDING * float(np.ptp(places, axis=0).max()), _OF_EDGE * float(shortest))
+    outer = np.unique(faces[times == 1])
+    one, far = np.arange(len(places)), 0.0
+    one[outer], far = _one(places[outer], near, outer)
+    moved = np.flatnonzero(one != np.arange(len(places)))
+    if not len(moved):
+        return None
+    found, times = np.unique(np.stack([one[blocks[:, 0]], blocks[:, 1]], 1), axis=0, return_counts=True)
+    if (times > 1).any():
+        place, block = found[int(np.argmax(times > 1))]
+        what = f"block {block} has vertices within {near:.3g} m of each other, near {_at(places[place])}"
+        why = "Vertices of blocks that lie so close are one, and here that would fold cells: remesh there."
+        raise InputError(Problem(str(path), what, advice=why))
+    kept = one == np.arange(len(places))
+    first, why = _at(places[moved[0]]), f"the same place, within {near:.2g} m"
+    what = f"{len(moved)} vertices lie up to {far:.2g} m from one of another block and were joined with it, the first at {first}"
+    remark = Problem(str(path), what, why, severity="warning")
+    return _Joint(places[kept], (np.cumsum(kept) - 1)[one], remark)
+
+
+def _one(places: Floats, near: float, numbers: Integers) -> tuple[Integers, float]:
+    """Of places (n, 3) with ``numbers``: the number of the first of those that are joined to it by steps up to ``near``, and the
+    longest step."""
+    from scipy.sparse import coo_array  # take long to import, and few meshes need them
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
+    pairs = cKDTree(places).query_pairs(near, output_type="ndarray")
+    far = np.sqrt(((places[pairs[:, 0]] - places[pairs[:, 1]]) ** 2).sum(1)).max(initial=0.0)
+    graph = coo_array((np.ones(len(pairs), bool), (pairs[:, 0], pairs[:, 1])), shape=(len(places), len(places)))
+    label = connected_components(graph, directed=False)[1]
+    first = np.unique(label, return_index=True)[1]
+    return numbers[first[label]], float(far)
+
+
+def _at(place: Floats) -> str:
+    return "(" + ", ".join(f"{x:.9g}" for x in place) + ")"
 
 
 def _blocks(path: Path, file: Any) -> tuple[Integers, Integers]:

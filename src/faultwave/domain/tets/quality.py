@@ -63,7 +63,7 @@ def worst_cells(
             reasons.append(f"well shaped but small, {_size(edges[cell])}")
         if at_fault[cell]:
             reasons.append("on the fault")
-        x, y, z = geometry.centroids[cell].tolist()
+        x, y, z = geometry.centroid(cell).tolist()
         found.append(
             BadCell(int(cell), (x, y, z), float(geometry.inradius[cell]), float(aspects[cell]), ", ".join(reasons))
         )
