@@ -1,7 +1,7 @@
 """Cells of high degree: fields as polynomials, given by their values at evenly spaced nodes of triangles and tetrahedra.
 
-Nodes stand in the order of VTK's Lagrange cells: corners, then those inside edges, inside faces and inside the cell; those inside a triangle
-or a tetrahedron are again the nodes of a smaller one (VTK file formats, "Lagrange cells").
+Nodes stand in the order of VTK's Lagrange cells: corners, then those inside edges, inside faces and inside the cell; those inside a
+triangle or a tetrahedron are again the nodes of a smaller one.
 """
 
 from __future__ import annotations
