@@ -184,6 +184,12 @@ def test_netcdf_meshes(deck, tmp_path):
         ("'material.yaml'", "'material.yaml'\nFreqRatio = 1\nFreqCentral = 2", "FreqRatio = 1 (allowed: above 1)"),
         ("'material.yaml'", "'material.yaml'\nFreqRatio = 9\nFreqCentral = 0", "FreqCentral = 0 (allowed: above 0 Hz)"),
         ("'material.yaml'", "'material.yaml'\nITMEnable = 1", "time mirror"),
+        (
+            "iOutputMask",
+            "TimeInterval=1\nWavefieldOutput = 1\nWavefieldVtkOrder = 0\niOutputMask",
+            "allowed: 1 to 8, or -1",
+        ),
+        ("iOutputMask", "SurfaceOutput = 1\nSurfaceVtkOrder = 9\niOutputMask", "allowed: 1 to 8, or -1"),
         ("'material.yaml'", "'material.yaml'\nNumFlux = 'upwind'", "allowed: godunov, rusanov"),
         ("&IniCondition", "&IniCondition\ncICType = 'Vortex'", "initial condition is not built"),
         (
@@ -466,19 +472,17 @@ def test_refinement_strategies_of_faults(deck, strategy, levels, split):
     assert (case.output.fault.refinement, case.output.fault.split) == (levels, split) and not problems.items
 
 
-@pytest.mark.parametrize(
-    ("order", "face", "cell", "told"),
-    [(1, 1, 1, "4 parts"), (4, 2, 3, "16 parts of one value for its 15"), (6, 3, 3, "64 parts")],
-)
-def test_cells_of_high_order_are_split_instead(deck, order, face, cell, told):
+@pytest.mark.parametrize("order", [1, 4, 8])
+def test_cells_of_high_order_take_the_place_of_refinement(deck, order):
     keys = f"Format = 6\nTimeInterval = 1\nWavefieldVtkOrder = {order}\nSurfaceOutput = 1\nSurfaceVtkOrder = {order}"
+    keys += "\nrefinement = 2\nSurfaceOutputRefinement = 1"
     case, problems = deck(
         ("iOutputMask = 0 0 0 0 0 0 1 1 1", f"{keys}\niOutputMask = 0 0 0 0 0 0 1 1 1"),
-        ("&Pickpoint", f"&Elementwise\nrefinement_strategy = 1\nrefinement = 0\nvtkorder = {order}\n/\n&Pickpoint"),
+        ("&Pickpoint", f"&Elementwise\nrefinement_strategy = 1\nrefinement = 2\nvtkorder = {order}\n/\n&Pickpoint"),
     )
     o = case.output
-    assert (o.volume.refinement, o.surface.refinement, o.fault.refinement, o.fault.split) == (cell, face, face, "four")
-    assert [p.severity for p in problems.items] == ["warning"] * 3 and any(told in p.what for p in problems.items)
+    assert [x.degree for x in (o.volume, o.surface, o.fault)] == [order] * 3 and not problems.items
+    assert [x.refinement for x in (o.volume, o.surface, o.fault)] == [0] * 3 and o.fault.split == "four"
 
 
 def test_wavefield_key_wins_over_format(deck):

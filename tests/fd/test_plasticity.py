@@ -198,6 +198,10 @@ def test_strength_of_rock_quality(more):
     assert "% of" in part.told
 
 
+PULLED = {"s_xx": 5e7, "s_yy": 5e7, "s_zz": 5e7, "s_xy": 0.0, "s_yz": 0.0, "s_xz": 0.0}
+"""Stress at rest with compression positive."""
+
+
 @pytest.mark.parametrize(
     ("plasticity", "text"),
     [
@@ -211,6 +215,8 @@ def test_strength_of_rock_quality(more):
         ({"overburden": WEIGHT, "rock_quality": QUALITY, "parameters": {"constant": {"plastic_cohesion": 1e6}}},
          "'plastic_cohesion' is not a parameter"),
         ({"overburden": WEIGHT | {"largest": 60.0}, "rock_quality": QUALITY}, "are beyond yield, the first at"),
+        ({"parameters": {"constant": {"plastic_cohesion": 1e6, "bulk_friction": 0.5}}, "initial_stress": {"constant": PULLED}},
+         "are in tension, the first at"),
     ],
 )  # fmt: skip
 def test_wrong_weight_or_quality_is_told(plasticity, text):

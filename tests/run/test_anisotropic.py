@@ -85,6 +85,12 @@ def test_mistakes(tmp_path: Path, change: dict[str, Any], words: tuple[str, ...]
         assert word in str(error.value)
 
 
+def test_water_beside_anisotropic_rock_is_refused_by_its_name(tmp_path: Path) -> None:
+    water = {"constant": {"rho": 1000.0, "vp": 1500.0, "vs": 0.0}}
+    with pytest.raises(InputError, match=r"water, which this law does not have .* lies at \("):
+        planned(settings(tmp_path / "out", water))
+
+
 def test_slip_in_a_source_has_the_moment_of_the_whole_stiffness(tmp_path: Path) -> None:
     """A double couple in the plane of the first two axes, turned with the rock."""
     from faultwave.physics.waves import law

@@ -319,6 +319,13 @@ def steep() -> dict[str, Any]:
     return made
 
 
+def pulled() -> dict[str, Any]:
+    """Stress at rest with compression positive: such rock has no strength, and yet nothing yields before it moves."""
+    made = rock()
+    made["parameters"]["constant"] |= {name: 50e6 if name[2] == name[3] else 0.0 for name in REST}
+    return made
+
+
 @pytest.mark.parametrize(
     ("plasticity", "more", "told"),
     [
@@ -326,6 +333,7 @@ def steep() -> dict[str, Any]:
         (rock(), {"material": {"constant": {"rho": 1000.0, "vp": 1500.0, "vs": 0.0}}}, "water cannot yield"),
         (rock(initial_stress="fault"), {}, "no initial stress: s_xx"),
         (rock(1e3), {}, r"100 % of \d[\d,]* points are beyond yield, the first at \("),
+        (pulled(), {}, r"100 % of \d[\d,]* points are in tension, the first at \(.*mean stress below 0.*Compression"),
         (rock(elastic=[99]), {}, "no volume '99'"),
         (steep(), {}, "bulk_friction.*30.*0 to 10"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import comb, isfinite
+from math import isfinite
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -31,8 +31,8 @@ FAULT_NAMES: tuple[tuple[str, ...], ...] = (
 )
 """Quantities of each position of a fault mask."""
 
-TRIANGLES, TETRAHEDRA = (1, 4, 16, 64), (1, 4, 8, 32)
-"""Parts of a face and of a cell, by levels of refinement."""
+MOST_DEGREE = 8
+"""Of cells of high degree."""
 
 _DEFAULT_MASK = [True] * 6 + [False] * 6
 _NEVER = 1e100
@@ -115,14 +115,21 @@ def _volume(r: Reader) -> None:
         region = None
     elif region is not None and not all(region):
         r.warn(block, "OutputRegionBounds", "SeisSol ignores bounds with a zero among them; here they are used")
+    degree = _degree(r, block, "WavefieldVtkOrder")
     setting = {
         "interval": interval,
         "fields": fields,
-        "refinement": _levels(r, block, "WavefieldVtkOrder", _refinement(r, block, "refinement", 0), TETRAHEDRA),
+        "refinement": _refinement(r, block, "refinement", 0) if degree is None else None,
+        "degree": degree,
         "region": region,
         "groups": r.get(block, "OutputGroups"),
     }
-    keys = {"interval": "TimeInterval", "fields": "iOutputMask", "refinement": "refinement"}
+    keys = {
+        "interval": "TimeInterval",
+        "fields": "iOutputMask",
+        "refinement": "refinement",
+        "degree": "WavefieldVtkOrder",
+    }
     _put(r, "volume", setting, block, {**keys, "region": "OutputRegionBounds", "groups": "OutputGroups"})
 
 
@@ -156,17 +163,15 @@ def _refinement(r: Reader, block: str, key: str, default: int) -> int:
     return min(value, 3)
 
 
-def _levels(r: Reader, block: str, key: str, levels: int, parts: tuple[int, ...]) -> int:
-    """Levels of refinement, of which each has so many ``parts`` of a cell: where the deck asks for cells of high order, as many parts as
-    those have nodes, or more."""
+def _degree(r: Reader, block: str, key: str) -> int | None:
+    """Of cells of high degree, where the deck asks for them: they take the place of refinement."""
     order = int(r.get(block, key, -1))
-    if order < 1:
-        return levels
-    nodes = comb(order + (3 if parts == TETRAHEDRA else 2), order)
-    wanted = next((i for i, count in enumerate(parts) if count >= nodes), len(parts) - 1)
-    what = f"cells of high order are not written; each is split into {parts[max(levels, wanted)]} parts of one value for its {nodes} nodes"
-    r.warn(block, key, what)
-    return max(levels, wanted)
+    if order < 0:
+        return None
+    if not 1 <= order <= MOST_DEGREE:
+        r.wrong(block, key, f"1 to {MOST_DEGREE}, or -1 for cells of one value")
+        return None
+    return order
 
 
 def _receivers(r: Reader) -> None:
@@ -193,11 +198,11 @@ def _surface(r: Reader) -> None:
     interval = _interval(r, "output", "SurfaceOutputInterval", _NEVER)
     if not r.get("output", "SurfaceOutput") or interval is None:
         return
-    levels = _refinement(r, "output", "SurfaceOutputRefinement", 0)
-    setting = {"interval": interval, "refinement": _levels(r, "output", "SurfaceVtkOrder", levels, TRIANGLES)}
-    _put(
-        r, "surface", setting, "output", {"interval": "SurfaceOutputInterval", "refinement": "SurfaceOutputRefinement"}
-    )
+    degree = _degree(r, "output", "SurfaceVtkOrder")
+    levels = _refinement(r, "output", "SurfaceOutputRefinement", 0) if degree is None else None
+    setting = {"interval": interval, "refinement": levels, "degree": degree}
+    keys = {"interval": "SurfaceOutputInterval", "refinement": "SurfaceOutputRefinement", "degree": "SurfaceVtkOrder"}
+    _put(r, "surface", setting, "output", keys)
 
 
 def _energies(r: Reader) -> None:
@@ -250,15 +255,19 @@ def _fault(r: Reader) -> None:
     strategy = r.get(block, "refinement_strategy", 3)
     if strategy not in (1, 2, 3):
         r.wrong(block, "refinement_strategy", "1 (three triangles), 2 (four triangles), 3 (none)")
-    levels = 0 if strategy == 3 else _refinement(r, block, "refinement", 2)
-    split, more = "three" if strategy == 1 else None, _levels(r, block, "vtkorder", levels, TRIANGLES)
-    if more > levels:
-        levels, split = more, None
+    degree = _degree(r, block, "vtkorder")
+    refined = strategy != 3 and degree is None
     setting = {
         "interval": interval,
         "fields": fields,
-        "refinement": levels,
-        "split": split,
+        "refinement": _refinement(r, block, "refinement", 2) if refined else 0,
+        "split": "three" if refined and strategy == 1 else None,
+        "degree": degree,
     }
-    keys = {"interval": "printtimeinterval_sec", "fields": "OutputMask", "refinement": "refinement"}
+    keys = {
+        "interval": "printtimeinterval_sec",
+        "fields": "OutputMask",
+        "refinement": "refinement",
+        "degree": "vtkorder",
+    }
     _put(r, "fault", setting, block, {**keys, "split": "refinement_strategy"})

@@ -139,6 +139,14 @@ class FieldOutput(Settings):
     refinement: int = Field(
         0, ge=0, le=3, description="Faces of fault and surface: 4^n triangles; cells: n = 0, 1, 2, 3 is 1, 4, 8, 32."
     )
+    degree: int | None = Field(
+        None,
+        ge=1,
+        le=8,
+        description="Engine dg: fields as polynomials of this degree in each cell (VTK's Lagrange cells) instead of one value; order - 1 "
+        "shows all that the waves are.",
+        json_schema_extra=only("dg", "cells of high degree exist on tetrahedra only"),
+    )
 
 
 class FaultOutput(FieldOutput):

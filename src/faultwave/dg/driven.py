@@ -156,6 +156,16 @@ def projected(project: np.ndarray, values: np.ndarray) -> np.ndarray:
     return inner(project[None, :, None], values.transpose(0, 2, 1)[:, None])
 
 
+_Placed = tuple[np.ndarray, Drive]
+"""A drive and where its faces stand in a list."""
+
+
+def _among(drive: Drive, chosen: np.ndarray) -> _Placed:
+    """The part of a drive on the ``chosen`` faces, in ascending order."""
+    part = drive.part(np.isin(drive.items, chosen))
+    return np.searchsorted(chosen, part.items), part
+
+
 class Driven:
     """Fills the slots of the driven faces before a cluster corrects."""
 
@@ -183,13 +193,14 @@ class Driven:
         clusters = cluster[faces.cells]
         self.members = [np.flatnonzero(clusters == i) for i in range(lay.clusters)]
         self.shape = (len(faces.cells), operator.b2, 2 * f)
-        self.parts = [[drive.part(np.isin(drive.items, m)) for drive in drives] for m in self.members]
+        self.listed = [(drive.items, drive) for drive in drives]
+        self.parts = [[_among(drive, m) for drive in drives] for m in self.members]
 
-    def added(self, drives: Sequence[Drive], of: Callable[[Drive], np.ndarray]) -> np.ndarray:
-        """(n, B2, 2 face channels): what the drives add."""
-        total = np.zeros(self.shape)
-        for drive in drives:
-            total[drive.items] += of(drive)  # a drive names a face once
+    def added(self, count: int, drives: Sequence[_Placed], of: Callable[[Drive], np.ndarray]) -> np.ndarray:
+        """(count, B2, 2 face channels): what the drives add to so many faces."""
+        total = np.zeros((count, *self.shape[1:]))
+        for items, drive in drives:
+            total[items] += of(drive)  # a drive names a face once
         return total
 
     def fill(self, cluster: int, time: float, step: float) -> None:
@@ -198,7 +209,9 @@ class Driven:
         if not len(mine):
             return
         law, op, f = self.operator.law, self.operator, self.operator.law.face_channels
-        pairs = self.added(self.parts[cluster], lambda drive: drive.integral(time, time + step))[mine] / op.time_unit
+        pairs = (
+            self.added(len(mine), self.parts[cluster], lambda drive: drive.integral(time, time + step)) / op.time_unit
+        )
         normal = [self.faces.frames[mine, i, None] for i in range(3)]
         z = [self.impedance[mine, i, None] for i in range(self.impedance.shape[1])]
         flow = np.stack(law.apply_impedance(z, normal, [pairs[..., f + i] for i in range(f)]), -1)
@@ -219,7 +232,7 @@ class Driven:
         op = self.operator
         assert isinstance(op, MethodOfLines)
         traces = op.traces.get(self.sources).reshape(self.shape)
-        arriving = self.factor[:, None] * traces + self.added(self.drives, lambda drive: drive.value(time))
+        arriving = self.factor[:, None] * traces + self.added(len(traces), self.listed, lambda drive: drive.value(time))
         if self.mirrored:
             arriving[..., :3] += self._mirrored(traces[..., :3], slice(None))
             arriving[..., 3:] -= self._mirrored(traces[..., 3:], slice(None))

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from faultwave.base.errors import Problem
+from faultwave.observe.lagrange import CellKind
 from faultwave.observe.lattice import Lattice
 from faultwave.observe.model import Marks, Sheet
 from faultwave.observe.result import Result
@@ -331,8 +332,10 @@ class Files(Protocol):
         static: Mapping[str, np.ndarray],
         fields: Sequence[str],
         interval: float,
+        kind_of_cells: CellKind = "linear",
     ) -> Sequence[Writes]:
-        """Snapshot files of fields on cells: ``points`` (n, 3), ``cells`` (m, 3 or 4); all processes ask together."""
+        """Snapshot files of fields on cells: ``points`` (n, 3), ``cells`` (m, 3 or 4), or (m, nodes) of cells of high degree, of which
+        fields have a value at each node; all processes ask together."""
 
     def lattice(self, kind: str, series: LatticeSeries) -> LatticeFiles:
         """Open the files of snapshots on a lattice; those of a resumed run go on. All processes ask together."""

@@ -42,13 +42,15 @@ def known_fields(asked: Sequence[str] | None, known: Sequence[str], default: Seq
     return list(asked or default)
 
 
-def check_snapshots(where: str, setting: Any, problems: Problems) -> None:
-    """Of snapshots on a mesh: formats and thinning that only grids have."""
+def check_snapshots(where: str, setting: Any, xdmf: bool, problems: Problems) -> None:
+    """Of snapshots on a mesh: formats and thinning that only grids have, and cells that XDMF does not have."""
     if setting.formats != ["vtkhdf"]:
         allowed = "vtkhdf with engine: dg (and output.xdmf)"
         problems.error(f"{where}.formats", "only grids have others", allowed)
     if setting.every != 1:
         problems.error(f"{where}.every", "thins out grids only", "1 with engine: dg")
+    if xdmf and setting.degree is not None:
+        problems.warn(f"{where}.degree", "XDMF has no cells of high degree: this output is written as VTKHDF only")
 
 
 def snapshot_count(setting: Any, case: Any) -> int:
@@ -56,13 +58,14 @@ def snapshot_count(setting: Any, case: Any) -> int:
     return int(case.end_time / setting.interval + 1e-9) + 1
 
 
-def snapshot_bytes(setting: Any, case: Any, cells: int, fields: int) -> int:
-    """What snapshots of so many cells take on the disk, in each of their files."""
-    files = 2 if case.output.xdmf else 1
-    return files * snapshot_count(setting, case) * cells * fields * (4 if case.output.precision == "single" else 8)
+def snapshot_bytes(setting: Any, case: Any, values: int, fields: int) -> int:
+    """What snapshots of so many values a field take on the disk, in each of their files."""
+    files = 2 if case.output.xdmf and setting.degree is None else 1
+    return files * snapshot_count(setting, case) * values * fields * (4 if case.output.precision == "single" else 8)
 
 
-def snapshot_row(name: str, setting: Any, case: Any, cells: int, fields: int) -> tuple[str, str]:
-    """What snapshots of so many cells will take, for ``faultwave plan``."""
-    steps, size = snapshot_count(setting, case), snapshot_bytes(setting, case, cells, fields)
-    return name, f"{steps} snapshots of {cells:,} cells, {fields} fields: {size / 2**20:,.1f} MiB"
+def snapshot_row(name: str, setting: Any, case: Any, values: int, fields: int) -> tuple[str, str]:
+    """What snapshots of so many values a field will take, for ``faultwave plan``."""
+    steps, size = snapshot_count(setting, case), snapshot_bytes(setting, case, values, fields)
+    what = "cells" if setting.degree is None else "nodes"
+    return name, f"{steps} snapshots of {values:,} {what}, {fields} fields: {size / 2**20:,.1f} MiB"

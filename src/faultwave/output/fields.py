@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -214,6 +214,11 @@ class FieldWriter(WholeOrNothing):
 
     # ---- for the formats ------------------------------------------------------------------------------------------
 
+    @staticmethod
+    def per_cell(corners: int) -> int:
+        """How many numbers a field has in a cell of so many corners, or nodes."""
+        return 1
+
     @abstractmethod
     def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
         """Lay out the file for ``steps`` snapshots; ``place`` makes what will be filled."""
@@ -310,7 +315,7 @@ class FieldWriter(WholeOrNothing):
                 for name in self.fields:
                     start = int(places[name][step])
                     data = b"".join(os.pread(old, min(BLOCK, size - i), start + i) for i in range(0, size, BLOCK))
-                    moved = data if order is None else np.frombuffer(data, self.dtype)[order]
+                    moved = data if order is None else np.frombuffer(data, self.dtype).reshape(len(order), -1)[order]
                     self._put(moved, int(self._places[name][step]))
         finally:
             os.close(old)
@@ -339,7 +344,7 @@ class FieldWriter(WholeOrNothing):
             except (OSError, KeyError, ValueError):
                 continue
             if (
-                len(cells) != self.cell_count
+                len(cells) * self.per_cell(cells.shape[1]) != self.cell_count
                 or room < len(done)
                 or order is None
                 or not set(self.fields) <= set(places)
@@ -394,13 +399,18 @@ class CellFieldWriter(FieldWriter):
         points, cells = np.asarray(points, dtype=np.float64), np.asarray(cells)
         if points.ndim != 2 or points.shape[1] != 3:
             raise ValueError(f"points of shape {points.shape}, expected (n, 3)")
-        if cells.ndim != 2 or cells.shape[1] not in (3, 4):
-            raise ValueError(f"cells of shape {cells.shape}, expected (n, 3) or (n, 4)")
+        if cells.ndim != 2 or cells.shape[1] not in self.CORNERS:
+            allowed = " or ".join(f"(n, {corners})" for corners in self.CORNERS)
+            raise ValueError(f"cells of shape {cells.shape}, expected {allowed}")
         self.shape = (len(cells),)
         static = {name: self._checked(name, values) for name, values in (static or {}).items()}
         if repeated := set(static) & set(fields):
             raise ValueError(f"fields both static and in time: {', '.join(sorted(repeated))}")
-        super().__init__(path, (points, cells, static), self.shape, fields, dtype, steps, elsewhere)
+        shape = (len(cells) * self.per_cell(cells.shape[1]),)
+        super().__init__(path, (points, cells, static), shape, fields, dtype, steps, elsewhere)
+
+    CORNERS: Collection[int] = (3, 4)
+    """Of a cell, or its nodes."""
 
     GEOMETRY: tuple[str, ...]
     """Datasets that the mesh fills."""
@@ -408,9 +418,9 @@ class CellFieldWriter(FieldWriter):
     STATIC: str
     """The group of static fields."""
 
-    @staticmethod
+    @classmethod
     @abstractmethod
-    def pieces(mesh: Mesh, point: int, cell: int) -> dict[str, tuple[int, np.ndarray]]:
+    def pieces(cls, mesh: Mesh, point: int, cell: int) -> dict[str, tuple[int, np.ndarray]]:
         """What a part of the mesh, whose first point and cell have these numbers in the whole, fills: the rows of each dataset and the
         first one's number."""
 

@@ -38,10 +38,11 @@ class SlabWriter(WholeOrNothing):
         self.whole: CellFieldWriter | None = world.together(lambda: make(*_joined(pieces)))  # type: ignore[arg-type]
         counts = world.share([(p.points, p.cells) for p in pieces] if pieces is not None else None)
         point, self.start = (sum(c[k] for c in counts[: world.rank]) for k in (0, 1))
-        self.count = len(cells)
         found = world.share(None if self.whole is None else self._described(self.whole))
         self.path, working, self.room, self.places, self.dtype, self.times, mesh, self.kind = found
-        self.cells, self.promised = sum(count for _, count in counts), bool(self.times)
+        self.each = self.kind.per_cell(cells.shape[1])
+        self.count = len(cells) * self.each
+        self.total, self.promised = sum(count for _, count in counts) * self.each, bool(self.times)
         self.counts = ProgressCounts(world, working, len(self.times) if self.count else None)
         self.file: SharedFile | None = SharedFile(world, working, way)
         try:
@@ -88,7 +89,7 @@ class SlabWriter(WholeOrNothing):
         data = array.astype(self.dtype, copy=False)
         if data.shape != (self.count,):
             raise ValueError(f"{self.path.name}: '{name}' has shape {data.shape}, expected ({self.count},)")
-        return data, int(self.places[name][step]) + self.start * self.dtype.itemsize
+        return data, int(self.places[name][step]) + self.start * self.each * self.dtype.itemsize
 
     def sync_for_checkpoint(self) -> list[float]:
         """As ``CellFieldWriter.sync_for_checkpoint``."""
@@ -128,7 +129,7 @@ class SlabWriter(WholeOrNothing):
         with suppress(OSError, RuntimeError), self.counts.complete() as complete:
             fields = [name for name in self.places if name != TIME]
             whole = self.kind.adopted(
-                self.path, self.cells, fields, self.dtype, self.times[:complete]
+                self.path, self.total, fields, self.dtype, self.times[:complete]
             )  # gone: already kept
             if self.promised:
                 whole.promise()

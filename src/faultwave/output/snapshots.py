@@ -31,8 +31,9 @@ def snapshots(
     The Dataset has ``time`` (time,) [s] and ``fields``, by default all there are; ``.to_xarray()`` gives it to xarray.
 
     On a mesh: fields (time, cell) or (cell,), ``x``, ``y``, ``z`` (cell,) [m] of the cells' centres, ``points`` (point, component) [m] and
-    ``cells`` (cell, corner), their numbers. On a grid: fields (time, z, y, x) or (time, y, x), and ``x``, ``y``, ``z`` [m] of the points
-    along each axis. Raises InputError where there are none of that kind, and for unknown fields.
+    ``cells`` (cell, corner), their numbers. Cells of high degree (``degree``): ``points`` are nodes, ``cells`` (cell, node) and fields
+    (time, cell, node) hold all of a cell, in VTK's order. On a grid: fields (time, z, y, x) or (time, y, x), and ``x``, ``y``, ``z`` [m] of
+    the points along each axis. Raises InputError where there are none of that kind, and for unknown fields.
     """
     where = Path(folder)
     prefix = find_prefix(where) if prefix is None else prefix
@@ -68,14 +69,16 @@ def _mesh(path: Path, fields: Sequence[str] | None) -> Dataset:
         for axis, values in zip(AXES, centres.T, strict=True):
             found[axis] = Variable(values, ("cell",), "m", f"{axis} of the centre")
         found["points"] = Variable(file.points, ("point", "component"), "m", "corners of the cells")
-        found["cells"] = Variable(file.cells, ("cell", "corner"), "", "numbers of the corners among the points")
+        simple = file.nodes.shape == file.cells.shape
+        dims = ("cell", "corner" if simple else "node")
+        found["cells"] = Variable(file.nodes, dims, "", f"numbers of the {dims[1]}s among the points")
         for name in names:
             if name in file.static:
                 found[name] = _variable(name, file.field(name), ("cell",))
             else:
-                rows = [file.field(name, step) for step in range(len(file.times))]
+                rows = [file.at_nodes(name, step) for step in range(len(file.times))]
                 values = np.stack(rows) if rows else np.zeros((0, len(file.cells)))
-                found[name] = _variable(name, values, ("time", "cell"))
+                found[name] = _variable(name, values, ("time", *dims)[: values.ndim])
     return Dataset(path.stem, found)
 
 

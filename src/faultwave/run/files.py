@@ -11,14 +11,21 @@ from typing import Any
 import numpy as np
 
 from faultwave.engine.part import LatticeSeries, Snapshots
+from faultwave.observe.lagrange import CellKind
 from faultwave.output.background import Behind
 from faultwave.output.fields import CellFieldWriter, WrittenElsewhere
-from faultwave.output.formats.vtkhdf import VtkHdfWriter
+from faultwave.output.formats.vtkhdf import LagrangeTetrahedra, LagrangeTriangles, VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
 from faultwave.output.slabs import SlabWriter
 from faultwave.run.lattice_files import LatticeFiles, Opening
 
-FORMATS: tuple[tuple[Callable[..., CellFieldWriter], str], ...] = ((VtkHdfWriter, "vtkhdf"), (XdmfWriter, "xdmf"))
+Format = tuple[Callable[..., CellFieldWriter], str]
+
+FORMATS: dict[CellKind, tuple[Format, ...]] = {
+    "linear": ((VtkHdfWriter, "vtkhdf"), (XdmfWriter, "xdmf")),
+    "lagrange triangles": ((LagrangeTriangles, "vtkhdf"),),
+    "lagrange tetrahedra": ((LagrangeTetrahedra, "vtkhdf"),),
+}
 
 
 class RunFiles:
@@ -31,7 +38,8 @@ class RunFiles:
         self.series: dict[str, Snapshots] = {}
 
     def cells(
-        self, kind: str, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray], fields: Sequence[str], interval: float
+        self, kind: str, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray], fields: Sequence[str], interval: float,
+        kind_of_cells: CellKind = "linear",
     ) -> list[Behind]:  # fmt: skip
         session, out = self.session, self.session.case.output
         dtype = np.float32 if out.precision == "single" else np.float64
@@ -39,7 +47,7 @@ class RunFiles:
         ahead = np.floor(self.end / interval + 1e-9) + 1
         steps = int(ahead - np.ceil((0.0 if done else session.time) / interval - 1e-9))
         writers: list[CellFieldWriter | SlabWriter] = []
-        for make, suffix in FORMATS:
+        for make, suffix in FORMATS[kind_of_cells]:
             if suffix == "xdmf" and not out.xdmf:
                 continue
             several = session.world.size > 1

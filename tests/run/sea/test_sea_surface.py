@@ -133,6 +133,12 @@ def test_a_sea_that_leans_is_told():
     assert any("leans by 90 degrees" in w.what for w in fw.simulate(case).warnings)
 
 
+def test_a_sea_below_the_water_is_told():
+    case = sea()
+    case["mesh"]["generate"]["boundaries"] |= {"z-": "gravity"}
+    assert any("leans by 180 degrees" in w.what for w in fw.simulate(case).warnings)
+
+
 def test_other_integrators_and_laws_are_refused():
     with pytest.raises(InputError, match="a sea surface needs ader, not rk4"):
         fw.simulate(sea(numerics={"integrator": "rk4"}))

@@ -18,7 +18,7 @@ from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.part import Attached, Demand, Planned
 from faultwave.media import Field, load_field
-from faultwave.media.field import check_used
+from faultwave.media.field import Constant, check_used
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.released import check_time
 from faultwave.physics.sources.time_functions import time_function
@@ -54,8 +54,10 @@ class GivenState:
 
     @property
     def moves(self) -> bool:
-        """Whether it gives anything beside an echo."""
-        return self.beyond is None or self.beyond.given
+        """Whether it gives anything beside an echo: a wall at rest does not, and asks nothing of the host."""
+        if self.beyond is not None:
+            return self.beyond.given
+        return not isinstance(self.field, Constant) or any(self.field.values.values())
 
     @property
     def echoes(self) -> np.ndarray:

@@ -18,7 +18,7 @@ from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
 from faultwave.engine.part import Attached, Call, Demand, Files, Planned
 from faultwave.observe.fields import check_snapshots, known_fields, snapshot_bytes, snapshot_row
-from faultwave.observe.refine import refine_triangle
+from faultwave.observe.lagrange import triangle_pieces
 from faultwave.physics.friction.outputs import readable
 
 name = "fault"
@@ -41,8 +41,8 @@ class FaultSnapshots(Planned):
         return AttachedSnapshots(self, solver)
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
-        cells = self.faces * len(triangles(self.setting)[1])
-        return {"output": [snapshot_row(name, self.setting, plan.case, cells, len(self.fields))]}
+        values = self.faces * len(triangle_pieces(self.setting).points)
+        return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields))]}
 
 
 def plan(planning: Planning) -> FaultSnapshots | None:
@@ -50,7 +50,7 @@ def plan(planning: Planning) -> FaultSnapshots | None:
     if setting is None:
         return None
     problems = planning.problems
-    check_snapshots("output.fault", setting, problems)
+    check_snapshots("output.fault", setting, planning.case.output.xdmf, problems)
     if planning.case.fault is None:
         problems.error(
             "output.fault",
@@ -61,13 +61,8 @@ def plan(planning: Planning) -> FaultSnapshots | None:
     known = readable(planning.case.fault)
     fields = known_fields(setting.fields, known.names, known.default, "output.fault.fields")
     faces = 0 if rupture is None else len(rupture.faces.area)  # type: ignore[attr-defined]
-    disk = snapshot_bytes(setting, planning.case, faces * len(triangles(setting)[1]), len(fields))
+    disk = snapshot_bytes(setting, planning.case, faces * len(triangle_pieces(setting).points), len(fields))
     return FaultSnapshots(setting, tuple(fields), faces, disk)
-
-
-def triangles(setting: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Corners (n, 3, 2) and centres (n, 2) of the triangles that the reference face is shown by."""
-    return refine_triangle(setting.refinement, setting.split)
 
 
 class AttachedSnapshots(Attached):
@@ -82,34 +77,34 @@ class AttachedSnapshots(Attached):
     def open(self, files: Files) -> None:
         setting, solver, rupture = self.part.setting, self.solver, self.solver.parts.get("rupture")
         fault = rupture.fault if rupture is not None else None
-        corners, centres = triangles(setting)
-        rows = 1 if fault is None else len(centres)
+        pieces = triangle_pieces(setting)
+        rows = 1 if fault is None else len(pieces.points)
         if fault is None:  # it lies with other processes
             points, tags, numbers = np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros(0, np.int64)
             seen = [numbers] * solver.layout.clusters
         else:
             owned = fault.faces.owned
-            points = fault.faces.positions(corners.reshape(-1, 2))[:owned].reshape(-1, 3)
-            tags, numbers = (np.repeat(x[:owned], rows) for x in (fault.faces.tags, fault.faces.number))
+            points = fault.faces.positions(pieces.nodes.reshape(-1, 2))[:owned].reshape(-1, 3)
+            tags, numbers = (np.repeat(x[:owned], len(pieces.nodes)) for x in (fault.faces.tags, fault.faces.number))
             seen = by_cluster(solver.plan.clustering.cluster[fault.faces.inside], solver.layout.clusters)
         static = {"fault-tag": tags, "global-id": numbers}
-        cells, fields = np.arange(len(points)).reshape(-1, 3), list(self.part.fields)
-        writers = files.cells(name, points, cells, static, fields, setting.interval)
+        cells, fields = np.arange(len(points)).reshape(-1, pieces.nodes.shape[1]), list(self.part.fields)
+        writers = files.cells(name, points, cells, static, fields, setting.interval, pieces.kind)
         members = [items if fault is None else items[items < fault.faces.owned] for items in seen]
         case, now = solver.plan.case, solver.march.time
         self.shots = Snapshots(setting.interval, members, fields, rows, writers, now, written_as(case))
         if fault is not None:
-            self._watch(fault, seen, centres, members)
+            self._watch(fault, seen, pieces.points, members)
         files.follow(name, self.shots)
 
-    def _watch(self, fault: Any, seen: list[np.ndarray], centres: np.ndarray, members: list[np.ndarray]) -> None:
+    def _watch(self, fault: Any, seen: list[np.ndarray], points: np.ndarray, members: list[np.ndarray]) -> None:
         setting, shots, solver = self.part.setting, self.shots, self.solver
         assert shots is not None
         of_case = solver.plan.case.fault
         from_velocity = of_case is not None and of_case.slip_rate_output == "velocity"
         exact = of_case is not None and of_case.points == "symmetric"
         clusters, late = solver.layout.clusters, 1e-9 * setting.interval
-        probes = [FaultProbe(fault, items, centres, exact, from_velocity, clusters + i) for i, items in enumerate(seen)]
+        probes = [FaultProbe(fault, items, points, exact, from_velocity, clusters + i) for i, items in enumerate(seen)]
         shots.due_clusters |= {c for c, items in enumerate(seen) if len(items)}
 
         def deliver(number: int, cluster: int) -> None:

@@ -18,7 +18,7 @@ from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
 name = "gravity"
 
 LEVEL = 1e-3
-"""Sine of the angle by which a sea surface may lean."""
+"""Angle by which a sea surface may lean."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ def plan(planning: Planning) -> Gravity | None:
         return None
     geo, material = planning.geometry, planning.material
     _check_water(planning, cells, faces, problems)
-    lean = np.linalg.norm(geo.normals[cells, faces, :2], axis=1)
+    normals = geo.normals[cells, faces]
+    lean = np.arctan2(np.linalg.norm(normals[:, :2], axis=1), normals[:, 2])  # half a turn: it looks down
     if (lean > LEVEL).any():
-        x = _place(planning, cells, faces, int(np.argmax(lean)))
-        degrees = np.degrees(np.arcsin(min(lean.max(), 1.0)))
+        x, degrees = _place(planning, cells, faces, int(np.argmax(lean))), np.degrees(lean.max())
         problems.warn("gravity", f"the sea surface leans by {degrees:.3g} degrees at {x}", "a level surface, z upwards")
     rows = 4 * planning.numbers[cells] + faces
     return Gravity(case.sea_gravity, cells, faces, rows, geo.areas[cells, faces], np.asarray(material["rho"])[cells])

@@ -22,7 +22,7 @@ from faultwave.kernels.language import Kernel
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
 from faultwave.physics.friction.initial import pressure_name
-from faultwave.physics.rheology import STRESS, rheology
+from faultwave.physics.rheology import STRESS, in_tension, rheology
 
 name = "plasticity"
 
@@ -319,6 +319,12 @@ class _Planner:
             places = f"the first at {_text(self.places[np.flatnonzero(yields)[0]])}"
             advice = "Check initial stress against cohesion and friction, or put the same stress on the fault and in the rock."
             self.problems.warn(name, f"at rest {text} are beyond yield, {places}", advice=advice)
+        pulled = in_tension(STRESS.split(stress))
+        (some,) = self.planning.whole.total(np.array([int(pulled.sum())]))
+        if pulled.any():
+            share = f"{100 * some / max(every, 1):.3g} % of {every:,} points are in tension"
+            places = f"the first at {_text(self.places[np.flatnonzero(pulled)[0]])}"
+            self.problems.warn(name, f"at rest {share}, {places}", "mean stress below 0", "Compression is negative.")
         return (text,)
 
     def _spread(self, values: np.ndarray) -> np.ndarray:

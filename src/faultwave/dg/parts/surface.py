@@ -27,7 +27,7 @@ from faultwave.observe.fields import (
     snapshot_row,
     surface_fields,
 )
-from faultwave.observe.refine import refine_triangle
+from faultwave.observe.lagrange import triangle_pieces
 from faultwave.physics.waves.law import role
 
 name = "surface"
@@ -58,15 +58,15 @@ class Surface(Planned):
         return AttachedSurface(self, solver)
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
-        cells = len(self.cells) * 4**self.setting.refinement
-        return {"output": [snapshot_row(name, self.setting, plan.case, cells, len(self.fields))]}
+        values = len(self.cells) * len(triangle_pieces(self.setting).points)
+        return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields))]}
 
 
 def plan(planning: Planning) -> Surface | None:
     setting, law, problems = planning.case.output.surface, planning.law, planning.problems
     if setting is None:
         return None
-    check_snapshots("output.surface", setting, problems)
+    check_snapshots("output.surface", setting, planning.case.output.xdmf, problems)
     fields = surface_fields(setting)
     located = _locations(planning, setting.sea_floor or planning.case.output.seissol_layout)
     if setting.sea_floor and not planning.whole.any(
@@ -81,7 +81,8 @@ def plan(planning: Planning) -> Surface | None:
         what = "the mesh has no free surface, so there is nothing to write"
         planning.refuse("output.surface", what, advice="Free surfaces carry tag 1, sea surfaces 2.")
         return None
-    disk = snapshot_bytes(setting, planning.case, len(cells) * 4**setting.refinement, len(fields))
+    values = len(cells) * len(triangle_pieces(setting).points)
+    disk = snapshot_bytes(setting, planning.case, values, len(fields))
     return Surface(setting, tuple(fields), cells, faces, located[cells, faces], disk)
 
 
@@ -100,19 +101,20 @@ def _locations(planning: Planning, sea_floor: bool) -> np.ndarray:
 
 
 class AttachedSurface(Attached):
-    """``corners``, ``centres``: refinement of each face; ``members``: faces by cluster."""
+    """``pieces``: what each face is shown by, ``points`` (n, 2) where; ``members``: faces by cluster."""
 
     def __init__(self, part: Surface, solver: Solver):
         self.part, self.solver, self.interval = part, solver, part.setting.interval
         self.cell, self.face = part.cells, part.faces
         plan, op = solver.plan, solver.operator
-        self.corners, self.centres = refine_triangle(part.setting.refinement)
-        self.values = [tet_basis(face_points(f, self.centres), op.order - 1) for f in range(4)]
+        self.pieces = triangle_pieces(part.setting)
+        self.points = self.pieces.points
+        self.values = [tet_basis(face_points(f, self.points), op.order - 1) for f in range(4)]
         cluster = plan.clustering.cluster[self.cell]
         self.members = by_cluster(cluster, solver.layout.clusters)
         self.slots = op.layout.history[op.layout.position[self.cell]]
         self.shots: Snapshots | None = None
-        self.sea = Heights(solver, self.cell, self.face, self.centres)
+        self.sea = Heights(solver, self.cell, self.face, self.points)
         self._launch(cluster)
         self.calls = (Call("after predict", self._predicted, self._due),)
 
@@ -127,7 +129,7 @@ class AttachedSurface(Attached):
             listed = ranged(
                 self.slots[items][:, None], cluster[items], len(self.members), op.backend.lanes, np.array([0])
             )
-            motion = op.backend.batch(len(listed.rows), len(self.centres), 4)
+            motion = op.backend.batch(len(listed.rows), len(self.points), 4)
             real = listed.source >= 0
             self._where[items[listed.source[real]]] = np.flatnonzero(real)
             self._motions.append(motion)
@@ -156,16 +158,17 @@ class AttachedSurface(Attached):
 
     def open(self, files: Files) -> None:
         plan, setting, fields = self.solver.plan, self.part.setting, list(self.part.fields)
-        cell, face, corners, centres = self.cell, self.face, self.corners, self.centres
+        cell, face, pieces = self.cell, self.face, self.pieces
         vertices = plan.mesh.vertices[np.take_along_axis(plan.topology.cells[cell], tets.SORTED_FACES[face], 1)]
         a, b, c = (vertices[:, None, None, i] for i in range(3))
-        points = a + corners[None, ..., :1] * (b - a) + corners[None, ..., 1:] * (c - a)
-        static = {"global-id": np.repeat(plan.numbers[cell], len(centres))}
-        static["locationFlag"] = np.repeat(self.part.flags, len(centres))
-        numbers = np.arange(points.size // 3).reshape(-1, 3)
-        writers = files.cells(name, points.reshape(-1, 3), numbers, static, fields, setting.interval)
+        points = a + pieces.nodes[None, ..., :1] * (b - a) + pieces.nodes[None, ..., 1:] * (c - a)
+        static = {"global-id": np.repeat(plan.numbers[cell], len(pieces.nodes))}
+        static["locationFlag"] = np.repeat(self.part.flags, len(pieces.nodes))
+        numbers = np.arange(points.size // 3).reshape(-1, pieces.nodes.shape[1])
+        nodes = points.reshape(-1, 3)
+        writers = files.cells(name, nodes, numbers, static, fields, setting.interval, pieces.kind)
         now, dtype = self.solver.march.time, written_as(plan.case)
-        self.shots = Snapshots(setting.interval, self.members, fields, len(centres), writers, now, dtype)
+        self.shots = Snapshots(setting.interval, self.members, fields, len(self.points), writers, now, dtype)
         files.follow(name, self.shots)
 
     def _deliver(self, shots: Snapshots, number: int, cluster: int, tau: float, now: bool) -> None:
@@ -191,8 +194,8 @@ class AttachedSurface(Attached):
         return {"moved": State(rows, self.moved, write)}
 
     def moved(self) -> np.ndarray:
-        """Displacement and peak horizontal velocity (n, centres, 4) so far."""
-        result: np.ndarray = np.zeros((len(self.cell), len(self.centres), 4), self.solver.backend.dtype)
+        """Displacement and peak horizontal velocity (n, points, 4) so far."""
+        result: np.ndarray = np.zeros((len(self.cell), len(self.points), 4), self.solver.backend.dtype)
         for f, motion in enumerate(self._motions):
             mine = self.face == f
             result[mine] = motion.get(self._where[mine])
@@ -205,9 +208,9 @@ class AttachedSurface(Attached):
             motion.put(values[mine], self._where[mine])
 
     def motion(self, cluster: int, tau: float, now: bool) -> np.ndarray:
-        """``SURFACE_FIELDS`` (members, centres, 7) of a cluster, ``tau`` into its step, or ``now`` between two."""
+        """``SURFACE_FIELDS`` (members, points, 7) of a cluster, ``tau`` into its step, or ``now`` between two."""
         op, items = self.solver.operator, self.members[cluster]
-        result = np.zeros((len(items), len(self.centres), len(SURFACE_FIELDS)))
+        result = np.zeros((len(items), len(self.points), len(SURFACE_FIELDS)))
         step, rows, velocity = op.steps[cluster], op.predictor.rows, role(op.law, "velocity")
         advance, integral = op.predictor.at(tau, step), op.predictor.integral(0.0, tau, step)
         for f in range(4):
@@ -231,9 +234,9 @@ class AttachedSurface(Attached):
 
 
 class Heights:
-    """How high the sea stands at ``centres`` (n, 2) of its faces, of all the faces that a surface shows."""
+    """How high the sea stands at ``points`` (n, 2) of its faces, of all the faces that a surface shows."""
 
-    def __init__(self, solver: Solver, cells: np.ndarray, faces: np.ndarray, centres: np.ndarray):
+    def __init__(self, solver: Solver, cells: np.ndarray, faces: np.ndarray, points: np.ndarray):
         gravity = solver.parts.get("gravity")
         self.surface = gravity.surface if gravity is not None else None
         self.item = np.full(len(cells), -1)
@@ -244,10 +247,10 @@ class Heights:
         }
         self.item = np.array([known.get((int(c), int(f)), -1) for c, f in zip(cells, faces, strict=True)], np.int64)
         self.normals = solver.operator.cells.normals[cells, faces]
-        self.basis = triangle_basis(centres, solver.operator.order - 1)
+        self.basis = triangle_basis(points, solver.operator.order - 1)
 
     def put(self, motion: np.ndarray, items: np.ndarray, tau: float, step: float) -> None:
-        """Into ``motion`` (items, centres, 7) of faces ``items``: the displacement along the normal of the sea surface, ``tau`` into the
+        """Into ``motion`` (items, points, 7) of faces ``items``: the displacement along the normal of the sea surface, ``tau`` into the
         step of length ``step`` that their cells have predicted."""
         mine = np.flatnonzero(self.item[items] >= 0)
         if self.surface is None or not len(mine):

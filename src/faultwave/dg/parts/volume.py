@@ -19,7 +19,7 @@ from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
 from faultwave.engine.part import Attached, Call, Demand, Files, Planned
 from faultwave.observe.fields import WRITE_BUFFER, check_snapshots, snapshot_bytes, snapshot_row, volume_fields
-from faultwave.observe.refine import refine_tet
+from faultwave.observe.lagrange import tet_pieces
 
 name = "volume"
 AFTER = ("plasticity", "time_integrals")
@@ -49,15 +49,15 @@ class Volume(Planned):
         return AttachedVolume(self, solver)
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
-        cells = len(self.cells) * len(refine_tet(self.setting.refinement)[1])
-        return {"output": [snapshot_row(name, self.setting, plan.case, cells, len(self.fields))]}
+        values = len(self.cells) * len(tet_pieces(self.setting).points)
+        return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields))]}
 
 
 def plan(planning: Planning) -> Volume | None:
     setting, problems = planning.case.output.volume, planning.problems
     if setting is None:
         return None
-    check_snapshots("output.volume", setting, problems)
+    check_snapshots("output.volume", setting, planning.case.output.xdmf, problems)
     if any(getattr(planning.case, part, None) is not None and part not in planning.parts for part in AFTER):
         setting = setting.model_copy(update={"fields": None})  # those of a part that failed are not known; why is told
     known = {field: part.name for part in planning.parts.values() for field in part.volume_fields}
@@ -69,7 +69,7 @@ def plan(planning: Planning) -> Volume | None:
             "the region and groups contain no cell",
             advice="Compare them with the mesh: `faultwave mesh info` shows its corners and groups.",
         )
-    inside = len(cells) * len(refine_tet(setting.refinement)[1])
+    inside = len(cells) * len(tet_pieces(setting).points)
     disk = snapshot_bytes(setting, planning.case, inside, len(fields))
     return Volume(setting, tuple(fields), tuple(known.get(f, "") for f in fields), cells, disk)
 
@@ -88,6 +88,7 @@ def cells_in(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndar
 class AttachedVolume(Attached):
     def __init__(self, part: Volume, solver: Solver):
         self.part, self.solver, self.interval = part, solver, part.setting.interval
+        self.pieces = tet_pieces(part.setting)
         self.shots: Snapshots | None = None
 
     @property
@@ -99,7 +100,7 @@ class AttachedVolume(Attached):
         if "" not in self.part.sources:
             return None
         op, names = self.solver.operator, list(self.solver.plan.law.quantities)
-        psi = tet_basis(refine_tet(self.part.setting.refinement)[1], op.order - 1)
+        psi = tet_basis(self.pieces.points, op.order - 1)
         return op.sampler(psi, self.part.cells, [names.index(f) for f in self._fields_of("")])
 
     def _fields_of(self, source: str) -> list[str]:
@@ -108,7 +109,7 @@ class AttachedVolume(Attached):
     def report(self) -> Mapping[str, Sequence[tuple[str, ...]]]:
         """What is held besides: where it is sampled, and snapshots that wait for slower clusters."""
         part, plan = self.part, self.solver.plan
-        one = len(part.cells) * len(refine_tet(part.setting.refinement)[1]) * len(part.fields)
+        one = len(part.cells) * len(self.pieces.points) * len(part.fields)
         waiting = 1 + int(plan.clustering.steps.max() / part.setting.interval)
         sampler = self._sampler()
         held = (sampler.nbytes() if sampler else 0) + waiting * one * np.dtype(written_as(plan.case)).itemsize
@@ -118,17 +119,18 @@ class AttachedVolume(Attached):
     def open(self, files: Files) -> None:
         part, plan, setting = self.part, self.solver.plan, self.part.setting
         fields, cells, geo = list(part.fields), part.cells, plan.geometry
-        corners, centres = refine_tet(setting.refinement)
-        points = geo.origin(cells)[:, None, None] + np.einsum("cij,snj->csni", geo.jacobian(cells), corners)
-        flip = np.linalg.det(geo.jacobian(cells)) < 0  # sorted cells may be mirrored; written ones are positive
-        points[flip] = points[flip][:, :, [0, 2, 1, 3]]
+        nodes, rows = self.pieces.nodes, len(self.pieces.points)
+        points = geo.origin(cells)[:, None, None] + np.einsum("cij,snj->csni", geo.jacobian(cells), nodes)
+        self.left_handed = np.linalg.det(geo.jacobian(cells)) < 0  # sorted cells may be; written ones are not
+        points = points.reshape(len(cells), -1, 3)
+        points[self.left_handed] = points[self.left_handed][:, self.pieces.mirrored()]
         static = {"group": plan.mesh.groups[cells], "cluster": plan.clustering.cluster[cells]}
-        static = {k: np.repeat(v, len(corners)) for k, v in (static | {"global-id": plan.numbers[cells]}).items()}
-        numbers = np.arange(len(cells) * len(corners) * 4).reshape(-1, 4)
-        writers = files.cells(name, points.reshape(-1, 3), numbers, static, fields, setting.interval)
+        static = {k: np.repeat(v, len(nodes)) for k, v in (static | {"global-id": plan.numbers[cells]}).items()}
+        numbers = np.arange(points.size // 3).reshape(-1, nodes.shape[1])
+        writers = files.cells(name, points.reshape(-1, 3), numbers, static, fields, setting.interval, self.pieces.kind)
         members = by_cluster(plan.clustering.cluster[cells], self.solver.layout.clusters)
         now, dtype = self.solver.march.time, written_as(plan.case)
-        self.shots = shots = Snapshots(setting.interval, members, fields, len(centres), writers, now, dtype)
+        self.shots = shots = Snapshots(setting.interval, members, fields, rows, writers, now, dtype)
         self._sample = self._sampler()
 
         def before(cluster: int, time: float, step: float) -> None:
@@ -149,12 +151,14 @@ class AttachedVolume(Attached):
         for source in dict.fromkeys(self.part.sources):
             fields = self._fields_of(source)
             if source:
-                centres = refine_tet(self.part.setting.refinement)[1]
-                values = self.solver.parts[source].sample(centres, cells, fields)
+                values = self.solver.parts[source].sample(self.pieces.points, cells, fields)
             else:
                 assert self._sample is not None
                 self._sample(cluster, tau)
                 values = self._sample.get(cells)
+            if self.pieces.degree:
+                mirrored = np.asarray(values)[:, self.pieces.mirrored()]
+                values = np.where(self.left_handed[items, None, None], mirrored, values)
             found |= {f: values[:, :, i] for i, f in enumerate(fields)}
         self.shots.deliver(number, cluster, items, found)
 

@@ -23,7 +23,7 @@ from faultwave.fd.time_dispersion import removes
 from faultwave.kernels.stencil import Box
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, axes_of, check_used
-from faultwave.physics.rheology import STRESS, Rheology, rheology
+from faultwave.physics.rheology import STRESS, Rheology, in_tension, rheology
 
 name = "plasticity"
 LOOK = 60
@@ -221,6 +221,11 @@ class Plasticity(GridPart):
             first = f"the first at {_text(places[np.flatnonzero(yields)[0]])}"
             advice = "Check initial stress against cohesion and friction."
             checking.problems.warn(name, f"at rest {text} are beyond yield, {first}", advice=advice)
+        pulled = in_tension(self._rest(places))
+        if pulled.any():
+            share = f"{100 * pulled.mean():.3g} % of {len(places):,} points" + " looked at" * self.lateral
+            what = f"at rest {share} are in tension, the first at {_text(places[np.flatnonzero(pulled)[0]])}"
+            checking.problems.warn(name, what, "mean stress below 0", "Compression is negative.")
         return text
 
     def _values(self, checking: Checking) -> dict[str, np.ndarray]:

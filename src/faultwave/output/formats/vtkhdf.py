@@ -13,10 +13,12 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.hdf5 import dataset, telling
 from faultwave.base.probe import probe
+from faultwave.observe.lagrange import MOST_DEGREE, degree_of, mean_weights, node_count
 from faultwave.output.fields import TIME, CellFieldWriter, Mesh, blank, contiguous, place
 from faultwave.output.hdf5 import OpenedHdf5
 
-_TYPES = {3: 5, 4: 10}  # VTK_TRIANGLE, VTK_TETRA
+_LINEAR = {3: 5, 4: 10}  # VTK_TRIANGLE, VTK_TETRA
+_LAGRANGE = {69: 3, 71: 4}  # VTK_LAGRANGE_TRIANGLE, VTK_LAGRANGE_TETRAHEDRON, and their corners
 
 
 WHAT = "temporal VTKHDF file of one cell type"
@@ -27,6 +29,13 @@ class VtkHdfWriter(CellFieldWriter):
 
     GEOMETRY = ("VTKHDF/Points", "VTKHDF/Connectivity", "VTKHDF/Offsets", "VTKHDF/Types")
     STATIC = "VTKHDF/CellData"
+    FIELDS = "CellData"
+    """Where fields in time are."""
+
+    @staticmethod
+    def cell_type(corners: int) -> int:
+        """VTK's number of cells with so many corners, or nodes."""
+        return _LINEAR[corners]
 
     def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
         points, cells, static = mesh
@@ -45,8 +54,9 @@ class VtkHdfWriter(CellFieldWriter):
         data = root.create_group("CellData", track_order=True)
         for name, values in static.items():
             place(data, name, values.shape, values.dtype)
+        moving = data if self.FIELDS == "CellData" else root.create_group(self.FIELDS, track_order=True)
         for name in self.fields:
-            place(data, name, (steps * count,), self.dtype)
+            place(moving, name, (steps * self.cell_count,), self.dtype)
         self._write_steps(root, steps)
 
     def _write_steps(self, root: h5py.Group, count: int) -> None:
@@ -59,18 +69,19 @@ class VtkHdfWriter(CellFieldWriter):
         for name in ("CellOffsets", "ConnectivityIdOffsets"):
             steps[name] = np.zeros((count, 1), dtype=np.int64)
         moving = np.arange(count, dtype=np.int64) * self.cell_count
-        offsets = steps.create_group("CellDataOffsets")
-        for name in root["CellData"]:
-            offsets[name] = moving if name in self.fields else np.zeros_like(moving)
+        for group in dict.fromkeys(("CellData", self.FIELDS)):
+            offsets = steps.create_group(f"{group}Offsets")
+            for name in root[group]:
+                offsets[name] = moving if name in self.fields else np.zeros_like(moving)
 
-    @staticmethod
-    def pieces(mesh: Mesh, point: int, cell: int) -> dict[str, tuple[int, np.ndarray]]:
+    @classmethod
+    def pieces(cls, mesh: Mesh, point: int, cell: int) -> dict[str, tuple[int, np.ndarray]]:
         points, cells, static = mesh
         count, corners = cells.shape
         ends = corners * np.arange(cell, cell + count + 1, dtype=np.int64)  # the first is the last of the cells before
         found = {
             "Points": (point, points), "Connectivity": (corners * cell, cells.reshape(-1).astype(np.int64) + point),
-            "Offsets": (cell, ends), "Types": (cell, np.full(count, _TYPES[corners], np.uint8)),
+            "Offsets": (cell, ends), "Types": (cell, np.full(count, cls.cell_type(corners), np.uint8)),
         } | {f"CellData/{name}": (cell, values) for name, values in static.items()}  # fmt: skip
         return {f"VTKHDF/{name}": rows for name, rows in found.items()}
 
@@ -84,8 +95,8 @@ class VtkHdfWriter(CellFieldWriter):
     def _find(self, file: h5py.File) -> tuple[int, dict[str, np.ndarray]]:
         root, size = file["VTKHDF"], self.cell_count * self.dtype.itemsize
         count = int(root["Steps"].attrs["NSteps"])
-        data = [name for name in self.fields if root["CellData"][name].dtype == self.dtype]
-        found = {name: contiguous(root["CellData"][name], size, count) for name in data}
+        data = [name for name in self.fields if root[self.FIELDS][name].dtype == self.dtype]
+        found = {name: contiguous(root[self.FIELDS][name], size, count) for name in data}
         return count, found | {TIME: contiguous(root["Steps/Values"], 8, count)}
 
     def _shorten(self) -> None:
@@ -93,10 +104,38 @@ class VtkHdfWriter(CellFieldWriter):
             file["VTKHDF/Steps"].attrs.modify("NSteps", np.int64(len(self.times)))
 
 
+class _LagrangeWriter(VtkHdfWriter):
+    """Cells of high degree: ``points`` are the nodes, cells (nc, n) their numbers in VTK's order, each node of one cell only; fields have a
+    value at every node, one cell after the other."""
+
+    FIELDS = "PointData"
+
+    @staticmethod
+    def per_cell(corners: int) -> int:
+        return corners
+
+
+class LagrangeTriangles(_LagrangeWriter):
+    CORNERS = [node_count(2, degree) for degree in range(1, MOST_DEGREE + 1)]
+
+    @staticmethod
+    def cell_type(corners: int) -> int:
+        return 69
+
+
+class LagrangeTetrahedra(_LagrangeWriter):
+    CORNERS = [node_count(3, degree) for degree in range(1, MOST_DEGREE + 1)]
+
+    @staticmethod
+    def cell_type(corners: int) -> int:
+        return 71
+
+
 class VtkHdfReader(OpenedHdf5):
     """Reads what ``VtkHdfWriter`` wrote, one field of one step at a time.
 
-    points (np, 3), cells (nc, 3|4), times (nt,), fields: names that change in time, static: names that do not.
+    points (np, 3), cells (nc, 3|4), times (nt,), fields: names that change in time, static: names that do not. Of cells of high degree
+    ``cells`` are the corners, ``nodes`` (nc, n) all nodes, and a field's value is its mean over the cell; ``at_nodes`` gives the others.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -123,8 +162,9 @@ class VtkHdfReader(OpenedHdf5):
         self.points: np.ndarray = self._read("Points", 2, "f")
         count = len(offsets) - 1
         connected = self._read("Connectivity", 1).astype(np.int64)
-        self.cells: np.ndarray = connected.reshape(count, int(corners[0]) if count else 3)
-        if self.points.shape[1] != 3 or (count and not 0 <= self.cells.min() <= self.cells.max() < len(self.points)):
+        self.nodes: np.ndarray = connected.reshape(count, int(corners[0]) if count else 3)
+        self.cells, self._mean = self._corners()
+        if self.points.shape[1] != 3 or (count and not 0 <= self.nodes.min() <= self.nodes.max() < len(self.points)):
             raise ValueError(f"its cells are not made of its {len(self.points)} points")
         steps = int(
             self._file["VTKHDF/Steps"].attrs.get("NSteps", -1)
@@ -132,37 +172,60 @@ class VtkHdfReader(OpenedHdf5):
         whole: np.ndarray = self._read("Steps/Values", 1, "f")
         steps = steps if 0 <= steps <= len(whole) else len(whole)
         self.times = whole[:steps]
-        names = tuple(self._file["VTKHDF/CellData"])
-        self._offsets = {
-            name: self._read(f"Steps/CellDataOffsets/{name}", 1).astype(np.int64)[:steps] for name in names
-        }
-        data = {name: dataset(self.path, self._file, f"VTKHDF/CellData/{name}", 1, empty=True) for name in names}
-        lengths = {name: values.shape[0] for name, values in data.items()}
-        for name, first in self._offsets.items():
-            if len(first) != len(self.times) or (
-                len(first) and not 0 <= first.min() <= first.max() <= lengths[name] - count
-            ):
-                raise ValueError(f"field '{name}' has no {count} values at each of {len(self.times)} times")
-        # with one step a field that changes and one that does not look alike
-        still = {n for n in lengths if lengths[n] == count and not self._offsets[n].any() and len(self.times) != 1}
-        self.static = tuple(n for n in lengths if n in still)
-        self.fields = tuple(n for n in lengths if n not in self.static)
+        self._find_fields(count)
         self._chosen: np.ndarray | slice = slice(None)
         self._count = count
+
+    def _corners(self) -> tuple[np.ndarray, np.ndarray]:
+        """The corners of each cell, and the weights of nodes in a mean."""
+        kinds = np.unique(self._read("Types", 1))
+        lagrange = [_LAGRANGE[int(k)] for k in kinds if int(k) in _LAGRANGE]
+        if not lagrange:
+            return self.nodes, np.full(self.nodes.shape[1], 1.0 / self.nodes.shape[1])
+        if len(kinds) > 1:
+            raise ValueError("it mixes cell types")
+        dimension = lagrange[0] - 1
+        weights = mean_weights(dimension, degree_of(dimension, self.nodes.shape[1]))
+        return self.nodes[:, : lagrange[0]], weights
+
+    def _find_fields(self, count: int) -> None:
+        """Where each field begins at each time, which of them change, and in which group they are."""
+        self._groups, self._offsets, lengths, widths = {}, {}, {}, {}
+        for group, width in (("CellData", count), ("PointData", len(self.points))):
+            for name in self._file["VTKHDF"].get(group, ()):
+                self._groups[name], widths[name] = group, width
+                first = self._read(f"Steps/{group}Offsets/{name}", 1).astype(np.int64)[: len(self.times)]
+                self._offsets[name] = first
+                lengths[name] = dataset(self.path, self._file, f"VTKHDF/{group}/{name}", 1, empty=True).shape[0]
+                if len(first) != len(self.times) or (
+                    len(first) and not 0 <= first.min() <= first.max() <= lengths[name] - width
+                ):
+                    raise ValueError(f"field '{name}' has no {width} values at each of {len(self.times)} times")
+        # with one step a field that changes and one that does not look alike
+        still = {n for n in lengths if lengths[n] == widths[n] and not self._offsets[n].any() and len(self.times) != 1}
+        self.static = tuple(n for n in lengths if n in still)
+        self.fields = tuple(n for n in lengths if n not in self.static)
 
     def choose(self, cells: np.ndarray) -> None:
         """Give these of the present cells (nc,) only, of numbers or as a mask, from now on."""
         kept = np.arange(self._count)[self._chosen][cells]
-        self._chosen, self.cells = kept, self.cells[cells]
+        self._chosen, self.cells, self.nodes = kept, self.cells[cells], self.nodes[cells]
 
     def __contains__(self, name: object) -> bool:
         return name in self._offsets
 
     def field(self, name: str, step: int = -1) -> np.ndarray:
         """Values (nc,) of a field, changing or static, at a step; the last one by default. InputError if absent."""
+        values = self.at_nodes(name, step)
+        return values if values.ndim == 1 else np.asarray(values @ self._mean, values.dtype)
+
+    def at_nodes(self, name: str, step: int = -1) -> np.ndarray:
+        """As ``field``; of a field with a value at every node these (nc, n)."""
         if name not in self._offsets:
             raise InputError(Problem(str(self.path), f"has no field '{name}'", ", ".join(sorted(self._offsets))))
-        offsets = self._offsets[name]
+        offsets, group = self._offsets[name], self._groups[name]
         start = int(offsets[step]) if len(offsets) else 0
+        size = self._count if group == "CellData" else len(self.points)
         with telling(self.path, WHAT):
-            return np.asarray(self._file["VTKHDF/CellData"][name][start : start + self._count])[self._chosen]
+            found = np.asarray(self._file["VTKHDF"][group][name][start : start + size])
+        return found[self._chosen] if group == "CellData" else found[self.nodes]

@@ -40,8 +40,8 @@ class XdmfWriter(CellFieldWriter):
             for name in self.fields:
                 place(group, name, (self.cell_count,), self.dtype)
 
-    @staticmethod
-    def pieces(mesh: Mesh, point: int, cell: int) -> dict[str, tuple[int, np.ndarray]]:
+    @classmethod
+    def pieces(cls, mesh: Mesh, point: int, cell: int) -> dict[str, tuple[int, np.ndarray]]:
         points, cells, static = mesh
         found = {"mesh/points": (point, points), "mesh/cells": (cell, cells.astype(np.int64) + point)}
         return found | {f"static/{name}": (cell, values) for name, values in static.items()}

@@ -14,7 +14,7 @@ statement makes is averaged back. The columns of the state are a buffer of the e
 from __future__ import annotations
 
 from faultwave.base.registry import pick, scan
-from faultwave.physics.rheology.rheology import STRESS, Returned, Rheology, statement
+from faultwave.physics.rheology.rheology import STRESS, Returned, Rheology, in_tension, statement
 
 
 def rheologies() -> dict[str, Rheology]:
@@ -27,4 +27,4 @@ def rheology(name: str) -> Rheology:
     return pick(rheologies(), name, "rheology", "rheology")
 
 
-__all__ = ["STRESS", "Returned", "Rheology", "rheologies", "rheology", "statement"]
+__all__ = ["STRESS", "Returned", "Rheology", "in_tension", "rheologies", "rheology", "statement"]

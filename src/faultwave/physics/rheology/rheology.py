@@ -19,6 +19,12 @@ STRESS = Columns(**dict.fromkeys(("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"
 """Columns of a stress tensor [Pa], compression negative: the whole stress, initial stress included."""
 
 
+def in_tension(stress: Values) -> np.ndarray:
+    """Whether the mean stress at points pulls, by more than rounding."""
+    normal = [np.asarray(stress[n], float) for n in ("s_xx", "s_yy", "s_zz")]
+    return np.asarray(sum(normal) > 1e-9 * np.abs(normal).max(0))
+
+
 @dataclass(frozen=True)
 class Returned:
     """``stress`` after the return map, by the names of ``STRESS``; own ``state``, what is left out stays as it was."""

@@ -126,6 +126,8 @@ class Anisotropic(VelocityStress):
         bad = ~(least > 1e-12 * np.abs(most))
 
         def told(cell: int) -> str:
+            if not any(abs(kinds[name][which[cell]]) > 1e-12 * most[which[cell]] for name in ("c44", "c55", "c66")):
+                return "water, which this law does not have (c44, c55 and c66 are 0), lies"
             listed = ", ".join(f"{x:.4g}" for x in eigenvalues[which[cell]])
             return f"the stiffness c_ij has the eigenvalues {listed} Pa"
 
