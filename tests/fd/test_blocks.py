@@ -332,3 +332,20 @@ def test_too_thin_or_too_slow_rock_has_no_faces():
     assert faces(np.full(40, 160.0), 50.0, 0.0, (3,)) == [(600.0, 150.0)]
     assert faces(np.full(30, 160.0), 50.0, 0.0, (3,)) is None  # six planes of 150 m are too few
     assert faces(np.full(40, 160.0), 50.0, 700.0, (3,)) == [(700.0, 150.0)]
+
+
+def test_rock_below_a_hill_is_that_of_one_spacing():
+    """Coefficients of the uppermost block, which are kept over the stretch of its cells."""
+    made = two(2)
+    ground = "60*exp(-((x-1300)*(x-1300)+(y-1150)*(y-1150))/250000)"
+    topography = {"expression": ground, "thickness": 900.0, "sources": "depth", "receivers": "depth"}
+    made["grid"] |= {"upper": [2400, 2400, 200], "lower": [0, 0, -4400], "topography": topography}
+    made["grid"] |= {"blocks": [{"below": 2000.0, "spacing": 200.0}]}
+    split = simulate(made).plan
+    made["grid"] |= {"blocks": [], "absorbing": {"width": 8}}
+    whole = simulate(made).plan
+    planes = split.scheme.grid.shape[0]
+    stretch = split.scheme.grid.relief.stretch
+    assert stretch > 1.05
+    for name, values in split.medium.coefficients.items():
+        assert np.allclose(values[2:], whole.medium.coefficients[name][-planes:], rtol=1e-5), name

@@ -70,7 +70,8 @@ class Grid(RegularGrid):
         if self.relief is None:
             return np.ones((1, 1, 1))
         height = self.relief.sheet(HALF[name][:2], None, box.lo[1:], box.shape[1:])
-        rate = self.relief.rate(self.levels(grid_of(name)))[box.lo[0] : box.hi[0]]
+        levels = self.line(2, np.arange(box.lo[0], box.hi[0]), (0, 0, int(grid_of(name) == "whole")))
+        rate = self.relief.rate(np.clip(levels, self.lower[2], self.upper[2]))
         return np.asarray(1.0 + rate[:, None, None] * height)
 
     def levels(self, grid: str) -> np.ndarray:
