@@ -6,7 +6,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from faultwave.dg.fault_forecast import FaultPiece, _pieces, largest_patch, put_together
+from faultwave.dg.fault_forecast import FaultPiece, largest_patch, put_together
+from faultwave.physics.friction.forecast import pieces
 from faultwave.physics.friction.law import Weakening
 from faultwave.physics.friction.plausibility import LoadedFault, doubts, rows
 
@@ -19,7 +20,7 @@ def test_pieces_are_the_connected_components() -> None:
         touches = coo_array((np.ones(3 * count), (rows, faces.reshape(-1))), shape=(count, vertices)).tocsr()
         _, label = connected_components(touches @ touches.T, directed=False)
         first = np.array([np.flatnonzero(label == n)[0] for n in label])
-        assert np.array_equal(_pieces(faces), first)
+        assert np.array_equal(pieces(faces), first)
 
 
 def test_a_fault_in_pieces_is_doubted_as_a_whole() -> None:

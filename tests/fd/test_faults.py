@@ -203,3 +203,49 @@ BESIDE = {
 )
 def test_told_before_a_run(changes, told):
     assert told in problems(**changes)
+
+
+WEAK_SPOT = "if (abs(x) < 400) { if (z > -4800) { if (z < -4200) { return 81600000.0; } } } return 70000000.0;"
+
+
+@pytest.mark.parametrize(
+    "changed, told",
+    [
+        ({}, ["hold 1.7 points in the median", "take a smaller grid.spacing"]),
+        ({"T_s": 9e7}, ["all of the fault is above its strength at the start"]),
+        ({"T_s": 7e7}, ["no point of the fault is above its strength; the nearest point lacks 11.2 MPa"]),
+        ({"T_s": WEAK_SPOT}, ["m in radius, less than the critical half length"]),
+        ({"T_s": 6e7}, ["below the dynamic strength on 100 %"]),
+        ({"T_n": 120e6}, ["no compression on 100 %"]),
+        ({"T_n": -120.0, "T_s": 81.0}, ["is 120 Pa in the median"]),
+        ({"mu_d": 0.7}, ["mu_d is larger than mu_s at"]),
+    ],
+)
+def test_doubted_before_a_run(changed, told):
+    """As on tetrahedra: what will probably not run as meant."""
+    made = case()
+    parameters = made["fault"]["parameters"]
+    for name, value in changed.items():
+        kind = "expression" if isinstance(value, str) else "constant"
+        parameters["expression"] = {n: v for n, v in parameters["expression"].items() if n != name}
+        parameters[kind] = parameters[kind] | {name: value}
+    settings, _ = load_case(made)
+    found = "\n".join(map(str, check(settings).warnings))
+    assert all(text in found for text in told), found
+
+
+def test_what_the_plan_tells_of_a_fault():
+    """The patch of 3 by 3 km, by the cells of its points."""
+    made = case()
+    made["grid"]["spacing"] = 250.0
+    made["grid"]["lower"][1], made["grid"]["upper"][1] = -11125.0, 11125.0
+    plan = fw.simulate(made).plan
+    part = plan.parts["rupture"]
+    rows = dict(part.report(plan)["fault"])
+    assert rows["normal stress on the fault"].startswith("-120 MPa")
+    assert rows["S ratio, strength excess over stress drop"].startswith("1.6")
+    patch = part.forecast.points.area[part.forecast.patch].sum()
+    assert patch == pytest.approx(11 * 12 * 250.0**2)  # points on the edges along strike have the stress around
+    assert part.forecast.points.area.sum() == pytest.approx(35 * 30 * 250.0**2)
+    (sheet,) = part.shapes(plan)
+    assert sheet.values["breaks"].sum() == 2 * 11 * 12 and sheet.points[:, 2].max() == 0.0

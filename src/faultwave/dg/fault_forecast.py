@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from faultwave.observe.model import Label, Sheet
+from faultwave.physics.friction import forecast
+from faultwave.physics.friction.forecast import Added, Surroundings
 from faultwave.physics.friction.law import Weakening
-from faultwave.physics.friction.nucleation import increment
 from faultwave.physics.friction.plausibility import LoadedFault
 
 
@@ -18,64 +19,28 @@ def loaded_fault(rupture: Any, order: int, end: float) -> LoadedFault:
     """Points of a planned rupture before it starts, and with what nucleation adds until the end; the softer side's elastic constants."""
     faces, rule, material = rupture.faces, rupture.rule, rupture.material
     count = len(rule.weights)
-    stress = rupture.stress.reshape(-1, 3)
-    shares = [increment(0.0, end, e.start, e.duration) for e in rupture.episodes]
-    added = stress + sum(share * e.traction.reshape(-1, 3) for share, e in zip(shares, rupture.episodes, strict=True))
-    tau, nucleated = (np.hypot(s[:, 1], s[:, 2]) for s in (stress, added))
-    moved = bool(np.any(added[:, 0] != stress[:, 0]))
     modulus, first = material["mu"], material["lambda"]
     softer = np.argmin(modulus, axis=1)[:, None]
-    mu, lam = (np.take_along_axis(v, softer, 1)[:, 0] for v in (modulus, first))
-    p = {name: v.reshape(-1, *v.shape[2:]) for name, v in rupture.parameters.items()}
-    with np.errstate(all="ignore"):  # tension and absent loads are told of, not computed with
-        weakening = rupture.law.weakening(p, rupture.constants, tau, stress[:, 0]) if rupture.law.needs_stress else None
-        after = None
-        if moved and weakening is not None and weakening.threshold:
-            after = rupture.law.weakening(p, rupture.constants, nucleated, added[:, 0])
+    mu, lam = (np.repeat(np.take_along_axis(v, softer, 1)[:, 0], count) for v in (modulus, first))
     edge = np.sqrt(4.0 * faces.area / np.sqrt(3.0))
-    return LoadedFault(
-        (2.0 * faces.area[:, None] * rule.weights).reshape(-1), tau, nucleated, stress[:, 0], np.repeat(mu, count),
-        np.repeat(lam / (2.0 * (lam + mu)), count), np.repeat(edge / order, count), weakening, end, after,
-    )  # fmt: skip
+    area = (2.0 * faces.area[:, None] * rule.weights).reshape(-1)
+    p = {name: v.reshape(-1, *v.shape[2:]) for name, v in rupture.parameters.items()}
+    episodes = [Added(e.traction.reshape(-1, 3), e.start, e.duration) for e in rupture.episodes]
+    around = Surroundings(area, mu, lam, np.repeat(edge / order, count))
+    return forecast.loaded(rupture.law, (p, rupture.constants), rupture.stress.reshape(-1, 3), episodes, around, end)
 
 
 def largest_patch(corners: np.ndarray, fault: LoadedFault) -> np.ndarray:
     """Points (k,) of the largest connected piece of those that break by themselves; faces with ``corners`` (n, 3, 3) that share a
     vertex are connected."""
-    starts = np.flatnonzero(fault.starts)
-    if not len(starts):
-        return starts
-    each = len(fault.tau) // len(corners)
+    if not fault.starts.any():
+        return np.zeros(0, np.int64)
     grain = 1e-6 * max(float(np.ptp(corners.reshape(-1, 3), axis=0).max()), 1.0)
     _, vertex = np.unique(np.round(corners.reshape(-1, 3) / grain), axis=0, return_inverse=True)
-    broken, at = np.unique(starts // each, return_inverse=True)
-    piece = _pieces(vertex.reshape(-1, 3)[broken])[at]
-    area = np.bincount(piece, fault.area[starts])
-    return np.asarray(starts[piece == int(np.argmax(area))])
+    return forecast.largest_patch(vertex.reshape(-1, 3), fault)
 
 
-def _pieces(vertices: np.ndarray) -> np.ndarray:
-    """The lowest number (n,) of a face in the piece of each of the faces with these vertices (n, 3)."""
-    label = np.arange(len(vertices))
-    while True:
-        lowest = np.full(int(vertices.max()) + 1, len(vertices))
-        np.minimum.at(lowest, vertices, label[:, None])
-        found = lowest[vertices].min(1)
-        if (found == label).all():
-            return label
-        label = found
-
-
-FORECASTS = {
-    "normal stress": Label("normal stress, compression", "MPa"),
-    "shear stress": Label("shear stress", "MPa"),
-    "nucleated": Label("shear stress after nucleation", "MPa"),
-    "strength": Label("strength before slip", "MPa"),
-    "excess": Label("strength excess", "MPa"),
-    "S ratio": Label("S ratio"),
-    "cohesive points": Label("points in the cohesive zone"),
-    "breaks": Label("share that breaks by itself"),
-}
+FORECASTS = {name: Label(*told) for name, told in forecast.SHOWN.items()}
 """What pictures show of a fault."""
 
 
@@ -90,20 +55,8 @@ def sheet(faces: Any, fault: LoadedFault) -> Sheet:
         filled = np.where(known, values.reshape(share.shape), 0.0)
         return np.where(total > 0, (weight * filled).sum(1) / np.where(total > 0, total, 1.0), np.nan)
 
-    shown = {"normal stress": -1e-6 * fault.sigma, "shear stress": 1e-6 * fault.tau}
-    if (fault.nucleated != fault.tau).any():
-        shown["nucleated"] = 1e-6 * fault.nucleated
-    w = fault.weakening
-    if w is not None:
-        slips = fault.may_slip
-        peak = np.broadcast_to(w.peak, slips.shape)
-        shown["strength"] = 1e-6 * np.where(slips, peak, np.nan)
-        shown["excess"] = 1e-6 * np.where(slips, peak - fault.tau, np.nan)
-        shown["S ratio"] = fault.s_ratio
-        shown["cohesive points"] = fault.cohesive_zone / fault.spacing
-        shown["breaks"] = fault.starts.astype(float)
     points, cells = np.unique(faces.corners.reshape(-1, 3), axis=0, return_inverse=True)
-    values = {name: mean(v) for name, v in shown.items() if np.isfinite(v).any()}
+    values = {name: mean(v) for name, v in forecast.shown(fault).items() if np.isfinite(v).any()}
     return Sheet("fault", points, cells.reshape(-1, 3), values, FORECASTS, np.asarray(faces.tags))
 
 

@@ -62,7 +62,7 @@ def around(plane: FaultPlane, places: np.ndarray, slips: np.ndarray, wanted: np.
     (z, up), (x, ahead) = _cell(rows, wanted[:, 2]), _cell(columns, wanted[:, k])
     numbers = np.empty((n, 5, 2), np.int64)
     numbers[:, :4] = np.stack([np.stack([z + a, x + b], -1) for a in (0, 1) for b in (0, 1)], 1)
-    numbers[:, 4] = [_nearest(sheet[: len(rows)], may, p) for p in wanted]
+    numbers[:, 4] = np.reshape([_nearest(sheet[: len(rows)], may, p) for p in wanted], (n, 2))
     none, one = np.zeros(n), np.ones(n)
     corners = np.stack([(1 - up) * (1 - ahead), (1 - up) * ahead, up * (1 - ahead), up * ahead, none], 1)
     along = np.stack([up - 1, 1 - up, -up, up, none], 1) / (columns[x + 1] - columns[x])[:, None]
@@ -103,7 +103,7 @@ class FaultReader:
         self, scheme: Scheme, sliding: Sliding, given: Mapping[Axis, Given], to: Directions, points: np.ndarray,
         share: np.ndarray, fields: Sequence[str], exact: bool,
     ):  # fmt: skip
-        self.scheme, self.sliding, self.fields, self.share = scheme, sliding, tuple(fields), share
+        self.scheme, self.sliding, self.given, self.fields, self.share = scheme, sliding, given, tuple(fields), share
         self.to, plane = to, sliding.plane
         self.plane, self.mine, self.shape = plane, np.arange(len(points)), (len(fields),)
         self.near = {a: around(plane, given[a].places, given[a].slips, points, exact) for a in plane.sliding}
@@ -146,15 +146,25 @@ class FaultReader:
         read = dict(zip(self.names, blocks, strict=False))
         return self.fields_of(read, blocks[len(self.names) :], 0.5 * self.scheme.step)
 
-    def first(self, values: Callable[[str], np.ndarray], velocity: np.ndarray) -> np.ndarray:
-        """The fields (places, fields) before the first step, of whole arrays by name; ``velocity`` (n,) is that along the plane's axis."""
-        read = {(n, a): self.near[a].of(self.plane, np.asarray(values(at(n, a)), float))[None] for n, a in self.names}
+    def first(self, velocity: np.ndarray, kept: type) -> np.ndarray:
+        """The fields (places, fields) before the first step, of numbers as the run has them (``kept``); ``velocity`` (n,) is that along the
+        plane's axis."""
+        read = {(n, a): self.near[a].of(self.plane, self._start(n, a, kept))[None] for n, a in self.names}
+        sides: tuple[tuple[str, Axis], ...] = (("slip_rate1", self.plane.along), ("slip_rate2", "z"))
+        starts = [self._start(n, a, kept) for n, a in sides for _ in range(2)]
         lo = np.array(self.plane.box.lo)
         beside = [
-            np.asarray(values(n), float)[tuple(np.moveaxis(p - lo, -1, 0))] for _, n, p in self.around_crossing[:4]
+            start[tuple(np.moveaxis(p - lo, -1, 0))]
+            for start, (_, _, p) in zip(starts, self.around_crossing[:4], strict=True)
         ]
         crossing = [b[None] for b in beside] + [np.broadcast_to(velocity[None, :, None], (1, len(velocity), 5))] * 4
         return self.fields_of(read, crossing, 0.0)[0]
+
+    def _start(self, name: str, axis: Axis, kept: type) -> np.ndarray:
+        """Of the whole plane at the start: what is not given is zero."""
+        given = self.given[axis]
+        found = given.state.get(name)
+        return np.zeros(given.places.shape[:3]) if found is None else np.asarray(np.asarray(found, kept), float)
 
     def fields_of(self, read: Mapping[Any, np.ndarray], crossing: Sequence[np.ndarray], late: float) -> np.ndarray:
         """The fields of what was read at the points around; slip was read ``late`` [s] after the rest."""

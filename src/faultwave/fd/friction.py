@@ -20,6 +20,7 @@ from faultwave.fd.fault_plane import FaultPlane, high, locked
 from faultwave.fd.program import FRICTION_LEVEL, STRESS_LEVEL, Observer, Scheme
 from faultwave.fd.split import compliance
 from faultwave.kernels import math as m
+from faultwave.kernels.overlap import meet
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
 from faultwave.physics.friction.law import FrictionLaw, Load
 from faultwave.physics.friction.nucleation import smooth_step
@@ -231,15 +232,18 @@ def _pressing(p: Point, name: str, axis: Axis, kind: str) -> Any:
     return 0.5 * (p.at(name) + p.at(name, **{axis: 1}))
 
 
-def observer(scheme: Scheme, of: Sliding) -> Observer:
-    """Arrays of friction, and its launches."""
+def observer(scheme: Scheme, of: Sliding, box: Box) -> Observer:
+    """Arrays of friction, and its launches, in a box of the grid."""
     plane, launches = of.plane, list[tuple[int, Launch]]()
-    layout = Layout(plane.box, group="friction", halo=0)
+    room = meet(plane.box, scheme.filled(box))
+    if not room.points:
+        return Observer()
+    layout = Layout(room, group="friction", halo=0)
     arrays = {at(n, axis): layout for axis in plane.sliding for n in (*of.given, *of.kept)}
     for low, end, kind in _planes(scheme, plane):
-        region = Box((low, *plane.box.lo[1:]), (end, *plane.box.hi[1:]))
+        region = meet(room, Box((low, *room.lo[1:]), (end, *room.hi[1:])))
         for axis in plane.sliding:
-            if not (axis == "z" and kind == "surface"):
+            if region.points and not (axis == "z" and kind == "surface"):
                 launches.append((FRICTION_LEVEL, Launch(of.slide(axis, kind, scheme.step), region)))
                 launches.append((STRESS_LEVEL, Launch(of.age(axis, kind, scheme.step), region)))
     return Observer(arrays, launches)

@@ -359,9 +359,10 @@ class Operator:
         def upper(name: str, plane: int) -> np.ndarray:
             if name not in fault.doubled:
                 return fault.of_sheet(self.plane(name, plane))
-            box = self.scheme.filled(self.box)
+            box, (_, y, x) = self.scheme.filled(self.box), self.subdomain.own
             sheet = _planes(self.runner.values(high(name), 1), box, self.box.lo[0])
-            return sheet[plane - box.lo[0]].astype(float)
+            own = sheet[:, :, x] if fault.axis == "y" else sheet[:, y]
+            return own[plane - box.lo[0]].astype(float)
 
         counts = {name: self.scheme.grid.shape["zyx".index(fault.axis)] for name in FIELDS}
         shares = {name: split.shares(fault, name, count) for name, count in counts.items()}

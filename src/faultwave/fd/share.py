@@ -11,12 +11,13 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.case.model import Case
 from faultwave.comm import World
-from faultwave.domain.grids.cut import Cut, best_cut
+from faultwave.domain.grids.cut import Cut, Triple, best_cut
 from faultwave.engine.halo import halo_path
 from faultwave.fd.absorbing import Absorber
 from faultwave.fd.block_layout import Laid
 from faultwave.fd.borders import bordered, grown, plain
 from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
+from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.grid import Grid, SideKind
 from faultwave.fd.half_precision import Units, largest
 from faultwave.fd.media import Medium
@@ -52,9 +53,6 @@ def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], worl
     """
     setting, around = case.grid, _around(laid[0].sides)
     assert setting is not None
-    if case.fault is not None:
-        what = f"{world.size} processes share a grid with a fault, which is not built yet"
-        raise InputError(Problem("ranks", what, "1", "Threads share it: numerics.threads."))
     for block in laid:
         odd = [n for n, a in zip(block.grid.shape, around, strict=True) if a and n % 2]
         if odd and case.attenuation is not None:
@@ -66,20 +64,27 @@ def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], worl
     grid, sides = laid[0].grid, laid[0].sides
     absorber = Absorber(setting.absorbing.kind, setting.absorbing.width or 1)
     trial = Scheme(grid, 1.0, 1.0, sides, absorber, case.attenuation is not None, setting.order)
-    trial = replace(trial, yields=case.yields)
+    trial = replace(trial, yields=case.yields, fault=laid[0].scheme(case).fault)
+    shape = _to_cut(grid.shape, trial.fault)
     for steps in range(1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED, 0, -1):
         found = reach_of(parts, trial, steps)
         deep = (
             trial.differences.deep * trial.free_surface
         )  # planes that no cut and no overlap of another part may come to
         least = max(*found.margin, found.margin[0] + deep, WORTH * steps if steps > 1 else 0)
-        cut = best_cut(grid.shape, world.size, around, least)
+        cut = best_cut(shape, world.size, around, least)
         if cut is not None:
-            return [Subdomain(cut, world.rank, steps, found.margin)]
-    most = max(n for n in range(1, world.size) if n == 1 or best_cut(grid.shape, n, around, least) is not None)
+            return [Subdomain(replace(cut, shape=grid.shape), world.rank, steps, found.margin)]
+    most = max(n for n in range(1, world.size) if n == 1 or best_cut(shape, n, around, least) is not None)
     nz, ny, nx = grid.shape
     what = f"{nx} x {ny} x {nz} points are too few for {world.size} processes: parts need {least} along each axis that is cut"
     raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
+
+
+def _to_cut(shape: Triple, fault: FaultPlane | None) -> Triple:
+    """Points that may be cut along each axis: a fault stays whole across its plane, so that all of its processes have both sides."""
+    z, y, x = (1 if fault is not None and axis == fault.axis else n for n, axis in zip(shape, "zyx", strict=True))
+    return z, y, x
 
 
 def _around(sides: Mapping[str, SideKind]) -> tuple[bool, bool, bool]:

@@ -20,6 +20,8 @@ Make = Callable[[np.ndarray], Sampler]
 """A sampler of places (n, 3) [m] of one process."""
 
 TAG = 77
+ANY = "u"
+"""An array that every process has."""
 
 
 def sampler_of(shared: Shared | None, scheme: Scheme, places: np.ndarray, make: Make) -> Sampler:
@@ -59,7 +61,8 @@ class SharedSampler:
                 subdomain.cut.rank_of(buffer.points) == subdomain.rank,
                 owner[receiver] == subdomain.rank,
             )
-            self.sample_buffers.append(SampleBuffer(buffer.level, buffer.array, buffer.points[here]))
+            array = buffer.array if here.any() else ANY  # a process may not have arrays that it has no points of
+            self.sample_buffers.append(SampleBuffer(buffer.level, array, buffer.points[here]))
             place = np.full(len(receiver), -1)
             place[asked] = np.arange(asked.sum())
             self.columns.append(_Column(place[here], int(asked.sum())))

@@ -109,7 +109,7 @@ def _accesses(program: Program, level: Sequence[Launch]) -> list[_Access]:
     early, late = ([_access(program, x) for x in level if bool(x.lag) == lags] for lags in (False, True))
     here = np.zeros(3, int)
     pushed = {p: here for a in early for p in a.writes if program.arrays[p[0]].halo}
-    seen = pushed | {p: here for a in late for p in a.writes if program.arrays[p[0]].halo}
+    seen = {p: here for a in (*early, *late) for p in a.writes}
     injected = _Access(INJECTIONS, dict(pushed), frozenset(pushed))
     return [*early, injected, *late, _Access(SAMPLES, dict(seen), frozenset())]
 

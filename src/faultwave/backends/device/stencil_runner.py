@@ -80,7 +80,8 @@ class DeviceStencilRunner:
 
     def _elements(self, name: str, points: np.ndarray) -> np.ndarray:
         """Where points (n, 3) of an array lie in its group's memory."""
-        offsets(self.program.arrays, name, points, self.arrays.view(name, self.program.reach))  # checks them
+        view = self.arrays.view(name, self.program.arrays[name].halo)
+        offsets(self.program.arrays, name, points, view)  # checks them
         s = self.arrays.strides[name]
         return np.asarray(points @ np.array([s.plane, s.row, 1]) + self.arrays.origin[name])
 

@@ -22,12 +22,11 @@ from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, Expression, check_used, leaves
 from faultwave.observe.model import Sheet
-from faultwave.physics.friction import frame, plausibility
+from faultwave.physics.friction import forecast, frame, plausibility
 from faultwave.physics.friction import laws as friction_laws
 from faultwave.physics.friction.initial import initial_names
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifiers import composed, names_of_modifiers
-from faultwave.physics.friction.plausibility import ENOUGH, LoadedFault, cohesive_points
 from faultwave.physics.friction.uniform import check_absent
 
 name = "rupture"
@@ -101,7 +100,7 @@ class Rupture(Planned):
         found: dict[str, list[tuple[str, ...]]] = {"size": [("fault faces", f"{len(self.faces.area):,}{points}")]}
         fault = loaded_fault(self, plan.case.numerics.order, plan.case.end_time)
         if fault.weakening is not None:
-            found["resolution"] = [("points in the cohesive zone", _cohesive_zone(fault))]
+            found["resolution"] = [("points in the cohesive zone", forecast.cohesive_zone(fault))]
         if self.law.needs_stress:
             found["fault"] = list(plausibility.rows(fault, largest_patch(self.faces.corners, fault)))
         return found
@@ -299,15 +298,6 @@ def _shaped(values: dict[str, np.ndarray], positions: np.ndarray) -> dict[str, n
     """Values (points,) or (points, size) by face."""
     arrays = {name: np.asarray(v, float) for name, v in values.items()}
     return {name: v.reshape(*positions.shape[:2], *v.shape[1:]) for name, v in arrays.items()}
-
-
-def _cohesive_zone(fault: LoadedFault) -> str:
-    points = cohesive_points(fault)
-    if not len(points):
-        return "no weakening"
-    worst = float(points.min())
-    enough = "enough" if worst >= ENOUGH else "too few"
-    return f"{worst:.1f} at least, {np.median(points):.1f} in the median ({enough}: 2 to 3 are needed)"
 
 
 class AttachedRupture(Attached):

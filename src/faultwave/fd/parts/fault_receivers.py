@@ -11,12 +11,14 @@ import numpy as np
 from faultwave.base.collect import collected
 from faultwave.case.model import Case
 from faultwave.comm import World
+from faultwave.comm.gather import collect
 from faultwave.engine.part import Origin, State
 from faultwave.fd.fault_reading import FaultReader
-from faultwave.fd.part import Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
+from faultwave.fd.part import FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
 from faultwave.fd.parts.rupture import Rupture
 from faultwave.fd.points import Sampler
 from faultwave.fd.resources import Memory
+from faultwave.fd.shared import sampler_of
 from faultwave.media.homogenise import at_points
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import tell_moved
@@ -45,15 +47,13 @@ def plan(planning: Planning) -> FaultReceivers | None:
 
 @dataclass(frozen=True)
 class FaultReceivers(GridPart):
-    """``located`` (n, 3) [m]: the ``points`` asked for, moved onto the fault; ``share`` (n,): lambda/(lambda + 2 mu) there; ``units`` of
-    fields that the friction law itself gives."""
+    """``located`` (n, 3) [m]: the ``points`` asked for, moved onto the fault; ``units`` of fields that the friction law itself gives."""
 
     case: Case
     points: np.ndarray
     fields: tuple[str, ...]
     units: Mapping[str, str]
     located: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
-    share: np.ndarray = field(default_factory=lambda: np.zeros(0))
     name = name
 
     @property
@@ -69,12 +69,6 @@ class FaultReceivers(GridPart):
         tell_moved(self.setting, self.points, distance, near, placing.problems)
         return replace(self, located=located)
 
-    def checked(self, checking: Checking) -> Self:
-        with collected(checking.problems):
-            rock = at_points(checking.field, ["lambda", "mu"], self.located, np.ones(len(self.located), np.int64))
-            return replace(self, share=rock["lambda"] / np.maximum(rock["lambda"] + 2.0 * rock["mu"], 1e-300))
-        return self
-
     def memory(self, steps: int, world: World) -> Memory:
         needed = 16.0 * len(self.points) * len(self.fields) * (steps / self.setting.every + 1)
         what = f"{len(self.points):,} fault receivers with {steps // self.setting.every:,} samples"
@@ -85,21 +79,22 @@ class FaultReceivers(GridPart):
             "Raise output.fault_receivers.every, or give fewer points or fields.",
         )
 
+    def reader(self, plan: FdPlan, places: np.ndarray) -> FaultReader:
+        """What reads some of the places (n, 3) that were located."""
+        rupture = plan.parts["rupture"]
+        assert isinstance(rupture, Rupture) and rupture.directions is not None
+        rock = at_points(plan.material, ["lambda", "mu"], places, np.ones(len(places), np.int64))
+        share = rock["lambda"] / np.maximum(rock["lambda"] + 2.0 * rock["mu"], 1e-300)
+        exact = self.setting.position == "exact"
+        return FaultReader(
+            plan.scheme, rupture.sliding, rupture.given, rupture.directions, places, share, self.fields, exact
+        )
+
     def sampler(self, plan: FdPlan) -> Sampler | None:
         rupture = plan.parts.get("rupture")
         if not isinstance(rupture, Rupture) or rupture.directions is None or not len(self.points):
             return None
-        exact = self.setting.position == "exact"
-        return FaultReader(
-            plan.scheme,
-            rupture.sliding,
-            rupture.given,
-            rupture.directions,
-            self.located,
-            self.share,
-            self.fields,
-            exact,
-        )
+        return sampler_of(plan.shared, plan.scheme, self.located, lambda places: self.reader(plan, places))
 
     @property
     def must_match(self) -> Any:
@@ -112,15 +107,17 @@ class FaultReceivers(GridPart):
         return (Marks("fault receivers", self.located),)
 
     def attach(self, solver: Running) -> GridAttached:
-        reader: Any = solver.samplers.get(self.name)
-        return GridAttached() if reader is None else AttachedFaultReceivers(self, solver, reader)
+        sampler = solver.samplers.get(self.name)
+        return GridAttached() if sampler is None else AttachedFaultReceivers(self, solver.plan, sampler.mine)
 
 
 class AttachedFaultReceivers(GridAttached):
-    """``samples``: after how many steps, and blocks (samples, receivers, fields); the first is that before all steps."""
+    """Of the receivers ``mine``; ``samples``: after how many steps, and blocks (samples, receivers, fields). The first is that before all
+    steps."""
 
-    def __init__(self, part: FaultReceivers, solver: Running, reader: FaultReader):
-        self.part, self.solver, self.reader = part, solver, reader
+    def __init__(self, part: FaultReceivers, plan: FdPlan, mine: np.ndarray):
+        self.part, self.plan, self.mine = part, plan, mine
+        self.reader = part.reader(plan, part.located[mine])
         self.count = 0
         self.steps: list[int] = []
         self.blocks: list[np.ndarray] = []
@@ -132,12 +129,13 @@ class AttachedFaultReceivers(GridAttached):
     def begin(self) -> None:
         if self.steps:
             return
-        part, axis = self.part, "xyz".index(self.reader.plane.axis)
-        moving = np.zeros(len(part.located))
-        if self.initial is not None:
-            moving = np.asarray(self.initial(part.located, 0.0))[:, 6 + axis]
+        places, axis = self.part.located[self.mine], "xyz".index(self.reader.plane.axis)
+        moving = np.zeros(len(places))
+        if self.initial is not None and len(places):
+            moving = np.asarray(self.initial(places, 0.0))[:, 6 + axis]
+        kept = np.float32 if self.part.case.numerics.precision == "single" else np.float64
         self.steps.append(0)
-        self.blocks.append(self.reader.first(self.solver.operator.runner.values, moving)[None])
+        self.blocks.append(self.reader.first(moving, kept)[None])
 
     def sampled(self, values: np.ndarray) -> None:
         after = np.arange(self.count + 1, self.count + len(values) + 1)
@@ -148,32 +146,36 @@ class AttachedFaultReceivers(GridAttached):
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """Times (nt,) [s] and values (nt, receivers, fields): slip rates are half a step before the end of each."""
-        shape = (0, len(self.part.points), len(self.part.fields))
+        shape = (0, len(self.mine), len(self.part.fields))
         self.blocks = [np.concatenate([np.zeros(shape), *self.blocks])]  # once in memory, not twice, from here on
         steps = np.array(self.steps, float)
-        return np.where(steps > 0, steps - 0.5, 0.0) * self.solver.plan.scheme.step, self.blocks[0]
+        return np.where(steps > 0, steps - 0.5, 0.0) * self.plan.scheme.step, self.blocks[0]
 
     def state(self) -> Mapping[str, State]:
         def restore(values: np.ndarray, origin: Origin) -> None:
-            self.blocks = [np.asarray(values, float)]
+            self.blocks = [np.asarray(values, float).swapaxes(0, 1)]
 
         def count(values: np.ndarray, origin: Origin) -> None:
             self.count, *self.steps = (int(v) for v in values)
 
         return {
-            "values": State(None, lambda: self.arrays()[1], restore),
+            "samples": State(self.mine, lambda: self.arrays()[1].swapaxes(0, 1), restore),
             "steps": State(None, lambda: np.array([self.count, *self.steps]), count),
         }
 
     def results(self) -> Iterable[Result]:
-        part, reader = self.part, self.reader
-        time, values = self.arrays()
+        part, (time, values) = self.part, self.arrays()
         count = len(part.located)
+        found = collect(self.plan.world, self.mine, [values.swapaxes(0, 1)], count)
+        if found is None:
+            return
+        reader = part.reader(self.plan, part.located)
         normal, strike, dip = (np.tile(v, (count, 1)) for v in (reader.to.normal, reader.to.strike, reader.to.dip))
         frame = FaultFrame(normal, strike, dip, reader.initial_traction())
         attrs = {"units": dict(part.units), **since(part.case.output.origin_time)}
         yield Result(name, fault_receivers_from_arrays(
-            np.tile(time[:, None], (1, count)), values, list(part.fields), part.located, part.points, frame=frame, attrs=attrs
+            np.tile(time[:, None], (1, count)), found[0].swapaxes(0, 1), list(part.fields), part.located, part.points, frame=frame,
+            attrs=attrs,
         ))  # fmt: skip
 
 

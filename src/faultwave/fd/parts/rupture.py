@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Self
@@ -13,17 +13,19 @@ from faultwave.base.collect import collected
 from faultwave.base.errors import Problem, Problems
 from faultwave.case.model import Case
 from faultwave.comm import World
+from faultwave.fd.fault_forecast import Forecast, forecast_of
 from faultwave.fd.fault_plane import EVEN, FaultPlane, across, plane_of
-from faultwave.fd.fault_points import Directions, Given, Reader, constants_of, directions_of, law_of
+from faultwave.fd.fault_points import TAG, Directions, Given, Reader, constants_of, directions_of, law_of
 from faultwave.fd.friction import HUGE, Nucleation, Sliding, at, observer
 from faultwave.fd.part import Checking, GridAttached, GridPart, Placing, Planning, Running
 from faultwave.fd.points import held
 from faultwave.fd.program import VECTOR, Observer, Scheme
 from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.time_dispersion import removes
+from faultwave.kernels.overlap import meet
 from faultwave.kernels.stencil import Axis, Box
 from faultwave.media.homogenise import at_points
-from faultwave.observe.model import Marks
+from faultwave.observe.model import Sheet
 from faultwave.physics.friction.law import FrictionLaw
 
 name = "rupture"
@@ -95,6 +97,7 @@ class Rupture(GridPart):
     given: Mapping[Axis, Given] = field(default_factory=dict)
     rigidity: Mapping[Axis, np.ndarray] = field(default_factory=dict)
     shear_speed: Mapping[Axis, np.ndarray] = field(default_factory=dict)
+    forecast: Forecast | None = None
     acts_until: float = np.inf
     name = name
 
@@ -164,16 +167,29 @@ class Rupture(GridPart):
                     problems.error("grid.fault", "lies in a fluid in places", "mu > 0")
                     break
             return replace(
-                self, episodes=tuple(reader.episodes), given=given,
+                self, episodes=tuple(reader.episodes), given=given, forecast=self._forecast(checking, given, rock, reader.episodes),
                 rigidity={a: r["mu"] for a, r in rock.items()},
                 shear_speed={a: np.sqrt(r["mu"] / r["rho"]) for a, r in rock.items()},
             )  # fmt: skip
         return self
 
+    def _forecast(
+        self, checking: Checking, given: Mapping[Axis, Given], rock: Mapping[Axis, Mapping[str, np.ndarray]], episodes: list[Nucleation]
+    ) -> Forecast | None:  # fmt: skip
+        """What a law that reads stress will probably do; doubts are told."""
+        assert self.plane is not None
+        axis = self.plane.along
+        if not self.law.needs_stress or not given[axis].slips.any():
+            return None
+        grid, end = checking.placing.grid, self.case.end_time
+        found = forecast_of(self.law, self.constants, given[axis], episodes, rock[axis], self.plane, grid, end)
+        found.doubt(checking.problems)
+        return found
+
     def _rock(self, checking: Checking, given: Given) -> dict[str, np.ndarray]:
-        """rho and mu at points of the fault."""
+        """rho and Lame's parameters at points of the fault."""
         points = np.clip(given.places.reshape(-1, 3), *self.extent)
-        found = at_points(checking.field, ["rho", "mu"], points, np.ones(len(points), np.int64))
+        found = at_points(checking.field, ["rho", "lambda", "mu"], points, np.ones(len(points), np.int64))
         return {n: np.asarray(v).reshape(given.places.shape[:3]) for n, v in found.items()}
 
     def memory(self, steps: int, world: World) -> Memory:
@@ -183,7 +199,8 @@ class Rupture(GridPart):
         return Memory(needed, "grid.fault", f"{self.plane.box.points:,} split nodes", "Raise the spacing.")
 
     def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
-        return [observer(scheme, self.sliding)]
+        known = self.plane is not None and self.directions is not None
+        return [observer(scheme, self.sliding, box)] if known else []
 
     @property
     def must_match(self) -> Any:
@@ -198,10 +215,11 @@ class Rupture(GridPart):
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
         count = sum(int(g.slips.sum()) for g in self.given.values())
-        return {"size": [("fault points", f"{count:,}")]}
+        found: dict[str, list[tuple[str, ...]]] = {"size": [("fault points", f"{count:,}")]}
+        return found | (self.forecast.report() if self.forecast else {})
 
-    def shapes(self, plan: Any) -> tuple[Marks, ...]:
-        return ()
+    def shapes(self, plan: Any) -> tuple[Sheet, ...]:
+        return (self.forecast.sheet(TAG),) if self.forecast else ()
 
     def attach(self, solver: Running) -> AttachedRupture:
         return AttachedRupture(self, solver)
@@ -217,27 +235,49 @@ def _layers(placing: Placing, axis: int) -> tuple[int, int]:
     return -first % VECTOR if first else 0, last % VECTOR if last < count else 0
 
 
+def _slices(box: Box, within: Box) -> tuple[slice, slice, slice]:
+    """Where a box is in arrays over a larger one."""
+    z, y, x = (slice(a - c, b - c) for a, b, c in zip(box.lo, box.hi, within.lo, strict=True))
+    return z, y, x
+
+
 class AttachedRupture(GridAttached):
-    """The fault of a run."""
+    """What a process has of the fault of a run: points in its own box, of which ``at`` says where they are in the whole plane."""
 
     def __init__(self, part: Rupture, solver: Running):
         assert part.plane is not None
-        self.part, self.operator, self.plane = part, solver.operator, part.plane
-        scheme = solver.operator.scheme
-        runner = solver.operator.runner
-        for axis, given in part.given.items():
-            for n, values in {**given.values, **given.state, "least": HUGE}.items():
-                runner.view(at(n, axis))[...] = values
-        planes = np.arange(self.plane.box.lo[0], self.plane.box.hi[0])
+        self.part, self.operator, self.plane, self.world = part, solver.operator, part.plane, solver.plan.world
+        op, scheme, runner = solver.operator, solver.operator.scheme, solver.operator.runner
+        whole = self.plane.box
+        room, self.box = (meet(whole, scheme.filled(box)) for box in (op.box, op.subdomain.owned.box))
+        self.at, self._in_room = _slices(self.box, whole), _slices(self.box, room)
+        for axis, given in part.given.items() if room.points else ():
+            for n, values in {**given.values, **given.state, "least": np.full(whole.shape, HUGE)}.items():
+                runner.view(at(n, axis))[...] = values[_slices(room, whole)]
+        planes = np.arange(self.box.lo[0], self.box.hi[0])
         h2, top = scheme.grid.spacing**2, scheme.grid.shape[0]
         self.area: dict[Axis, np.ndarray] = {}
         for axis, velocity in self.plane.sliding.items():
             weight = held(scheme, velocity, planes) * ~((axis == "z") & (planes == top))
-            self.area[axis] = h2 * weight[:, None, None] * part.given[axis].slips
+            self.area[axis] = h2 * weight[:, None, None] * part.given[axis].slips[self.at]
 
     def values(self, name: str, axis: Axis) -> np.ndarray:
-        """Now, at the points of the velocity along an axis (nz, ny, nx)."""
-        return np.asarray(self.operator.runner.values(at(name, axis)), float)
+        """Now, at the points of the velocity along an axis (nz, ny, nx) that this process has."""
+        if not self.box.points:
+            return np.zeros(self.box.shape)
+        return np.asarray(self.operator.runner.values(at(name, axis))[self._in_room], float)
+
+    def whole(self, names: Iterable[str], axis: Axis) -> dict[str, np.ndarray] | None:
+        """The same of the whole fault by name, on the first process; None elsewhere. All ask at once."""
+        listed = list(names)
+        pieces = self.world.gather((self.at, [self.values(n, axis) for n in listed]))
+        if pieces is None:
+            return None
+        found = {n: np.zeros(self.plane.box.shape) for n in listed}
+        for where, values in pieces:
+            for n, v in zip(listed, values, strict=True):
+                found[n][where] = v
+        return found
 
     def energies(self) -> Mapping[str, float]:
         """As the engine dg defines them; what slip along each axis does counts where that is known."""
@@ -249,7 +289,7 @@ class AttachedRupture(GridAttached):
             found["static_frictional_work"] -= 0.5 * float((area * change * own).sum())
             found["total_frictional_work"] -= float((area * self.values("work", axis)).sum())
             slip[axis] = self.values("accumulated_slip", axis)
-        moment = sum(0.5 * float((self.area[a] * self.part.rigidity[a] * s).sum()) for a, s in slip.items())
+        moment = sum(0.5 * float((self.area[a] * self.part.rigidity[a][self.at] * s).sum()) for a, s in slip.items())
         potency = sum(0.5 * float((self.area[a] * s).sum()) for a, s in slip.items())
         return found | {"seismic_moment": moment, "potency": potency}
 
@@ -260,8 +300,8 @@ class AttachedRupture(GridAttached):
         if not self.part.law.needs_stress:
             h = self.operator.scheme.grid.spacing
             for axis, area in self.area.items():
-                slip, mu = self.values("accumulated_slip", axis), self.part.rigidity[axis]
-                made = mu / self.part.shear_speed[axis] * self.values("peak_slip_rate", axis) + mu / h * slip
+                slip, mu = self.values("accumulated_slip", axis), self.part.rigidity[axis][self.at]
+                made = mu / self.part.shear_speed[axis][self.at] * self.values("peak_slip_rate", axis) + mu / h * slip
                 found += float((area * made * slip).sum())
             return found
         for axis, area in self.area.items():
@@ -269,20 +309,20 @@ class AttachedRupture(GridAttached):
             size = np.hypot(values["stress1"], values["stress2"])
             for n in range(len(self.part.episodes)):
                 size = size + np.hypot(values[f"nucleation{n}_1"], values[f"nucleation{n}_2"])
-            found += float((area * size * self.values("accumulated_slip", axis)).sum())
+            found += float((area * size[self.at] * self.values("accumulated_slip", axis)).sum())
         return found
 
     def rupture_totals(self) -> tuple[float, ...]:
-        """Time [s] and what ``energies`` gives, in the order of ``FaultHistory``."""
+        """Time [s] and what ``energies`` gives, in the order of ``FaultHistory``, of the whole fault; all processes ask at once."""
         found = self.energies()
         names = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
-        return (self.operator.time, *(found[n] for n in names))
+        return (self.operator.time, *self.world.total(np.array([found[n] for n in names])).tolist())
 
     def remarks(self) -> list[Problem]:
         """What the law counted at points."""
-        found = []
-        for counted, what in self.part.law.counted.items():
-            count = sum(float(self.values(counted, a).sum()) for a in self.area)
+        counted, found = self.part.law.counted, []
+        here = np.array([sum(float(self.values(n, a).sum()) for a in self.area) for n in counted])
+        for what, count in zip(counted.values(), self.world.total(here) if counted else here, strict=True):
             if count:
                 advice = "look at rs_* parameters and initial stress, or shorten the step (numerics.largest_step)"
                 found.append(Problem("fault", f"{count:,.0f} {what}", advice=advice, severity="warning"))

@@ -24,6 +24,11 @@ from faultwave.observe.rupture import INNER
 from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results, rupture_warnings
 
 COLUMNS = 5
+AT_POINTS = (
+    "slip1", "slip2", "accumulated_slip", "slip_rate", "peak_slip_rate", "ruptured", "weakened", "traction1", "traction2", "breakdown",
+    "dissipated",
+)  # fmt: skip
+"""What maps are made of, at the points of horizontal slip."""
 
 
 def plan(planning: Planning) -> RuptureMaps | None:
@@ -90,15 +95,17 @@ class AttachedMaps(GridAttached):
     def results(self) -> Iterable[Result]:
         history = FaultHistory(*np.array(self.rows).reshape(-1, COLUMNS).T)
         rupture = self._rupture
-        self.found = FinishedRupture(face_values(rupture), history, rupture.part.law.needs_stress)
-        yield from rupture_results(self.found)
+        values = rupture.whole(AT_POINTS, rupture.plane.along)
+        if values is not None:  # on the first process
+            self.found = FinishedRupture(face_values(rupture, values), history, rupture.part.law.needs_stress)
+            yield from rupture_results(self.found)
 
     def remarks(self) -> Iterable[Problem]:
         return rupture_warnings(self.found) if self.found is not None else ()
 
 
-def face_values(rupture: AttachedRupture) -> dict[str, np.ndarray]:
-    """What is known of each triangle: means over its corners but for places and times."""
+def face_values(rupture: AttachedRupture, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What is known of each triangle: means over its corners but for places and times; ``values``: AT_POINTS of the whole fault."""
     axis: Axis = rupture.plane.along
     given, part = rupture.part.given[axis], rupture.part
     triangles = _triangles(given.slips.squeeze())
@@ -106,10 +113,10 @@ def face_values(rupture: AttachedRupture) -> dict[str, np.ndarray]:
     corners = places[triangles]
 
     def at_corners(name: str) -> np.ndarray:
-        return rupture.values(name, axis).reshape(-1)[triangles]
+        return np.asarray(values[name].reshape(-1)[triangles])
 
-    def mean(values: np.ndarray) -> np.ndarray:
-        return np.asarray(values.mean(1))
+    def mean(corners: np.ndarray) -> np.ndarray:
+        return np.asarray(corners.mean(1))
 
     to = part.directions
     assert to is not None

@@ -162,12 +162,14 @@ def doubts(fault: LoadedFault, patch: np.ndarray) -> Problems:
     return problems
 
 
-def doubt_resolution(fault: LoadedFault, problems: Problems) -> None:
-    """Warn where elements are too large for the cohesive zone."""
+def doubt_resolution(
+    fault: LoadedFault, problems: Problems, finer: str = "take smaller elements on the fault, or a higher order"
+) -> None:
+    """Warn where the cohesive zone is not resolved; ``finer``: what to do about it."""
     points = cohesive_points(fault)
     if len(points) and np.median(points) < ENOUGH:
         what = f"the cohesive zone is forecast to hold {np.median(points):.2g} points in the median"
-        advice = "Rupture speed and slip rate will depend on the mesh: take smaller elements on the fault, or a higher order."
+        advice = f"Rupture speed and slip rate will depend on the resolution: {finer}."
         problems.warn("fault", what, f"{ENOUGH:g} to 3 at least (Day et al. 2005)", advice)
 
 

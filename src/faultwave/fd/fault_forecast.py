@@ -1,0 +1,80 @@
+"""A planned fault in a grid as ``physics.friction.plausibility`` looks at it: the points of horizontal slip, each in its cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.fd.fault_plane import FaultPlane
+from faultwave.fd.fault_points import Given
+from faultwave.fd.friction import STRESS, Nucleation, parameter
+from faultwave.fd.grid import Grid
+from faultwave.observe.model import Label, Sheet
+from faultwave.physics.friction import forecast, plausibility
+from faultwave.physics.friction.forecast import Added, Surroundings
+from faultwave.physics.friction.law import FrictionLaw
+from faultwave.physics.friction.plausibility import LoadedFault
+
+FINER = "take a smaller grid.spacing"
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Points (n,) that may slip, the largest connected piece ``patch`` (k,) of those that break by themselves, and the corners of their
+    cells in the plane (n, 4, 3) [m]."""
+
+    points: LoadedFault
+    patch: np.ndarray
+    cells: np.ndarray
+
+    def doubt(self, problems: Problems) -> None:
+        """Warn of what will probably not run as meant."""
+        problems.extend(plausibility.doubts(self.points, self.patch).items)
+        plausibility.doubt_resolution(self.points, problems, FINER)
+
+    def report(self) -> dict[str, list[tuple[str, ...]]]:
+        """Rows for ``faultwave plan``."""
+        found: dict[str, list[tuple[str, ...]]] = {"fault": list(plausibility.rows(self.points, self.patch))}
+        if self.points.weakening is not None:
+            found["resolution"] = [("points in the cohesive zone", forecast.cohesive_zone(self.points))]
+        return found
+
+    def sheet(self, tag: int) -> Sheet:
+        """For pictures of the plan: two triangles a cell."""
+        triangles = self.cells[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
+        points, cells = np.unique(triangles, axis=0, return_inverse=True)
+        values = {n: np.repeat(v, 2) for n, v in forecast.shown(self.points).items() if np.isfinite(v).any()}
+        labels = {name: Label(*told) for name, told in forecast.SHOWN.items()}
+        return Sheet("fault", points, cells.reshape(-1, 3), values, labels, np.full(2 * len(self.cells), tag))
+
+
+def forecast_of(
+    law: FrictionLaw, constants: Mapping[str, float], given: Given, episodes: Sequence[Nucleation],
+    rock: Mapping[str, np.ndarray], plane: FaultPlane, grid: Grid, end: float,
+) -> Forecast:  # fmt: skip
+    """Of a fault that is ``given`` at its points of horizontal slip; ``rock``: Lame's parameters there."""
+    below = np.arange(plane.box.lo[0], plane.box.hi[0]) < grid.shape[0]  # those on the ground have no cell of their own
+    chosen = given.slips & below[:, None, None]
+    values = {n: v[chosen] for n, v in given.values.items()}
+    count, h = int(chosen.sum()), grid.spacing
+    full = np.ones(count)
+    around = Surroundings(h * h * full, rock["mu"][chosen], rock["lambda"][chosen], h * full)
+    added = [
+        Added(np.stack([values[f"nucleation{n}_{c}"] for c in ("n", "1", "2")], -1), e.start, e.duration)
+        for n, e in enumerate(episodes)
+    ]
+    p = {n: values[parameter(n)] for n in law.kernel_parameters}
+    points = forecast.loaded(law, (p, constants), np.stack([values[n] for n in STRESS], -1), added, around, end)
+    k, i = np.nonzero(chosen.reshape(len(below), -1))
+    wide = chosen.shape[1] * chosen.shape[2] + 1
+    first = k * wide + i
+    patch = forecast.largest_patch(np.stack([first, first + 1, first + wide + 1, first + wide], -1), points)
+    along, up = np.eye(3)["xyz".index(plane.along)], np.array([0.0, 0.0, 1.0])
+    sides = np.array([-along - up, along - up, along + up, up - along])
+    return Forecast(points, patch, given.places[chosen][:, None] + 0.5 * h * sides)
+
+
+__all__ = ["FINER", "Forecast", "forecast_of"]
