@@ -20,10 +20,12 @@ def test_what_is_reported(monkeypatch):
 
 
 def test_ratios():
-    points = {"plain": 100, "surface": 100, "hill": 100, "blocks": 60, "everything": 120}
-    seconds = {"plain": 1.0, "surface": 1.02, "hill": 1.02 * (0.5 + 0.5 * 2.5), "blocks": 0.612, "everything": 1.5}
+    points = {"plain": 100, "attenuation": 100, "surface": 100, "hill": 100, "blocks": 60, "everything": 120}
+    seconds = {
+        "plain": 1.0, "attenuation": 1.2, "surface": 1.02, "hill": 1.02 * (0.5 + 0.5 * 2.5), "blocks": 0.612, "everything": 1.5,
+    }  # fmt: skip
     found = grids.ratios(seconds, points, 0.5)
-    expected = {"surface": 1.02, "hill": 2.5, "blocks": 1.0, "everything": 1.25}
+    expected = {"surface": 1.02, "hill": 2.5, "blocks": 1.0, "everything": 1.5 / 1.2 / 1.2}
     assert {name: pytest.approx(ratio) for name, ratio in found.items()} == expected
 
 
