@@ -130,8 +130,8 @@ def _shake(operator: Any) -> None:
 
 
 def ratios(seconds: Mapping[str, float], points: Mapping[str, int], bent: float) -> dict[str, float]:
-    """With a surface, of times of a step over plain; of a point of a bent plane over that of a flat one, where ``bent`` is the share of
-    such planes; of a point with blocks over that in one block; of one with layers, attenuation and all else over one with attenuation alone."""
+    """With a surface, times of a step over plain; a point of a bent plane over a flat one, where ``bent`` is the share of
+    such planes; a point with blocks over one in one block; one with layers, attenuation and all else over one with attenuation alone."""
     flat = seconds["surface"]
     return {
         "surface": flat / seconds["plain"],
