@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from faultwave.fd.block_steps import BlockSteps
+from faultwave.fd.decomposition import FUSED
 from faultwave.fd.drives import Drive
 from faultwave.fd.interface import TOLD, Interface
 from faultwave.fd.operator import Operator
@@ -18,7 +20,7 @@ from faultwave.fd.part import FdPlan
 from faultwave.fd.points import Sampler
 from faultwave.fd.share import observers
 from faultwave.fd.time_dispersion import Undispersed, removes
-from faultwave.kernels.stencil import SampleBuffer, Work, stage_work, whole_work
+from faultwave.kernels.stencil import SampleBuffer
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Blocks(Operator):
         )
         pairs = zip(self.blocks[:-1], self.below, strict=True)
         self.interfaces = [Interface(upper, lower, plan.world) for upper, lower in pairs]
-        self._works = [_stages(op) for op in self.blocks]
+        self.fuse(1)
 
     @property
     def blocks(self) -> tuple[Operator, ...]:
@@ -120,28 +122,43 @@ class Blocks(Operator):
     def _advance(self, steps: int) -> list[np.ndarray]:
         for op in self.below:
             op.steps = self.steps
-        pushes = [op.pushes(steps) for op in self.blocks]
-        taken: list[list[list[np.ndarray]]] = [[] for _ in self.blocks]
-        for step in range(steps):
-            for op in self.blocks:
-                op.refresh()  # what overlaps other processes' parts
-            found = [self._stage(stage, [p[:, step : step + 1] for p in pushes]) for stage in range(len(TOLD))]
-            for n, to in enumerate(taken):
-                to.append([a + b for a, b in zip(found[0][n], found[1][n], strict=True)])
+        for block in self.block_steps:
+            block.begin(steps)
+        for first in range(0, steps, self.fused):
+            self._together(first, min(self.fused, steps - first))
         for op in self.blocks:
             op.steps += steps
-        seen = [
-            iter(op.seen([np.concatenate(buffer) for buffer in zip(*to, strict=True)]))
-            for op, to in zip(self.blocks, taken, strict=True)
-        ]
+        seen = [iter(block.seen()) for block in self.block_steps]
         return [s.values([next(seen[n]) for n in s.blocks]) for s in self.seers]
 
-    def _stage(self, stage: int, pushes: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
-        """Velocities or stresses of all blocks; the sample buffers of each."""
-        for interface in self.interfaces:
-            interface.tell(stage)
-        each = zip(self.blocks, pushes, self._works, strict=True)
-        return [op.runner.run(1, push, work[stage]) for op, push, work in each]
+    def _together(self, first: int, count: int) -> None:
+        """Some steps of all blocks: first what needs nothing of other blocks, then the rest, stage by stage."""
+        for op in self.blocks:
+            op.refresh()  # what overlaps other processes' parts
+        for block in self.block_steps:
+            block.away(first, count)
+        for step in range(count):
+            for block in self.block_steps:
+                block.near(first, count, step)
+            for stage in range(len(TOLD)):
+                for interface in self.interfaces:
+                    interface.tell(stage)
+                for block in self.block_steps:
+                    block.beside(first, count, step, stage)
+
+    def prepare(self, steps: int) -> None:
+        for op in self.blocks:
+            op.runner.prepare(steps)
+        self.fuse(self.subdomain.steps or min(FUSED, *(op.runner.steps_a_pass for op in self.blocks)))
+
+    @property
+    def steps_at_once(self) -> int:
+        return self.fused
+
+    def fuse(self, steps: int) -> None:
+        """Take so many steps in one pass through memory where nothing keeps from it; results do not depend on it."""
+        self.fused = steps
+        self.block_steps = [BlockSteps(op, steps > 1 or op.runner.steps_a_pass > 1) for op in self.blocks]
 
     def restored(self) -> None:
         """As of every operator; those below are told by themselves."""
@@ -173,19 +190,6 @@ class Blocks(Operator):
 
     def _energies(self) -> np.ndarray:
         return np.asarray(sum((op._energies() for op in self.below), super()._energies()))
-
-
-def _stages(op: Operator) -> list[Work]:
-    """What an operator does in each stage of a step."""
-    program = op.runner.program
-    if op.overlap is None:
-        boxes: Work = [whole_work(program, level) for level in range(len(program.levels))]
-    else:
-        before, after = op.overlap.works_of(1)
-        boxes = after if before is None else [
-            [[*a, *b] for a, b in zip(x, y, strict=True)] for x, y in zip(before, after, strict=True)
-        ]  # fmt: skip
-    return [stage_work(program, stage, boxes) for stage in range(len(program.stages))]
 
 
 __all__ = ["BlockSampler", "Blocks", "drives_of", "operator_of", "samplers_of"]

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from faultwave import backends
+from faultwave.backends.grid import HostHaloBuffer
 from faultwave.comm import World
 from faultwave.comm.compression import Loss
-from faultwave.comm.messages import Source, Target, swap
+from faultwave.comm.messages import Target, swap
 from faultwave.comm.packing import box_source, box_target
 from faultwave.domain.grids.joint import Axis
 from faultwave.fd.differences import WHOLE
@@ -53,6 +55,57 @@ def pieces(needed: Rectangle, owned: Rectangle, size: tuple[int, int], around: t
     return [Piece((y[0], x[0]), (y[1], x[1])) for y in along[0] for x in along[1]]
 
 
+Boxes = Sequence[tuple[str, Box]]
+
+
+class _Reading:
+    """Planes of arrays, looked at by the host: where they are, if that is its memory, else brought from the device."""
+
+    def __init__(self, listed: Any, boxes: Boxes, dtype: np.dtype):
+        self._views = _views(listed)
+        self._boxes, self._dtype = boxes, dtype
+        self._message = None if self._views else box_source(listed, dtype, "exact", Loss(), False)
+
+    def planes(self) -> list[np.ndarray]:
+        """As they are now."""
+        if self._message is None:
+            return self._views
+        self._message.pack(0)
+        self._message.finish()
+        return _cut(self._message.buffer, self._boxes, self._dtype)
+
+
+class _Writing:
+    """Planes of arrays that the host fills: ``planes`` are where they are, if that is its memory, else they go to the device."""
+
+    def __init__(self, listed: Any, boxes: Boxes, dtype: np.dtype):
+        self.planes, self._boxes, self._dtype = _views(listed), boxes, dtype
+        self._message: Target | None = None
+        if not self.planes:
+            self._message = box_target(listed, dtype, "exact", False)
+            self.planes = [np.empty(box.shape[1:], dtype) for _, box in boxes]
+
+    def done(self) -> None:
+        """All are filled."""
+        if self._message is not None:
+            self._message.ready()
+            for to, plane in zip(_cut(self._message.buffer, self._boxes, self._dtype), self.planes, strict=True):
+                to[...] = plane
+            self._message.unpack()
+
+
+def _views(listed: Any) -> list[np.ndarray]:
+    """The planes themselves, where they are in the memory of the host."""
+    return [view[0] for view in listed.views] if isinstance(listed, HostHaloBuffer) else []
+
+
+def _cut(buffer: Any, boxes: Boxes, dtype: np.dtype) -> list[np.ndarray]:
+    """The planes of a message."""
+    values, ends = np.asarray(buffer).reshape(-1).view(dtype), np.cumsum([box.points for _, box in boxes])
+    parts = np.split(values[: ends[-1]], ends[:-1])
+    return [part.reshape(box.shape[1:]) for part, (_, box) in zip(parts, boxes, strict=True)]
+
+
 class Told:
     """Planes of one block, as the other one needs them: ``above`` says whether the first is the upper one."""
 
@@ -71,43 +124,22 @@ class Told:
         self.out = {rank: pieces(self.needed[rank], owned[me], size, around) for rank in range(world.size)}
         self.into = {rank: pieces(self.needed[me], owned[rank], size, around) for rank in range(world.size)}
         self.own = owned[me]
-        self._reads, self._writes = dict[tuple[str, ...], Source](), dict[tuple[str, ...], Target]()
+        self._reads, self._writes = dict[tuple[str, ...], _Reading](), dict[tuple[str, ...], _Writing]()
         dtype = source.runner.values("u").dtype
         self.dtype = np.dtype(dtype)
         for names in TOLD:
             boxes = [(name, _plane(_face(source, name, above), self.own)) for name in names]
-            listed = source.runner.halo_buffer(boxes)
-            self._reads[names] = box_source(listed, self.dtype, "exact", Loss(), False)
+            self._reads[names] = _Reading(source.runner.halo_buffer(boxes), boxes, self.dtype)
             filled = [(beyond(name, above), _plane(0, self.wanted[me])) for name in names]
-            self._writes[names] = box_target(target.runner.halo_buffer(filled), self.dtype, "exact", False)
+            self._writes[names] = _Writing(target.runner.halo_buffer(filled), filled, self.dtype)
         self._prepare(target.backend)
-
-    def read(self, names: tuple[str, ...]) -> list[np.ndarray]:
-        """What this process owns of the planes."""
-        message = self._reads[names]
-        message.pack(0)
-        message.finish()
-        (y0, y1), (x0, x1) = self.own
-        values = np.asarray(message.buffer).reshape(-1).view(self.dtype)
-        count = (y1 - y0) * (x1 - x0)
-        return [values[n * count : (n + 1) * count].reshape(y1 - y0, x1 - x0) for n in range(len(names))]
-
-    def write(self, names: tuple[str, ...], planes: Sequence[np.ndarray]) -> None:
-        """Interpolated planes, to where the target's program reads them."""
-        message = self._writes[names]
-        message.ready()
-        values, at = np.asarray(message.buffer).reshape(-1).view(self.dtype), 0
-        for plane in planes:
-            values[at : at + plane.size] = plane.reshape(-1)
-            at += plane.size
-        message.unpack()
 
     def tell(self, names: tuple[str, ...]) -> None:
         """All processes at once."""
-        self._gather(self.read(names))
+        self._gather(self._reads[names].planes())
         for name in names:
             self._products[name]()
-        self.write(names, [self._made[name] for name in names])
+        self._writes[names].done()
 
     def _gather(self, owned: Sequence[np.ndarray]) -> None:
         """What this process needs of the planes, from those that own it; it stays zero beyond the ends of the grid."""
@@ -143,14 +175,14 @@ class Told:
         me = self.world.rank
         needed, wanted = self.needed[me], self.wanted[me]
         self._needed = [np.zeros([b - a for a, b in needed], self.dtype) for _ in TOLD[0]]
-        self._made = {name: np.empty([b - a for a, b in wanted], self.dtype) for names in TOLD for name in names}
         self._products = {}
-        for name, n in ((name, n) for names in TOLD for n, name in enumerate(names)):
+        for at, n, name in ((told, n, name) for told in TOLD for n, name in enumerate(told)):
             rows, columns = (
                 (axis.coarser if self.above else axis.finer)(start, low, high)
                 for axis, (start, _), (low, high) in zip(self.axes[name], needed, wanted, strict=True)
             )
-            self._products[name] = backends.plane_product(backend, rows, columns, self._needed[n], self._made[name])
+            into = self._writes[at].planes[n]
+            self._products[name] = backends.plane_product(backend, rows, columns, self._needed[n], into)
 
 
 class Interface:

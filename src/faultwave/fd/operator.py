@@ -185,6 +185,15 @@ class Operator:
         """Those of the blocks of a grid, from the uppermost down."""
         return (self,)
 
+    def prepare(self, steps: int) -> None:
+        """Get ready for about so many steps, on a state of zeros."""
+        self.runner.prepare(steps)
+
+    @property
+    def steps_at_once(self) -> int:
+        """Steps that are best taken together."""
+        return self.subdomain.steps or self.runner.steps_a_pass
+
     def refresh(self) -> None:
         """Bring what overlaps other parts up to now; all processes do so at once."""
         if self.overlap:

@@ -16,6 +16,7 @@ from faultwave.fd.differences import LOWS, Ends
 from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.half_precision import SI, Units
+from faultwave.kernels.overlap import FAR
 from faultwave.kernels.stencil import REACH, Axis, Box, Injection, Launch, Layout, Program, SampleBuffer
 
 ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")
@@ -93,6 +94,12 @@ class Scheme:
         if not (self.joined_above or self.joined_below):
             return ()
         return ((0,), (1,)) if self.cap is None else ((0, 1, 2), (3, 4, 5))
+
+    @property
+    def away_from_faces(self) -> tuple[int, int]:
+        """The first plane and the end of those whose differences are not those beside a face to another grid."""
+        first = LOWS[self.order] - 1 if self.joined_below else -FAR
+        return first, self.grid.shape[0] + 1 - self.differences.deep if self.joined_above else FAR
 
     @property
     def free_surface(self) -> bool:

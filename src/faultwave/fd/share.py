@@ -66,7 +66,7 @@ def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], worl
     trial = Scheme(grid, 1.0, 1.0, sides, absorber, case.attenuation is not None, setting.order)
     trial = replace(trial, yields=case.yields, fault=laid[0].scheme(case).fault)
     shape = _to_cut(grid.shape, trial.fault)
-    for steps in range(1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED, 0, -1):
+    for steps in range(_most_steps(case), 0, -1):
         found = reach_of(parts, trial, steps)
         deep = (
             trial.differences.deep * trial.free_surface
@@ -95,20 +95,25 @@ def _around(sides: Mapping[str, SideKind]) -> tuple[bool, bool, bool]:
 def _cut_blocks(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], world: World) -> list[Subdomain]:
     """Each process has a part of all blocks, one below the other."""
     around = _around(laid[0].sides)
-    found = [reach_of(parts if n == 0 else {}, block.scheme(case), 1) for n, block in enumerate(laid)]
-    least = max(max(f.margin[1:]) for f in found)
     shape = (1, *laid[-1].grid.shape[1:])  # one plane is not cut along z
-    cut = best_cut(shape, world.size, around, least)
-    if cut is None:
-        most = max(n for n in range(1, world.size) if n == 1 or best_cut(shape, n, around, least) is not None)
-        what = (
-            f"{shape[2]} x {shape[1]} points of the lowest block are too few along x and y for {world.size} processes"
-        )
-        raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
-    return [
-        Subdomain(Cut(b.grid.shape, cut.counts, around), world.rank, 1, f.margin, b.joined_below)
-        for b, f in zip(laid, found, strict=True)
-    ]
+    wider = laid[-1].grid.spacing / laid[0].grid.spacing
+    for steps in range(_most_steps(case), 0, -1):
+        found = [reach_of(parts if n == 0 else {}, block.scheme(case), steps) for n, block in enumerate(laid)]
+        least = max(*(max(f.margin[1:]) for f in found), int(np.ceil(WORTH * steps / wider)) if steps > 1 else 0)
+        cut = best_cut(shape, world.size, around, least)
+        if cut is not None:
+            return [
+                Subdomain(Cut(b.grid.shape, cut.counts, around), world.rank, steps, f.margin, b.joined_below)
+                for b, f in zip(laid, found, strict=True)
+            ]
+    most = max(n for n in range(1, world.size) if n == 1 or best_cut(shape, n, around, least) is not None)
+    what = f"{shape[2]} x {shape[1]} points of the lowest block are too few along x and y for {world.size} processes"
+    raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
+
+
+def _most_steps(case: Case) -> int:
+    """Between two exchanges."""
+    return 1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED
 
 
 def inside_grid(subdomain: Subdomain) -> Box:

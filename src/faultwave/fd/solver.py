@@ -36,7 +36,7 @@ class FdSolver:
         self.seconds = {"step": 0.0, "observe": 0.0}
         self.samplers = samplers_of(plan)
         self.operator = operator_of(plan, list(self.samplers.values()))
-        self.operator.runner.prepare(plan.steps)
+        self.operator.prepare(plan.steps)
         self.watch, self.wrong = Watch(plan, self.operator), ""
         self.parts = {name: part.attach(self) for name, part in plan.parts.items()}
         self.watch.givers = tuple(self.parts.values())
@@ -169,8 +169,7 @@ class FdSolver:
     @property
     def _block(self) -> int:
         """Steps of one pass."""
-        op = self.operator
-        return int(op.subdomain.steps or getattr(getattr(op.runner, "blocking", None), "steps", 1))
+        return self.operator.steps_at_once
 
     def _advance(self, stop: int) -> tuple[float, int]:
         """To so many steps; the clock then, and how many steps to take until the next look at it."""

@@ -4,6 +4,7 @@ A part owns a box and computes on a larger one, which overlaps its neighbours'. 
 start it had the values of all arrays a certain ``depth`` beyond its border. Within the steps, launches shrink towards what is
 owned (``outward``). Launches that stay so far inside the border that they need nothing from beyond (``inward``) can go first, all steps of
 them; what is left between both, the rim, follows once the neighbours' values are there. Neither overwrites what the other still reads.
+In the same way steps of a grid with a face to another one go first away from that face, and one by one beside it (``apart``).
 """
 
 from __future__ import annotations
@@ -162,13 +163,13 @@ class Owned:
         return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
 
 
-def works(program: Program, owned: Owned, found: Reach) -> tuple[Work | None, Work]:
-    """What a part does of the steps of ``found`` before it has heard of its neighbours (None: nothing), and after.
+def works(program: Program, owned: Owned, found: Reach, ahead: bool = True) -> tuple[Work | None, Work]:
+    """What a part does of the steps of ``found`` before it has heard of its neighbours (None: nothing, or not ``ahead``), and after.
 
     ``program`` is the part's own, with some of the launches that ``found`` was made of.
     """
     sizes, sides = np.array(owned.box.shape), np.sum(owned.inner, axis=0)
-    early = bool((sizes - sides * np.array(found.border) > MIDDLE).all())
+    early = ahead and bool((sizes - sides * np.array(found.border) > MIDDLE).all())
     before: list[list[list[Box]]] = []
     after: list[list[list[Box]]] = []
     everything = owned.grown(found.margin)
@@ -184,6 +185,60 @@ def works(program: Program, owned: Owned, found: Reach) -> tuple[Work | None, Wo
             before[-1].append([core] if _some(core) else [])
             after[-1].append(around(whole, core))
     return (before if early else None), after
+
+
+def apart(program: Program, work: Work, found: Reach, low: int, high: int) -> tuple[Work | None, Work]:
+    """``work`` of the steps of ``found`` in two: what can be done first, all steps of it, because it neither needs what launches below the
+    plane ``low`` or from ``high`` on do nor overwrites what they read (None: nothing), and the rest."""
+    if not _separable(program, found, low, high):
+        return None, work
+    first: list[list[list[Box]]] = []
+    rest: list[list[list[Box]]] = []
+    for half, (inward, slots) in enumerate(zip(found.inward, work, strict=True)):
+        level = program.levels[half % len(program.levels)]
+        first.append([])
+        rest.append([])
+        for key, boxes in zip((*map(_key, level), INJECTIONS, SAMPLES), slots, strict=True):
+            back = inward[key][0]
+            middle = Box((low + back, -FAR, -FAR), (high - back, FAR, FAR))
+            met = [meet(box, middle) for box in boxes]
+            first[-1].append([box for box in met if _some(box)])
+            rest[-1].append([part for box, hole in zip(boxes, met, strict=True) for part in around(box, hole)])
+    return first, rest
+
+
+def _separable(program: Program, found: Reach, low: int, high: int) -> bool:
+    """Whether something can be done first, and what launches read on planes that they name stays right: those either lie with all they read
+    where everything is done first, or beyond ``low`` and ``high``, and what is done first never writes what they read there later."""
+    inner = low + found.border[0], high - found.border[0]
+    if min(inner[1], program.box.hi[0]) <= max(inner[0], program.box.lo[0]):
+        return False
+    recorded = [[(launch, *record(launch.stencil)) for launch in level] for level in program.levels]
+    written = [
+        [(_key(launch), {launch.names.get(name, name) for name in writes}) for launch, _, writes in level]
+        for level in recorded
+    ]
+    moving = {name for level in written for _, names in level for name in names}
+    for number, level in enumerate(recorded):
+        for launch, reads, _ in level:
+            on = [(launch.names.get(key[1], key[1]), key[2]) for key in reads if key[0] == "on"]
+            planes = [plane for name, plane in on if name in moving]
+            if not planes:
+                continue
+            first, last = min(*planes, launch.box.lo[0]), max(*planes, launch.box.hi[0] - 1)
+            if inner[0] <= first and last < inner[1]:
+                continue
+            names = {name for name, _ in on}
+            backs = [
+                inward[key][0]
+                for half, inward in enumerate(found.inward) if half > number
+                for key, of in written[half % len(written)] if of & names
+            ]  # fmt: skip
+            below = launch.box.hi[0] <= low and all(max(planes) < low + back for back in backs)
+            above = launch.box.lo[0] >= high and all(min(planes) >= high - back for back in backs)
+            if not (below or above):
+                return False
+    return True
 
 
 MIDDLE = 8
@@ -221,4 +276,4 @@ def _some(box: Box) -> bool:
     return all(a < b for a, b in zip(box.lo, box.hi, strict=True))
 
 
-__all__ = ["EMPTY", "Owned", "Reach", "around", "meet", "reach", "works"]
+__all__ = ["EMPTY", "FAR", "Owned", "Reach", "apart", "around", "meet", "reach", "works"]

@@ -14,8 +14,8 @@ several steps in one pass through memory, because of these rules:
   at the point itself;
 * from the plane ``together`` of a program on, a level works on all planes at once: launches there may read any plane from
   ``reach`` below it, ``on`` which they find what other levels wrote; of arrays that no launch writes, any plane may be read anywhere;
-* where a program has ``stages``, whoever runs it gives one of them at a time as work: a launch there may read any plane of what no
-  level of its own stage writes;
+* where a program has ``stages``, a launch may read any plane of what no level of its own stage writes; whoever runs the program gives
+  such launches one stage at a time as work, and the others several only away from them (``overlap.apart``);
 * the launches of a level without a ``lag`` come first, then its injections, then those with one: they may read what
   their own level wrote, in planes up to their own and, staying ``lag`` rows behind, in neighbouring rows;
 * backends may work on whole vectors past the end of a box along x: there, coefficients are zero (arrays are padded
@@ -204,6 +204,10 @@ class Runner(Protocol):
 
         ``work``: only that part of the steps, within the boxes of the launches; sample buffers not taken are zeros.
         """
+
+    @property
+    def steps_a_pass(self) -> int:
+        """Steps that it takes in one pass through memory where it is given as many."""
 
     @property
     def nbytes(self) -> int:

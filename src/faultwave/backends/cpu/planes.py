@@ -12,23 +12,45 @@ import numpy as np
 from faultwave.backends.base import Band
 from faultwave.backends.cpu.compile import build, load, vector_bytes
 
+MOST = 3
+"""Columns after which weights are looked for again: the largest ratio of spacings."""
+_P, _N = [ctypes.c_void_p], [ctypes.c_long]
+ARGUMENTS: Any = _P + _N + _P + 3 * _N + 2 * _P + _N + 2 * _P + 3 * _N + _P + _N
+"""Of the compiled function (planes.h)."""
+
 
 def plane_product(rows: Band, columns: Band, values: np.ndarray, into: np.ndarray) -> Callable[[], None]:
     """Rows first, sums in the order of the weights."""
-    if not (values.flags.c_contiguous and into.flags.c_contiguous and values.dtype == into.dtype):
-        raise ValueError("planes of a product are contiguous and of one precision")
+    if not (values.flags.c_contiguous and into.strides[1] == into.itemsize and values.dtype == into.dtype):
+        raise ValueError("rows of a product are contiguous, and of one precision")
     real, function = values.dtype, _function(values.dtype)
-    row, column = (np.ascontiguousarray(first, np.int64) for first, _ in (rows, columns))
-    down, over = (np.ascontiguousarray(weights, real) for _, weights in (rows, columns))
-    across = np.empty(values.shape[1] + vector_bytes() // real.itemsize, real)
-    held = (values, into, row, down, column, over, across)
-    given, taken, *tables, scratch = (ctypes.c_void_p(a.ctypes.data) for a in held)
-    width, ny, nx, downs, overs = map(ctypes.c_long, (values.shape[1], *into.shape, down.shape[1], over.shape[1]))
+    every, step = _period(*columns)
+    row = np.ascontiguousarray(rows[0], np.int64)
+    down, over = (np.ascontiguousarray(weights, real) for weights in (rows[1], columns[1][:every]))
+    room = values.shape[1] + 2 * (vector_bytes() // real.itemsize)
+    reads = columns[0][:every, None] + np.arange(over.shape[1])
+    place = np.ascontiguousarray(reads % step * room + reads // step, np.int64)
+    across = np.zeros((1 + step * (step > 1)) * room, real)
+    held = (values, into, row, down, place, over, across)
+    given, taken, *tables, scratch = (a.ctypes.data for a in held)
+    arguments = (
+        given, values.shape[1], taken, into.strides[0] // into.itemsize, *into.shape, *tables[:2], down.shape[1],
+        *tables[2:], over.shape[1], every, step, scratch, room,
+    )  # fmt: skip
 
     def product(kept: Any = held) -> None:
-        function(given, width, taken, ny, nx, tables[0], tables[1], downs, tables[2], tables[3], overs, scratch)
+        function(*arguments)
 
     return product
+
+
+def _period(first: np.ndarray, weights: np.ndarray) -> tuple[int, int]:
+    """After how many columns their weights come again, and so many numbers further: as between grids of different spacing; else all."""
+    for every in range(1, min(MOST, len(first) - 1) + 1):
+        steps = np.unique(first[every:] - first[:-every])
+        if len(steps) == 1 and steps[0] > 0 and np.array_equal(weights[every:], weights[:-every]):
+            return every, int(steps[0])
+    return len(first), 1
 
 
 def _function(real: np.dtype) -> Any:
@@ -38,7 +60,7 @@ def _function(real: np.dtype) -> Any:
     lanes = vector_bytes() // real.itemsize
     source = f"#define R {name}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(name == 'double')}\n{head}\n{loop}"
     found = load(str(build([("plane_product", source)])["plane_product"])).plane_product
-    found.restype = None
+    found.argtypes, found.restype = ARGUMENTS, None
     return found
 
 

@@ -14,7 +14,8 @@ import os
 import platform
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from importlib import resources
 from typing import Any
 
@@ -33,8 +34,12 @@ from faultwave.kernels.stencil import Axis, Box, Program, Work, check, whole_wor
 WORTH_TUNING = 2e10
 """Point updates of a run below which measuring takes longer than it saves."""
 
-KEPT = 4
+KEPT = 64
 """Pieces of work whose calls are kept."""
+
+_P, _N = [ctypes.c_void_p], [ctypes.c_long]
+ARGUMENTS: Any = 3 * _P + 2 * _N + _P + 2 * _N + _P + _N + 2 * _P + 2 * _N
+"""Of both compiled functions (wavefront.h)."""
 
 
 def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
@@ -117,6 +122,25 @@ class _Calls:
         return found
 
 
+@dataclass(frozen=True)
+class _Listed:
+    """The calls of some half-steps as the loop reads them, and where those of each half-step begin (half-steps + 1,); the ``work`` they are
+    of, kept so that it can be told from others."""
+
+    calls: np.ndarray
+    first: np.ndarray
+    work: Work | None = None
+
+    @classmethod
+    def of(cls, parts: Sequence[np.ndarray], work: Work | None = None) -> _Listed:
+        return cls(np.concatenate(parts), np.cumsum([0, *map(len, parts)], dtype=np.int64), work)
+
+    @cached_property
+    def addresses(self) -> tuple[int, int]:
+        """Of both in memory."""
+        return self.calls.ctypes.data, self.first.ctypes.data
+
+
 class StencilRunner:
     """A compiled program. ``blocking`` may be set; results do not depend on it."""
 
@@ -131,15 +155,18 @@ class StencilRunner:
         loaded = load(str(build([(program.name, self.source)])[program.name]))
         loaded.omp_set_num_threads(self.threads)
         self._run, self._level = loaded.run, loaded.level
-        self._run.restype = self._level.restype = None
+        for function in (self._run, self._level):
+            function.argtypes, function.restype = ARGUMENTS, None
         self.blocking = Blocking(1, 16)
         self._base = (ctypes.c_void_p * len(program.arrays))(*[self.arrays.address(n) for n in program.arrays])
         self._scalars = np.array(list(program.scalars.values()), dtype)
         self._points = _PointLists(program, self.arrays)
+        self._fixed = (ctypes.addressof(self._base), self._scalars.ctypes.data, self._points.addresses.ctypes.data)
         self._ends: dict[tuple[int, Axis], list[tuple[np.ndarray, np.ndarray]]] = {}
         self._calls = _Calls(program)
-        self._kept: list[tuple[Work, list[np.ndarray]]] = []
+        self._kept: dict[int, _Listed] = {}
         self._whole = [self._calls.of(n, whole_work(program, n)) for n in range(self._levels)]
+        self._passes: dict[int, _Listed] = {}
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
@@ -147,6 +174,10 @@ class StencilRunner:
     @property
     def nbytes(self) -> int:
         return self.arrays.nbytes
+
+    @property
+    def steps_a_pass(self) -> int:
+        return self.blocking.steps
 
     def values(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
@@ -161,64 +192,58 @@ class StencilRunner:
         real = self.arrays.dtype
         values = np.ascontiguousarray(amplitudes, real)
         sample_buffers = np.zeros((steps, max(1, self._points.taped)), real)
-        parts = None if work is None else self._listed(work)
-        if self.program.periodic:
-            self._level_by_level(steps, values, sample_buffers, parts)
-        else:
-            for start in range(0, steps, self.blocking.steps):
-                count = min(self.blocking.steps, steps - start)
-                if parts is None:
-                    half_steps = self._whole * count
-                else:
-                    half_steps = parts[start * self._levels : (start + count) * self._levels]
-                self._call(
-                    self._run, start, count, values, sample_buffers, half_steps, self.blocking.rows, self.threads
-                )
+        most = 1 if self.program.periodic else self.blocking.steps
+        for start in range(0, steps, most):
+            count = min(most, steps - start)
+            listed, first = (self._pass(count), 0) if work is None else (self._listed(work), start)
+            if self.program.periodic:
+                self._level_by_level(start, values, sample_buffers, listed, first)
+            else:
+                more = (self.blocking.rows, self.threads)
+                self._call(self._run, start, count, values, sample_buffers, listed, first * self._levels, *more)
         return [sample_buffers[:, a:b] for a, b in self._points.parts]
 
-    def _listed(self, work: Work) -> list[np.ndarray]:
+    def _pass(self, count: int) -> _Listed:
+        """The calls of so many whole steps."""
+        if count not in self._passes:
+            self._passes[count] = _Listed.of(self._whole * count)
+        return self._passes[count]
+
+    def _listed(self, work: Work) -> _Listed:
         """The calls of some work; those of the last few are kept, as listing them takes longer than a step of a small grid."""
-        for given, calls in self._kept:
-            if given is work:
-                return calls
-        calls = [self._calls.of(n % self._levels, w) for n, w in enumerate(work)]
-        self._kept = [(work, calls), *self._kept[: KEPT - 1]]
-        return calls
+        found = self._kept.get(id(work))
+        if found is None or found.work is not work:
+            found = _Listed.of([self._calls.of(n % self._levels, w) for n, w in enumerate(work)], work)
+            if len(self._kept) == KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[id(work)] = found
+        return found
 
     @property
     def _levels(self) -> int:
         return len(self.program.levels)
 
     def _call(
-        self,
-        function: Any,
-        start: int,
-        count: int,
-        values: np.ndarray,
-        sample_buffers: np.ndarray,
-        work: Sequence[np.ndarray],
-        *more: int,
-    ) -> None:
-        p, calls, first = self._points, np.concatenate(work), np.cumsum([0, *map(len, work)])
+        self, function: Any, start: int, count: int, values: np.ndarray, sample_buffers: np.ndarray, listed: _Listed,
+        half: int, *more: int,
+    ) -> None:  # fmt: skip
+        """``half``: the first half-step of what is listed."""
+        calls, first = listed.addresses
         function(
-            self._base, _pointer(self._scalars), ctypes.c_long(start), ctypes.c_long(count),
-            _pointer(values), ctypes.c_long(values.shape[1]), ctypes.c_long(values.shape[2]),
-            _pointer(p.rows), _pointer(p.where), _pointer(p.weight), _pointer(p.source),
-            _pointer(p.tape_rows), _pointer(p.tape_where), _pointer(p.tape_number),
-            _pointer(p.columns), _pointer(p.tape_columns),
-            _pointer(sample_buffers), ctypes.c_long(sample_buffers.shape[1]), _pointer(calls), _pointer(first), *map(ctypes.c_long, more),
+            *self._fixed, start, count, values.ctypes.data, values.shape[1], values.shape[2],
+            sample_buffers.ctypes.data, sample_buffers.shape[1], calls, first + half * listed.first.itemsize, *more,
         )  # fmt: skip
 
     def _level_by_level(
-        self, steps: int, values: np.ndarray, sample_buffers: np.ndarray, parts: list[np.ndarray] | None
+        self, step: int, values: np.ndarray, sample_buffers: np.ndarray, listed: _Listed, first: int
     ) -> None:
-        for step in range(steps):
-            for number in range(self._levels):
-                work = self._whole[number] if parts is None else parts[step * self._levels + number]
-                for turn in range(3):
-                    self._call(self._level, step, 1, values, sample_buffers, [work], number, turn)
-                    for axis in self.program.periodic if turn < 2 else ():
-                        self._wrap(number, axis)
+        """A step; ``first``: the number of its work among the listed."""
+        for number in range(self._levels):
+            half = first * self._levels + number
+            for turn in range(3):
+                self._call(self._level, step, 1, values, sample_buffers, listed, half, number, turn)
+                for axis in self.program.periodic if turn < 2 else ():
+                    self._wrap(number, axis)
 
     def _wrap(self, number: int, axis: Axis) -> None:
         if (number, axis) not in self._ends:  # found once: finding out takes longer than a step of a small grid
@@ -229,9 +254,11 @@ class StencilRunner:
 
     def prepare(self, steps: int) -> None:
         """Choose the blocking: the one found before for this program and machine, else measured if ``steps`` are worth it."""
-        if self.program.periodic or self.program.stages:
+        if self.program.periodic:
             return
         self.blocking = default_blocking(self.arrays, self.threads)
+        if self.program.stages:
+            return
         key = hashlib.sha256(f"{self.source}\0{self.threads}\0{_machine()}".encode()).hexdigest()[:24]
         path = cache_folder() / "blocking" / f"{key}.json"
         try:
@@ -279,10 +306,6 @@ def _cores() -> int:
     return cores.count()
 
 
-def _pointer(array: np.ndarray) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
-
-
 class _PointLists:
     """Injections and sample buffers sorted by level and row: ``rows`` (levels * rows + 1,) are where each row's points begin.
 
@@ -316,6 +339,11 @@ class _PointLists:
         self.tape_where = (_joined(where, np.int64) * item)[order] + 0
         self.tape_number = order.astype(np.int64)
         self.tape_columns = _joined([t.points[:, 2] for t in program.sample_buffers], np.int64)[order]
+        self._held = (
+            self.rows, self.where, self.weight, self.source, self.tape_rows, self.tape_where, self.tape_number,
+            self.columns, self.tape_columns,
+        )  # fmt: skip
+        self.addresses = np.array([a.ctypes.data for a in self._held], np.int64)  # struct points
 
     def _elements(self, name: str, points: np.ndarray) -> np.ndarray:
         offsets(

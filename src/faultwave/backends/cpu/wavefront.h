@@ -86,17 +86,27 @@ static void record(const struct points *p, struct part work, int level, long k, 
   }
 }
 
-#define ARGUMENTS R *const *base, const R *scalar, long start, long count, const R *amplitude, long amplitude_steps, \
-  long sources, const long *rows, const long *where, const R *weight, const long *source, const long *tape_rows, \
-  const long *tape_where, const long *tape_number, const long *columns, const long *tape_columns, R *tape, long taped, \
-  const struct call *calls, const long *first_call
+#define ARGUMENTS R *const *base, const R *scalar, const struct points *points, long start, long count, const R *amplitude, \
+  long amplitude_steps, long sources, R *tape, long taped, const struct call *calls, const long *first_call
 #define PART(m) (struct part){calls + first_call[m], calls + first_call[(m) + 1]}
 #define AMPLITUDE(level, step) (amplitude + ((level) * amplitude_steps + (step)) * sources)
 #define TAPE_LAG (REACH - 1) /* after the launches of a level that lag behind */
 
+/* The planes that some calls work on. */
+static void planes_of(const struct call *begin, const struct call *end, long *low, long *high) {
+  *low = Z1 + REACH, *high = Z0 - REACH;
+  for (const struct call *c = begin; c < end; ++c) {
+    if (c->z0 < *low) *low = c->z0;
+    if (c->z1 > *high) *high = c->z1;
+  }
+  *low = clip(*low, Z0 - REACH, TOGETHER);
+  *high = clip(*high, Z0 - REACH, TOGETHER + 1);
+}
+
 void run(ARGUMENTS, long tile, long threads) {
-  const struct points points = {rows, where, weight, source, tape_rows, tape_where, tape_number, columns, tape_columns};
-  const long halves = LEVELS * count, below = Z0 - REACH, above = Z1 + REACH;
+  const long halves = LEVELS * count, above = Z1 + REACH;
+  long below, last;
+  planes_of(calls + first_call[0], calls + first_call[halves], &below, &last);
   const long reach = Y1 + REACH + Y_BEHIND(halves - 1) + TAPE_LAG, first = Y0 - REACH;
   const long tiles = (reach - first + tile - 1) / tile;
   long *done = (long *)__builtin_malloc((tiles + 1) * 8 * sizeof(long)); /* one cache line a tile */
@@ -105,21 +115,21 @@ void run(ARGUMENTS, long tile, long threads) {
   {
     for (long t = omp_get_thread_num(); t < tiles; t += omp_get_num_threads()) {
       const long low = t ? first + t * tile : -(1L << 40), high = t + 1 < tiles ? first + (t + 1) * tile : 1L << 40;
-      for (long p = below; p <= TOGETHER + Z_BEHIND(halves - 1); ++p) {
+      for (long p = below; p < last + Z_BEHIND(halves - 1); ++p) {
         for (int spin = 0; __atomic_load_n(&done[8 * t], __ATOMIC_ACQUIRE) < p; ++spin)
           if (spin > 1000) sched_yield();
         for (long m = 0; m < halves; ++m) {
           const long k = p - Z_BEHIND(m);
-          if (k < below || k > TOGETHER) continue;
+          if (k < below || k >= last) continue;
           const int level = m % LEVELS;
           const long step = start + m / LEVELS, y0 = low - Y_BEHIND(m), y1 = high - Y_BEHIND(m);
           const long from = clip(y0, Y0 - REACH, Y1 + REACH), to = clip(y1, Y0 - REACH, Y1 + REACH);
           const long tape_from = clip(y0 - TAPE_LAG, Y0 - REACH, Y1 + REACH), tape_to = clip(y1 - TAPE_LAG, Y0 - REACH, Y1 + REACH);
           const long end = k < TOGETHER ? k + 1 : above;
           for (long at = k; at < end; ++at) plane(base, scalar, PART(m), at, y0, y1);
-          for (long at = k; at < end; ++at) inject(&points, PART(m), level, at, from, to, AMPLITUDE(level, step));
+          for (long at = k; at < end; ++at) inject(points, PART(m), level, at, from, to, AMPLITUDE(level, step));
           for (long at = k; at < end; ++at) plane_lagging(base, scalar, PART(m), at, y0, y1);
-          for (long at = k; at < end; ++at) record(&points, PART(m), level, at, tape_from, tape_to, tape + step * taped);
+          for (long at = k; at < end; ++at) record(points, PART(m), level, at, tape_from, tape_to, tape + step * taped);
         }
         __atomic_store_n(&done[8 * (t + 1)], p, __ATOMIC_RELEASE);
       }
@@ -130,10 +140,9 @@ void run(ARGUMENTS, long tile, long threads) {
 
 /* A turn of a level over the whole box: its launches and injections, its launches with a lag, its tape. */
 void level(ARGUMENTS, long level, long turn) {
-  const struct points points = {rows, where, weight, source, tape_rows, tape_where, tape_number, columns, tape_columns};
   for (long k = Z0 - REACH; k < Z1 + REACH; ++k) {
     if (turn == 2) {
-      record(&points, PART(0), level, k, Y0 - REACH, Y1 + REACH, tape + start * taped);
+      record(points, PART(0), level, k, Y0 - REACH, Y1 + REACH, tape + start * taped);
       continue;
     }
     if (turn == 1) {
@@ -141,6 +150,6 @@ void level(ARGUMENTS, long level, long turn) {
       continue;
     }
     plane(base, scalar, PART(0), k, -(1L << 40), 1L << 40);
-    inject(&points, PART(0), level, k, Y0 - REACH, Y1 + REACH, AMPLITUDE(level, start));
+    inject(points, PART(0), level, k, Y0 - REACH, Y1 + REACH, AMPLITUDE(level, start));
   }
 }

@@ -166,6 +166,10 @@ class DeviceStencilRunner:
 
     # ---- running --------------------------------------------------------------------------------------------------
 
+    @property
+    def steps_a_pass(self) -> int:
+        return 1
+
     def prepare(self, steps: int) -> None:
         """Nothing to choose."""
 

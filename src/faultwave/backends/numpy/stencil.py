@@ -79,6 +79,10 @@ class StencilRunner:
     def nbytes(self) -> int:
         return self.arrays.nbytes
 
+    @property
+    def steps_a_pass(self) -> int:
+        return 1
+
     def prepare(self, steps: int) -> None:
         """Nothing to choose."""
 

@@ -1,0 +1,107 @@
+"""Steps of one block of a grid: several at once away from the faces that it shares with other blocks, one stage at a time beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.fd.operator import Operator
+from faultwave.kernels.overlap import apart, reach, works
+from faultwave.kernels.stencil import Work, stage_work, whole_work
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What is left of a step: first ``near`` faces (None: nothing), both stages at once, then ``beside`` them, by stage."""
+
+    near: Work | None
+    beside: list[Work]
+
+
+@dataclass(frozen=True)
+class _Works:
+    """What is done of some steps: all of them ``away`` from faces (None: nothing), then the rest, step by step."""
+
+    away: Work | None
+    steps: list[_Step]
+
+
+class BlockSteps:
+    """What an operator does in some steps, told what other blocks have on its faces before each stage."""
+
+    def __init__(self, operator: Operator, fused: bool):
+        """``fused``: whether it pays to take several steps at once where that is possible."""
+        self.operator, self.fused = operator, fused
+        self.dtype = operator.runner.values("u").dtype
+        self._works: dict[int, _Works] = {}
+
+    def begin(self, steps: int) -> None:
+        """So many steps, none of them taken yet."""
+        op = self.operator
+        pushes = op.pushes(steps)
+        self._pushes = np.ascontiguousarray(pushes, self.dtype)
+        buffers = op.runner.program.sample_buffers
+        self._taken = [np.zeros((steps, len(buffer.points)), self.dtype) for buffer in buffers]
+
+    def away(self, first: int, count: int) -> None:
+        """All of ``count`` steps that needs nothing of other blocks."""
+        self._run(first, count, self.works(count).away)
+
+    def near(self, first: int, count: int, step: int) -> None:
+        """Of one of these steps alone what needs nothing of them."""
+        self._run(first + step, 1, self.works(count).steps[step].near)
+
+    def beside(self, first: int, count: int, step: int, stage: int) -> None:
+        """The rest of its velocities or stresses."""
+        levels = self.operator.runner.program.stages[stage]
+        self._run(first + step, 1, self.works(count).steps[step].beside[stage], levels)
+
+    def seen(self) -> list[np.ndarray]:
+        """What each sampler saw of all steps."""
+        return self.operator.seen(self._taken)
+
+    def _run(self, first: int, count: int, work: Work | None, levels: Sequence[int] | None = None) -> None:
+        if work is None:
+            return
+        runner, steps = self.operator.runner, slice(first, first + count)
+        found = runner.run(count, self._pushes[:, steps], work)
+        for buffer, taken, values in zip(runner.program.sample_buffers, self._taken, found, strict=True):
+            if levels is None or buffer.level in levels:
+                taken[steps] += values
+
+    def works(self, count: int) -> _Works:
+        """Of so many steps."""
+        if count not in self._works:
+            self._works[count] = self._made(count)
+        return self._works[count]
+
+    def _made(self, count: int) -> _Works:
+        program, levels = self.operator.runner.program, len(self.operator.runner.program.levels)
+        away, work = self._apart(_whole(self.operator, count), count)
+        steps = []
+        for n in range(count):
+            rest = work[n * levels : (n + 1) * levels]
+            near, rest = self._apart(rest, 1) if count > 1 else (None, rest)
+            steps.append(_Step(near, [stage_work(program, stage, rest) for stage in range(len(program.stages))]))
+        return _Works(away, steps)
+
+    def _apart(self, work: Work, count: int) -> tuple[Work | None, Work]:
+        """What can be done ahead of some steps, and the rest."""
+        op = self.operator
+        if not self.fused:
+            return None, work
+        return apart(op.runner.program, work, reach(op.runner.program, count), *op.scheme.away_from_faces)
+
+
+def _whole(op: Operator, count: int) -> Work:
+    """All that an operator does in so many steps, once it has heard of its neighbours."""
+    program, shared = op.runner.program, op.shared
+    if shared is None:
+        return [whole_work(program, level) for level in range(len(program.levels))] * count
+    found = shared.reach.last(count, len(program.levels))
+    return works(program, shared.subdomain.owned, found, ahead=False)[1]
+
+
+__all__ = ["BlockSteps"]

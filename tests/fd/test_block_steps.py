@@ -1,0 +1,123 @@
+"""Blocks of a grid take several steps at once away from their faces: the same bits as one step at a time."""
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.backends import missing
+from faultwave.backends.cpu.blocking import Blocking
+from faultwave.fd.stencils import FIELDS
+from faultwave.run import simulate
+from tests.run.launch import launch
+
+from .test_block_ranks import same
+from .test_blocks import QUIET, ROCK, case
+
+opencl = pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
+HILL = "60 + 55*sin(x*6.283185307179586/2400)*cos(y*6.283185307179586/2400)"
+PLACES = [[900.0, 800.0, 0.0], [1500.0, 1300.0, -2200.0], [1210.0, 1190.0, -3450.0], [1000.0, 1100.0, -4100.0]]
+
+
+def deep(ratio=2, sides="absorbing", planes=(34, 30), **changes):
+    """Blocks that are thick enough, with moments away from and beside the face, and receivers there."""
+    h = 100.0 * ratio
+    face = 100.0 * planes[0]
+    grid = {
+        "lower": [0, 0, -face - planes[1] * h], "upper": [2400, 2400, 0], "spacing": 100.0,
+        "blocks": [{"below": face, "spacing": h}], "absorbing": {"width": 4},
+        "boundaries": {"x": sides, "y": "absorbing", "z-": "absorbing", "z+": "free-surface"},
+    }  # fmt: skip
+    time = {"kind": "gaussian", "duration": 0.1}
+    sources = [
+        {"kind": "moment-tensor", "location": [1230.0, 1170.0, z], "tensor": {"xy": 1e15, "zz": 5e14}, "time_function": time}
+        for z in (-900.0, -100.0 * planes[0] + 140.0, -100.0 * planes[0] - 3 * h)
+    ]  # fmt: skip
+    output = {"receivers": {"points": PLACES, "interval": 0.01}, "surface": {"interval": 0.1}}
+    made = {"grid": grid, "sources": sources, "material": {"expression": QUIET}, "output": output, "end_time": 0.5}
+    return case(**{**made, **changes})
+
+
+def taken(made, fused, counts=(1, 2, 3, 7, 5)):
+    """What samplers saw of rough motion, and all fields after, of steps that are taken so many at once; the operator."""
+    sim, rng = simulate(made), np.random.default_rng(0)
+    sim.solver.set_initial(lambda x, t: rng.normal(size=(len(x), 9)) * ([0.0] * 6 + [1.0] * 3))
+    op = sim.solver.operator
+    for block in op.blocks if fused > 1 and hasattr(op.runner, "blocking") else ():
+        block.runner.blocking = Blocking(fused, 7)  # several tiles
+    op.fuse(fused)
+    seen = [op.advance(count) for count in counts]
+    samples = [np.concatenate(of) for of in zip(*seen, strict=True)]
+    return samples + [block.filled_values(name).copy() for block in op.blocks for name in FIELDS], op
+
+
+def compare(made, fused=3):
+    """The same bits, and not of nothing."""
+    expected, _ = taken(made, 1)
+    found, op = taken(made, fused)
+    assert all(steps.works(fused).away is not None for steps in op.block_steps)
+    assert len(found) == len(expected) > 18 and all(np.abs(values).max() > 0 for values in expected)
+    for number, (a, b) in enumerate(zip(expected, found, strict=True)):
+        assert np.array_equal(a, b), number
+
+
+@pytest.mark.parametrize(
+    ("backend", "ratio", "kind"),
+    [("numpy", 2, "cpml"), ("cpu", 2, "cpml"), ("cpu", 3, "sponge"), pytest.param("opencl", 3, "sponge", marks=opencl)],
+)
+def test_several_steps_at_once_give_the_bits_of_one(backend, ratio, kind):
+    made = deep(ratio, numerics={"backend": backend, "precision": "single"})
+    made["grid"]["absorbing"]["kind"] = kind
+    compare(made)
+
+
+@pytest.mark.parametrize("fused", [2, 3])
+def test_with_attenuation_and_periodic_sides(fused):
+    compare(deep(2, "periodic", material=ROCK, attenuation={}, numerics={"precision": "double", "backend": "cpu"}), fused)
+
+
+def test_below_a_hill():
+    made = deep(2, planes=(46, 30))
+    made["grid"] |= {"topography": {"expression": HILL, "sources": "elevation", "receivers": "depth"}}
+    made["grid"]["upper"] = [2400, 2400, 200]
+    made["grid"]["blocks"][0]["below"], made["grid"]["lower"][2] = 4600.0, -4600.0 - 30 * 200.0
+    compare(made)
+
+
+def test_of_order_8():
+    made = deep(2, planes=(50, 40), end_time=0.2)
+    made["grid"]["upper"] = [3200, 3200, 0]
+    made["grid"] |= {"order": 8, "boundaries": {"x": "rigid", "y": "rigid", "z-": "rigid", "z+": "free-surface"}}
+    compare(made, 2)
+
+
+def test_a_block_between_two_faces():
+    made = deep(2, planes=(34, 44))
+    made["grid"]["blocks"].append({"below": 3400.0 + 44 * 200.0, "spacing": 400.0})
+    made["grid"]["lower"][2] -= 26 * 400.0
+    made["grid"]["upper"] = [3200, 3200, 0]
+    compare(made)
+
+
+def test_thin_blocks_take_one_stage_at_a_time():
+    made = deep(2, planes=(14, 12), sources=[], output={})
+    op = simulate(made).solver.operator
+    assert op.steps_at_once > 1 and all(steps.works(3).away is None for steps in op.block_steps)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("sides", ["absorbing", "periodic"])
+def test_processes_take_several_steps_between_two_exchanges(tmp_path, sides):
+    """Where their parts are wide enough for it to pay, which is not asked for here."""
+    output = {
+        "receivers": {"points": PLACES, "interval": 0.01},
+        "surface": {"interval": 0.1},
+        "volume": {"interval": 0.25, "every": 2},
+    }
+    made = deep(2, sides, output=output | {"folder": str(tmp_path / "one")}, numerics={"threads": 1})
+    made["grid"]["upper"] = [6000, 6000, 0]
+    fw.simulate(made).run()
+    made["output"]["folder"] = str(tmp_path / "parts")
+    three = "assert sim.solver.operator.steps_at_once == 3"
+    done = launch(2, made, setup="import faultwave.fd.share as m; m.WORTH = 0", after=three)
+    assert done.returncode == 0, done.stderr
+    same(tmp_path / "one", tmp_path / "parts")
