@@ -9,7 +9,7 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
 from faultwave.media.load import load_field
-from faultwave.verify.scec import checks, drive, page, texts
+from faultwave.verify.scec import checks, drive, page, references, texts
 from faultwave.verify.scec.benchmark import Fault, Resolution, benchmarks, find, quick
 from faultwave.verify.scec.box import undisturbed
 from faultwave.verify.scec.folder import settings, write_case
@@ -222,6 +222,22 @@ def test_a_sound_rupture_passes_and_times_are_measured():
 )  # fmt: skip
 def test_what_is_wrong_fails(check, wrong):
     assert not check(wrong).ok
+
+
+@pytest.mark.parametrize("quick_run", [True, False])
+@pytest.mark.parametrize("late, good", [(1.07, True), (1.1, False)])
+def test_decks_on_coarse_meshes_bound_rupture_times(tmp_path, monkeypatch, quick_run, late, good):
+    """Finer runs come earlier than a deck whose elements are large: what is asked of a quick run is asked of a full one."""
+    place = np.array([2e3, 0.0, -5.5e3])
+    time = late * np.hypot(2e3, 2e3) / 2800.0
+    trace = SimpleNamespace(columns={"RT": np.array([0.0, time])}, location=place)
+    (tmp_path / "tpv5" / "reference-head").mkdir(parents=True)
+    monkeypatch.setattr(references, "cases_folder", lambda: tmp_path)
+    monkeypatch.setattr(
+        references, "load_results", lambda folder: SimpleNamespace(traces={"faultreceiver": {1: trace}})
+    )
+    (row,) = references.against_reference(replace(measured(front(2800.0), name="tpv5"), quick=quick_run))
+    assert row.ok == good and row.measured == pytest.approx(1 - 1 / late, abs=0.01)
 
 
 def areas(mesh, tag):

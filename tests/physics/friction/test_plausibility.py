@@ -86,6 +86,14 @@ def test_what_nucleation_takes_of_the_strength_starts_a_fault() -> None:
         assert words in told and ("no point" in told) == bool(words)
 
 
+def test_nucleation_that_opens_a_fault_is_told() -> None:
+    sound = fault()
+    fluid = np.where(np.arange(400) < 40, 150e6, 0.0)
+    told = warned(replace(sound, nucleated_sigma=sound.sigma + fluid))
+    assert "nucleation takes all compression from 10 % of the fault" in told
+    assert warned(replace(sound, nucleated_sigma=sound.sigma + 0.5 * fluid)) == ""
+
+
 def test_barriers_do_not_count() -> None:
     """A strength barrier around a fault, as the SCEC cases have it, is no part of its S ratio."""
     loaded, barrier = fault(), np.arange(400) >= 200

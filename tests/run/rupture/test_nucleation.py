@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from faultwave.physics.friction.nucleation import smooth_step
+from faultwave.run import simulate
 
 from .setup import difference, run, settings, slip_weakening
 
@@ -92,6 +93,14 @@ def test_the_forecast_knows_what_nucleation_breaks(tmp_path, episode: dict, brea
     slip = sim.solver.parts["rupture"].fault.record()["accumulated_slip"].max()
     told = [str(w) for w in sim.warnings if "no point of the fault is above its strength" in w.what]
     assert (slip > 0.01, not told) == (breaks, breaks)
+
+
+def test_nucleation_that_opens_the_fault_is_told_before_the_run(tmp_path) -> None:
+    """More fluid pressure than there is compression."""
+    for pressure, told in ((130e6, True), (30e6, False)):
+        episode = {"duration": 0.1, "stress": {"constant": {"nuc_p": pressure}}}
+        sim = simulate(settings(tmp_path, slip_weakening(nucleation=[episode]), end_time=0.2), force=True)
+        assert any("takes all compression from 100 % of the fault" in w.what for w in sim.warnings) == told
 
 
 LAWS = {  # the last two with next to no delay, and a slip that hardly weakens

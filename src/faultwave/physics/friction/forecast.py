@@ -49,7 +49,17 @@ def loaded(
             after = law.weakening(p, constants, nucleated, added[:, 0])
     poisson = around.lam / (2.0 * (around.lam + around.mu))
     return LoadedFault(
-        around.area, tau, nucleated, stress[:, 0], around.mu, poisson, around.spacing, weakening, end, after
+        around.area,
+        tau,
+        nucleated,
+        stress[:, 0],
+        around.mu,
+        poisson,
+        around.spacing,
+        weakening,
+        end,
+        after,
+        added[:, 0],
     )
 
 

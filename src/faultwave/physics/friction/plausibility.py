@@ -25,7 +25,8 @@ class LoadedFault:
     """Points (n,) of a fault before the run: area [m^2] that each stands for, shear traction ``tau``, the same with all that nucleation
     adds until the end (``nucleated``), normal traction ``sigma`` [Pa], shear modulus [Pa] and Poisson's ratio of the softer side,
     ``spacing`` of the solution's points [m], and what the friction law says of its weakening. ``end`` [s] of the run.
-    ``nucleated_weakening``: of the fault under the normal traction and pore pressure that nucleation leaves; None: nothing changes."""
+    ``nucleated_weakening``: of the fault under the normal traction and pore pressure that nucleation leaves, and that normal traction;
+    None: nothing changes."""
 
     area: np.ndarray
     tau: np.ndarray
@@ -37,6 +38,7 @@ class LoadedFault:
     weakening: Weakening | None
     end: float
     nucleated_weakening: Weakening | None = None
+    nucleated_sigma: np.ndarray | None = None
 
     @property
     def nucleated_strength(self) -> Weakening | None:
@@ -185,6 +187,11 @@ def _doubt_normal_stress(fault: LoadedFault, problems: Problems) -> None:
         advice = "Friction needs compression, which is negative: only cohesion holds there."
         what = f"the normal stress is no compression on {100 * fault.share(pulled):.3g} % of the fault"
         problems.warn(WHERE, what, "T_n < 0", advice)
+    opened = ~pulled & (fault.nucleated_sigma >= 0) if fault.nucleated_sigma is not None else np.zeros_like(pulled)
+    if opened.any():
+        what = f"nucleation takes all compression from {100 * fault.share(opened):.3g} % of the fault"
+        advice = "Only cohesion holds there afterwards. Are pore pressure and normal traction of nucleation in Pa, and of the right size?"
+        problems.warn("fault.nucleation", what, advice=advice)
     size = float(np.median(np.abs(fault.sigma)))
     if 0 < size < LEAST_PRESSURE or size > MOST_PRESSURE:
         problems.warn(

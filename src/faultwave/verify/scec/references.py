@@ -10,8 +10,9 @@ from faultwave.verify.case import Row, at_most
 from faultwave.verify.decks import cases_folder
 from faultwave.verify.scec.measure import Measured
 
-LIMIT = (0.08, 0.04)
-"""Largest difference of rupture times over the time, quick and full; the decks have coarse meshes of their own."""
+LIMIT = 0.08
+"""Largest difference of rupture times over the time, of quick and full runs alike. The decks have meshes of 1 km: at mirrored points of a
+symmetric start their own times differ by 4.5 % (tpv5), and runs on finer meshes come earlier than both."""
 
 
 def against_reference(measured: Measured) -> list[Row]:
@@ -34,7 +35,7 @@ def against_reference(measured: Measured) -> list[Row]:
     label = (
         f"rupture times at {len(worst)} points against the deck '{benchmark.reference}', largest relative difference"
     )
-    return [at_most(label, max(worst), LIMIT[0 if measured.quick else 1])]
+    return [at_most(label, max(worst), LIMIT)]
 
 
 def _rupture_time(trace: Trace) -> float:
