@@ -41,3 +41,10 @@ def test_more_threads_than_cores_are_told(path: Path, monkeypatch: pytest.Monkey
         and "--threads" in answer.output
         and "64 threads would share" in " ".join(answer.output.split())
     )
+
+
+def test_checkpoints_without_an_interval_are_told(path: Path) -> None:
+    path.write_text(CASE + "output: {checkpoint: {keep: 3}}\n")
+    assert any("gives no interval" in str(p) and f"{path}:4" in str(p) for p in fw.check(path).warnings)
+    path.write_text(CASE + "output: {checkpoint: {wall_time: 30 min}}\n")
+    assert not any("gives no interval" in str(p) for p in fw.check(path).warnings)

@@ -256,7 +256,7 @@ def test_a_parameter_is_given_once(write):
         ("numerics: {clustering: {rates: [2], wiggle_minimum: 0.5}}", "above 1/rate"),
         ("numerics: {clustering: {rates: []}}", "rates"),
         ("stop: {slip_rate_below: 1 mm/s}", "time_after_rupture"),
-        ("output: {volume: {interval: 1, region: [1, 0, 0, 1, 0, 1]}}", "min < max"),
+        ("output: {volume: {interval: 1, region: [1, 0, 0, 1, 0, 1]}}", "min < max: x is from 1 to 0"),
         ("output: {receivers: {interval: 1}}", "points or a file"),
         ("output: {prefix: a/b}", "prefix"),
         ("law: [elastic]", "law"),
@@ -267,6 +267,27 @@ def test_cross_checks(write, text, words):
     case, problems = load_native(write(MINIMAL + text + "\n"))
     assert case is None
     only(problems, 6, words)
+
+
+def test_a_decimal_comma_is_told(write):
+    """Which YAML takes for two entries, the second without a value."""
+    case, problems = load_native(write(MINIMAL.replace("vp: 6 km/s", "vp: 6,5 km/s")))
+    assert case is None
+    only(problems, 5, "'5 km/s' has no value", "decimal point")
+    _, problems = load_native(write(MINIMAL.replace("vp: 6 km/s", "vp: 6,5 km/s").replace("vs:", "vvs:")))
+    assert len(problems.errors) == 2 and "'vvs'" in str(problems), problems  # of one line, and all are told
+
+
+def test_dips_of_a_built_mesh_say_both_ways(write):
+    build = "build: {lower: [0, 0], upper: [9e3, 5e3], depth: 9e3, faults: [{planes: x.srf, dip: 95 deg}]}"
+    _, problems = load_native(write(re.sub("generate:.*", build, MINIMAL)))
+    assert any("number >= 10 and <= 90 [deg], or rows [depth [m], dip [deg]]" in str(p) for p in problems.errors)
+
+
+def test_corners_say_which_axis_is_turned(write):
+    turned = MINIMAL.replace("lower: [0, 0, 0]", "lower: [0, 0, 5]")
+    _, problems = load_native(write(turned))
+    assert any("lower must be below upper on every axis: z is from 5 to 1" in str(p) for p in problems.errors), problems
 
 
 def test_a_missing_file_is_a_problem(tmp_path):

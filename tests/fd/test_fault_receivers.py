@@ -145,7 +145,7 @@ def test_points_off_the_fault(run):
     made = recorded(output__fault_receivers={"points": [[0.0, 700.0, -2000.0], [0.0, 100.0, -2000.0]]})
     settings, _ = load_case(made)
     told = [str(p) for p in check(settings).warnings if "fault receiver" in str(p)]
-    assert len(told) == 1 and "lies 700 m off the fault and is moved onto it" in told[0]
+    assert len(told) == 1 and "lies 700 m off the fault, whose nearest point is (" in told[0]
     made["output"]["fault_receivers"]["maximum_distance"] = 50.0
     settings, _ = load_case(made)
     told = [str(p) for p in check(settings).errors]

@@ -221,7 +221,7 @@ def test_plane_waves_reported_before_the_run(tmp_path, pulse, more, words):
         ({"formats": ["h5drm"]}, "h5drm needs a spacing, the edge of its elements, and an interval"),
         ({"layers": 2}, "layers are of h5drm"),
         ({"spacing": 320.0, "interval": 0.02}, "leave the grid"),
-        ({"upper": [400, 1120, 0]}, "lower must be below upper along every axis"),
+        ({"upper": [400, 1120, 0]}, "lower must be below upper on every axis: x is from "),
     ],
 )
 def test_records_reported_before_the_run(tmp_path, box, words):

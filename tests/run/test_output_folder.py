@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import faultwave as fw
 from faultwave.base.errors import InputError, RunError
 from faultwave.output.folder import check_folder
 from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
@@ -50,6 +51,13 @@ def test_a_run_that_is_there_is_told(tmp_path: Path) -> None:
     (told,) = besides_rest(check(into(tmp_path)))
     assert "force=True" in told and "run-manifest.json" in told and not check(into(tmp_path)).errors
     assert check_folder(tmp_path / "another") == []
+
+
+def test_a_run_that_may_not_write_prepares_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run-manifest.json").write_text("{}")
+    monkeypatch.setattr("faultwave.run.simulation.start", lambda *given: pytest.fail("prepared"))
+    with pytest.raises(InputError, match="already holds a run"):
+        fw.run(into(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,38 @@ def test_results_by_names_that_are_misspelt(session):
         session.result("reciever")
 
 
+def test_tables_say_what_they_hold(session):
+    results = fw.load(session.folder)
+    for table, key, words in (
+        (results.traces, "receivers", "no kind of trace 'receivers', only 'receiver'"),
+        (results.traces["receiver"], 0, "no receiver 0, only 1"),
+        (results.traces["receiver"][1].columns, "v4", "no quantity 'v4', only 's_xx'"),
+        (results.energies, "moment", "energies has no 'moment', only time"),
+        (session.receivers, "v1", r"v1 is a quantity: quantity\('v1'\)"),
+    ):
+        with pytest.raises(KeyError, match=words):
+            table[key]
+
+
+def test_arrays_of_another_shape_are_told(session, tmp_path):
+    with pytest.raises(InputError, match=r"points: is an array of shape \(2,\).*\(n, 3\)"):
+        session.sample([1.0, 2.0])
+    with pytest.raises(InputError, match="points: is 'here'"):
+        session.sample("here")
+    sim = fw.simulate(CASE, output=tmp_path)
+    with pytest.raises(InputError, match=r"gives an array of shape \(\d+, 3\).*9\): s_xx"):
+        sim.set_initial(lambda x, t: x)
+    with pytest.raises(InputError, match="3 is no function"):
+        sim.set_initial(3)
+    with pytest.raises(InputError, match="5 of type int is nothing to draw"):
+        fw.plot(5)
+
+
+def test_what_shows_progress_is_called_report(tmp_path):
+    with pytest.raises(InputError, match="False is no way to send messages.*report"):
+        fw.run(CASE, output=tmp_path, progress=False)
+
+
 def test_a_comparison_ends_where_it_is_told(session):
     whole, early = (fw.compare(session.folder, session.folder, until=end) for end in (None, "15 ms"))
     assert early == fw.compare(session.folder, session.folder, until=0.015)

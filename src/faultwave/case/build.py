@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import InputFile, Settings, need
+from faultwave.case.common import InputFile, Settings, ascending, need
 
 Corner = tuple[Quantity("m"), Quantity("m")]
 
@@ -69,7 +69,10 @@ class BuildFault(Settings):
         description="A fault that leaves the region: an error, or cut off an element before its sides and bottom.",
     )
     dip: Dips = Field(
-        [(0.0, 90.0)], validate_default=True, description="Dip, or rows [depth, dip], each from its depth down."
+        [(0.0, 90.0)],
+        validate_default=True,
+        description="Dip, or rows [depth, dip], each from its depth down.",
+        json_schema_extra={"words": "number >= 10 and <= 90 [deg], or rows [depth [m], dip [deg]]"},
     )
     dip_direction: Quantity("deg") | None = Field(
         None,
@@ -98,7 +101,7 @@ class BuildFault(Settings):
             ),
             (self.surface is None or self.outside == "error", "outside: clip is for traces and planes"),
             (depths == sorted(set(depths)), "depths of dip must increase"),
-            (self.top < self.depth, "top must be above depth"),
+            (self.top < self.depth, f"top, {self.top:g} m, must be above depth, {self.depth:g} m"),
         )
         return self
 
@@ -154,9 +157,8 @@ class Build(Settings):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        corners: Any = zip(self.lower, self.upper, strict=True)
         need(
-            (all(a < b for a, b in corners), "lower must be below upper"),
+            ascending(self.lower, self.upper),
             (not self.sea or self.topography is not None, "sea needs topography, which says where the sea floor is"),
             (self.sea or self.sea_surface == "free-surface", "sea_surface needs sea: true"),
         )

@@ -95,6 +95,14 @@ Constants = Annotated[dict[str, float], BeforeValidator(_convert)]
 """Parameters that hold everywhere: those are finite."""
 
 
+def ascending(lower: Any, upper: Any, what: str = "lower must be below upper on every axis") -> tuple[bool, str]:
+    """For ``need``: whether each number of a corner is below that of the other, and which are not. Corners may be left out."""
+    if lower is None or upper is None:
+        return True, what
+    wrong = [f"{a} is from {low:g} to {up:g}" for a, low, up in zip("xyz", lower, upper, strict=False) if not low < up]
+    return not wrong, f"{what}: {', '.join(wrong)}"
+
+
 def need(*conditions: tuple[object, str]) -> None:
     """Raise one ValueError with the text of every condition that does not hold."""
     failed = [text for holds, text in conditions if not holds]

@@ -28,6 +28,12 @@ def doubt_case(case: Case) -> Problems:
         if interval is not None and interval > case.end_time * (1 + 1e-9):
             what = f"{interval:g} s is longer than the run of {case.end_time:g} s: one sample, at its start"
             problems.warn(f"output.{name}.interval", what, f"up to {case.end_time:g} s")
+    checkpoint = case.output.checkpoint
+    if checkpoint is not None and checkpoint.interval is None and checkpoint.wall_time is None:
+        what = (
+            "gives no interval: a checkpoint is written when the run is told to stop, as without it, and never before"
+        )
+        problems.warn("output.checkpoint", what, "interval or wall_time, e.g. wall_time: 30 min")
     threads, here = case.numerics.threads, cores.count()
     if threads is not None and threads > here:
         what = f"{threads} threads would share the {here} cores that this process may use"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import Settings, Vector, need
+from faultwave.case.common import Settings, Vector, ascending, need
 from faultwave.case.grid import Side
 
 SideKind = Literal[
@@ -53,12 +53,11 @@ class GenerateBox(Settings):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        corners: list[tuple[float, float]] = list(zip(self.lower, self.upper, strict=True))
         half = [s for s, kind in self.boundaries.items() if kind == "periodic" and len(s) == 2]
         named = {s[0] for s in self.boundaries if len(s) == 2}
         mixed = sorted(a for a in named if self.boundaries.get(a) == "periodic")  # type: ignore[call-overload]
         need(
-            (all(a < b for a, b in corners), "lower must be below upper on every axis"),
+            ascending(self.lower, self.upper),
             (not half, f"periodic is for a whole axis: write '{half[0][0] if half else ''}: periodic'"),
             (not mixed, f"axis {', '.join(mixed)} is periodic, so its sides cannot be anything else"),
             (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
 from faultwave.case.belongs import Kinds, of_kind, only
-from faultwave.case.common import InputFile, Settings, Vector, need
+from faultwave.case.common import InputFile, Settings, Vector, ascending, need
 
 Side = Literal["x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+"]
 GridSideKind = Literal["absorbing", "free-surface", "periodic", "rigid"]
@@ -189,16 +189,11 @@ class Grid(Settings):
             (self.spacing or self.frequency, "give spacing or frequency"),
             (not self.blocks or self.spacing, "blocks: give spacing, that of the uppermost block"),
             ((self.lower is None) == (self.upper is None), "give lower and upper, or neither"),
-            (not _reversed(self.lower, self.upper), "lower must be below upper on every axis"),
+            ascending(self.lower, self.upper),
             (not half, f"periodic is for a whole axis: write '{half[0][0] if half else ''}: periodic'"),
             (not free, f"a grid has its free surface at z+, not at {', '.join(free)}"),
         )
         return self
-
-
-def _reversed(lower: Any, upper: Any) -> bool:
-    """Whether a corner is not on its side of the other."""
-    return lower is not None and upper is not None and not all(a < b for a, b in zip(lower, upper, strict=True))
 
 
 class Attenuation(Settings):

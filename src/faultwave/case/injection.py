@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import InputFile, Settings, Vector, need
+from faultwave.case.common import InputFile, Settings, Vector, ascending, need
 from faultwave.case.sources import TimeFunction
 
 _Row = tuple[float, float, float]
-
-
-def _below(lower: Any, upper: Any) -> bool:
-    return all(a < b for a, b in zip(lower, upper, strict=True))
 
 
 class BoxOutput(Settings):
@@ -44,7 +40,7 @@ class BoxOutput(Settings):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         need(
-            (_below(self.lower, self.upper), "lower must be below upper along every axis"),
+            ascending(self.lower, self.upper),
             ((self.spacing is None) == (self.interval is None), "spacing and interval go together"),
             (
                 self.spacing is not None or "h5drm" not in self.formats,
@@ -123,7 +119,7 @@ class Injection(Settings):
             (corners or (self.lower is None and self.upper is None), "give both lower and upper, or neither"),
             (self.plane_wave is None or corners, "a plane_wave needs lower and upper of the box"),
             (self.h5drm is None or self.file is not None, "h5drm is of a file"),
-            (not corners or _below(self.lower, self.upper), "lower must be below upper along every axis"),
+            ascending(self.lower, self.upper),
         )
         return self
 

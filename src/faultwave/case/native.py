@@ -47,9 +47,9 @@ def load_native(
         if where(location) not in wrong:
             problems.warn(where(location), f"'{dotted(location)}' is empty: it has no effect")
     for location, name in _unknown_parameters(data):
-        if where(location) not in wrong:
+        if not any(p.where == where(location) and dotted(location) in p.what for p in problems.items):
             problems.error(
-                where(location), f"'{name}' is not a parameter", "names of the parameter tables", nearest(name)
+                where(location), f"'{name}' is not a parameter", "names that 'faultwave laws' lists", nearest(name)
             )
     problems.items.sort(key=lambda problem: _number(problem.where))
     return case, problems

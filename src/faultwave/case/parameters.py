@@ -143,6 +143,9 @@ def parameter_to_si(name: str, value: object) -> float:
     A time may be infinite: what never happens; so may quality factors. Where laws declare it with different units, text may have
     any of them.
     """
+    if value is None:
+        comma = "; numbers have a decimal point, as in 6.5 km/s, and no comma" if name[:1].isdigit() else ""
+        raise ValueError(f"'{name}' has no value{comma}")
     units = units_of(name)
     if len(units) > 1 and isinstance(value, int | float):
         return _sound(name, to_si(value, ""))

@@ -83,10 +83,10 @@ def run(
     changes = replace(changes, threads=threads)
     asked = given(**vars(changes), progress=progress, halo=processes.halo, checkpoint_every=checkpoint_every)
     with heeding(), screen.status(case) as say, uncollected():
-        from faultwave.run import simulate
+        from faultwave.run.simulation import ready
 
         say("reading and preparing")
-        simulation = simulate(case, force=force, **asked)
+        simulation = ready(case, force=force, **asked)
     advance(simulation)
 
 

@@ -104,7 +104,7 @@ def place_fault_receivers(setting: Any, fault: Any, whole: WholeMesh, problems: 
     offset = nearest[mine] - corners[:, 0]
     far, edge = np.full((2, len(points)), np.nan)
     far[mine], edge[mine] = distance[mine], np.sqrt((edges**2).sum(2)).max(1)
-    tell_moved(setting, points, far, edge, problems)
+    tell_moved(setting, points, nearest, far, edge, problems)
     solved = np.linalg.solve(edges @ edges.transpose(0, 2, 1), np.einsum("nij,nj->ni", edges, offset)[..., None])
     local[mine] = solved[..., 0]
     return Points(points, nearest, items, local)

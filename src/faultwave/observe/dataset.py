@@ -146,6 +146,10 @@ class Dataset:
         return html.table(self.name, rows, ("name", "dimensions", "unit", "")) + html.paragraphs(quantities)
 
     def __getitem__(self, name: str) -> np.ndarray:
+        """KeyError names what there is."""
+        if name not in self.variables:
+            more = f"; {name} is a quantity: quantity('{name}')" if name in self.quantities else ""
+            raise KeyError(f"{self.name} has no '{name}', only {', '.join(self.variables)}{more}")
         return self.variables[name].data
 
     def __contains__(self, name: object) -> bool:

@@ -10,17 +10,20 @@ import numpy as np
 from faultwave.base.errors import Problems
 
 
-def tell_moved(setting: Any, points: np.ndarray, distance: np.ndarray, near: np.ndarray, problems: Problems) -> None:
-    """Errors of points (n, 3) farther from the fault than the case's limit; warnings of those that are moved farther than ``near`` (n,)
-    [m]. NaN distances are another process's."""
+def tell_moved(
+    setting: Any, points: np.ndarray, on_fault: np.ndarray, distance: np.ndarray, near: np.ndarray, problems: Problems
+) -> None:  # fmt: skip
+    """Errors of points (n, 3) farther from the fault, where the nearest ones are ``on_fault`` (n, 3), than the case's limit; warnings of
+    those that are moved farther than ``near`` (n,) [m]. NaN distances are another process's."""
     limit = np.inf if setting.maximum_distance is None else setting.maximum_distance
     for i in np.flatnonzero(distance > np.minimum(near, limit)):
-        x = ", ".join(f"{v:g}" for v in points[i])
-        where, what = f"fault receiver {i + 1} at ({x})", f"lies {distance[i]:.6g} m off the fault"
+        x, nearest = (", ".join(f"{v:.6g}" for v in of[i]) for of in (points, on_fault))
+        where = f"fault receiver {i + 1} at ({x})"
+        what = f"lies {distance[i]:.6g} m off the fault, whose nearest point is ({nearest})"
         if distance[i] > limit:
             problems.error(where, what, f"at most {limit:g} m, output.fault_receivers.maximum_distance")
         else:
-            problems.warn(where, f"{what} and is moved onto it", advice="Give a point of the fault, or leave it out.")
+            problems.warn(where, f"{what}, and is moved onto it", advice="Give a point of the fault, or leave it out.")
 
 
 class FaultRecorder:

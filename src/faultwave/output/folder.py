@@ -34,6 +34,22 @@ def prepare_folder(
     mix; nothing else is ever deleted. Until ``held`` is closed no other run can take the folder. Raises InputError.
     """
     path = Path(path).absolute()
+    refuse_folder(path, force)
+    with explaining(path):
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / f".writable-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    if held is not None:
+        held.enter_context(_taken(path))
+    if prefix is not None:
+        _remove_outputs(path, path / f"{prefix}{MANIFEST}")
+    return path
+
+
+def refuse_folder(path: str | Path, force: bool = False) -> None:
+    """Raise InputError where ``prepare_folder`` would, as far as that is known without touching the folder."""
+    path = Path(path).absolute()
     if path.exists() and not path.is_dir():
         raise InputError(
             Problem(
@@ -47,16 +63,6 @@ def prepare_folder(
     if found and not force:
         advice = f"choose another folder, or replace its results with {option('force', True)}"
         raise InputError(Problem(str(path), f"already holds a run ({found[0].name})", advice=advice))
-    with explaining(path):
-        path.mkdir(parents=True, exist_ok=True)
-        probe = path / f".writable-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    if held is not None:
-        held.enter_context(_taken(path))
-    if prefix is not None:
-        _remove_outputs(path, path / f"{prefix}{MANIFEST}")
-    return path
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.named import Named
 from faultwave.observe.dataset import CODES, Dataset
 from faultwave.output.folder import find_prefix
 from faultwave.output.formats.energies_csv import read_energies
@@ -29,6 +30,7 @@ def load_results(folder: str | Path, prefix: str | None = None) -> Results:
     native = folder / f"{prefix}-receivers.h5"
     traces = _native(native) if native.exists() else {kind: _ascii(folder, prefix, kind) for kind in KINDS}
     energy = folder / f"{prefix}-energy.csv"
+    traces = Named("kind of trace", {kind: Named(kind, found) for kind, found in traces.items()})
     return Results(folder, prefix, traces, read_energies(energy) if energy.exists() else None)
 
 
@@ -47,7 +49,7 @@ def _from_dataset(kind: Kind, dataset: Dataset) -> dict[int, Trace]:
     for i, location in enumerate(dataset["location"]):
         time = dataset["time"] if dataset["time"].ndim == 1 else dataset["time"][:, i]
         keep = np.isfinite(time)  # padding of points with fewer samples
-        columns = {name: dataset["values"][keep, i, q] for q, name in enumerate(dataset.quantities)}
+        columns = Named("quantity", {name: dataset["values"][keep, i, q] for q, name in enumerate(dataset.quantities)})
         place = (float(degrees[0][i]), float(degrees[1][i]), float(degrees[2][i])) if len(degrees) == 3 else None
         directions = {n: dataset[n][i] for n in vectors}
         traces[i + 1] = Trace(
@@ -69,7 +71,7 @@ def _ascii(folder: Path, prefix: str, kind: Kind) -> dict[int, Trace]:
     traces = {}
     for number, path in find_files(folder, kind, prefix).items():
         file = read_dat(path)
-        columns = {name: values for name, values in file.columns.items() if name != "Time"}
+        columns = Named("quantity", {name: values for name, values in file.columns.items() if name != "Time"})
         known = np.isfinite(file.initial_traction).all()
         vectors = {"initial_traction": file.initial_traction} if known else {}
         traces[number] = Trace(kind, number, file.columns["Time"], columns, file.location, vectors)

@@ -46,6 +46,7 @@ def snapshots(
 
 
 def _chosen(path: Path, fields: Sequence[str] | None, there: Sequence[str]) -> list[str]:
+    fields = [fields] if isinstance(fields, str) else fields
     unknown = [name for name in fields or () if name not in there]
     if unknown:
         what = f"has no field {', '.join(map(repr, unknown))}"

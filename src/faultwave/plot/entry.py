@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
+from faultwave.base.errors import InputError, Problem
 from faultwave.observe.model import Model
 from faultwave.plot.plans import plot_model
 from faultwave.plot.run import Look, Pictures, plot_run
@@ -39,6 +40,9 @@ def plot(
     """
     if isinstance(folder, str | Path):
         return plot_run(folder, out, look, prefix=prefix, **asked)
+    if not hasattr(folder, "model"):
+        what = f"{folder!r} of type {type(folder).__name__} is nothing to draw"
+        raise InputError(Problem("plot", what, "the folder of a run, or what faultwave.plan returned"))
     target = Path(f"{folder.case.output.prefix}-plan") if out is None else Path(out)
     return plot_model(folder.model, target, look, **asked)
 

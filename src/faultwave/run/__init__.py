@@ -30,9 +30,15 @@ def run(
     case, overrides: as for ``simulate``; force: replace the results of an earlier run in the folder; report: as ``progress`` of
     ``Session.run``. Raises InputError with every problem found before anything is written, RunError where the run fails.
     """
-    from faultwave.run.simulation import simulate
+    from faultwave.base.errors import InputError, Problem
+    from faultwave.run.simulation import ready
 
-    return simulate(case, force, **overrides).run(progress=report)
+    if not isinstance(overrides.get("progress"), str | None):
+        advice = "What shows how far the run is, or hides it, is report."
+        raise InputError(
+            Problem("progress=", f"{overrides['progress']!r} is no way to send messages", "polling, thread", advice)
+        )
+    return ready(case, force, **overrides).run(progress=report)
 
 
 def __getattr__(name: str) -> Any:

@@ -117,15 +117,32 @@ class Session:
 
     def sample(self, points: Any) -> np.ndarray:
         """State (n, Q) at points (n, 3) at the time reached; NaN outside."""
-        return np.asarray(self.solver.sample(np.asarray(points, float).reshape(-1, 3)))
+        try:
+            places = np.asarray(points, float).reshape(-1, 3)
+        except (TypeError, ValueError):
+            shape = f"an array of shape {np.shape(points)}" if np.size(points) > 1 else repr(points)
+            raise InputError(Problem("points", f"is {shape}", "numbers (n, 3): x, y and z [m] of each point")) from None
+        return np.asarray(self.solver.sample(places))
 
     def error(self, solution: Callable[..., np.ndarray], *inside: Any) -> np.ndarray:
         """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q)."""
         return np.asarray(self.solver.error(solution, *inside))
 
     def set_initial(self, solution: Callable[..., np.ndarray]) -> None:
-        """Start from solution(points (n, 3), time) -> (n, Q)."""
-        self.solver.set_initial(solution)
+        """Start from solution(points (n, 3), time) -> (n, Q). Raises InputError where it gives anything else."""
+        if not callable(solution):
+            what = f"{solution!r} is no function"
+            raise InputError(Problem("solution", what, "a function of points (n, 3) and time that gives (n, Q)"))
+        count = len(self.plan.law.quantities)
+
+        def checked(points: np.ndarray, time: float) -> np.ndarray:
+            found = np.asarray(solution(points, time))
+            if found.shape != (len(points), count):
+                allowed = f"{(len(points), count)}: {', '.join(self.plan.law.quantities)} of every point"
+                raise InputError(Problem("solution", f"gives an array of shape {found.shape}", allowed))
+            return found
+
+        self.solver.set_initial(checked)
 
     # ---- running --------------------------------------------------------------------------------------------------
 

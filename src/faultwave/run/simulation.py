@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from faultwave.base.asked import option
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
 from faultwave.comm import world
 from faultwave.output.checkpoint import Checkpoint, latest
-from faultwave.output.folder import find_checkpoints
+from faultwave.output.folder import find_checkpoints, refuse_folder
 from faultwave.output.manifest import plain, read_manifest
 from faultwave.run.engines import engine_of
 from faultwave.run.inputs import load_sound
 from faultwave.run.session import Session
 from faultwave.run.start import start
 
-__all__ = ["resume", "simulate"]
+__all__ = ["ready", "resume", "simulate"]
 
 MAY_CHANGE = ("title", "numerics", "output", "end_time", "source_files")
 """Settings that a run may go on with in another way."""
@@ -35,6 +35,18 @@ def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **ov
     with a unit like "500 ms"), output (a folder), progress ("polling" or "thread"), halo. Raises InputError with every problem found.
     """
     settings, problems = world().agree(lambda: load_sound(case, overrides))
+    return start(settings, force, problems.warnings)
+
+
+def ready(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Session:
+    """As ``simulate``, of a run that will write: a folder that it may not write to is told before anything is prepared."""
+
+    def load() -> tuple[Case, Problems]:
+        settings, problems = load_sound(case, overrides)
+        refuse_folder(settings.output.folder, force)
+        return settings, problems
+
+    settings, problems = world().agree(load)
     return start(settings, force, problems.warnings)
 
 

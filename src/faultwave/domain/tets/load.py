@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.paths import similar
 from faultwave.domain.tets.generate import generate
 from faultwave.domain.tets.gmsh_geometry import SCRIPTS, SHAPES, mesh_geometry
 from faultwave.domain.tets.gmsh_reader import read_gmsh
@@ -85,7 +86,7 @@ def _recognise(path: Path) -> str:
             Problem(
                 str(path),
                 f"the mesh file cannot be opened: {error.strerror}",
-                advice="Is its path relative to the case file?",
+                advice=similar([path]),
             )
         ) from None
     if start.startswith(_HDF5):

@@ -66,7 +66,7 @@ class FaultReceivers(GridPart):
         located = np.clip(self.points, np.array(fault.lower, float), np.array(fault.upper, float))
         distance = np.linalg.norm(self.points - located, axis=1)
         near = np.full(len(located), placing.grid.spacing)
-        tell_moved(self.setting, self.points, distance, near, placing.problems)
+        tell_moved(self.setting, self.points, located, distance, near, placing.problems)
         return replace(self, located=located)
 
     def memory(self, steps: int, world: World) -> Memory:
