@@ -445,6 +445,7 @@ READERS: dict[str, Reader] = {
     "face-map": Reader(texts(BOUNDARIES), _face_map, ".yaml"),
     **PLACES,
     **REPORTS,
+    "nodes": Reader(stored("nodes"), _fields(VtkHdfReader)),  # of cells of high degree
 }
 
 
