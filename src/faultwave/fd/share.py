@@ -32,9 +32,9 @@ from faultwave.media.quality import farthest
 
 
 def observers(parts: Mapping[str, GridPart], scheme: Scheme, box: Box) -> list[Observer]:
-    """What the program computes for the parts in a box and on the surface above it."""
+    """What the program computes for the parts in a box of a grid or of one of its blocks, and on the surface above it."""
     found = [observer for part in parts.values() for observer in part.volume_observers(scheme, box)]
-    if not surface_needed(parts) or box.hi[0] != scheme.grid.shape[0]:
+    if scheme.joined_above or not surface_needed(parts) or box.hi[0] != scheme.grid.shape[0]:
         return found
     found.append(motion(box, scheme.step, scheme.order))
     return found + [observer for part in parts.values() for observer in part.observers(box, scheme.step)]
@@ -95,7 +95,7 @@ def _around(sides: Mapping[str, SideKind]) -> tuple[bool, bool, bool]:
 def _cut_blocks(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], world: World) -> list[Subdomain]:
     """Each process has a part of all blocks, one below the other."""
     around = _around(laid[0].sides)
-    found = [reach_of(parts if n == 0 else {}, block.scheme(case), 1) for n, block in enumerate(laid)]
+    found = [reach_of(parts, block.scheme(case), 1) for block in laid]
     least = max(max(f.margin[1:]) for f in found)
     shape = (1, *laid[-1].grid.shape[1:])  # one plane is not cut along z
     cut = best_cut(shape, world.size, around, least)
