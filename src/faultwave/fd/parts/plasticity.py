@@ -43,10 +43,9 @@ def plan(planning: Planning) -> Plasticity | None:
 
 def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
     """Errors of what is not combined yet."""
-    grid, setting = case.grid, case.plasticity
-    assert grid is not None and setting is not None
+    setting = case.plasticity
+    assert setting is not None
     wrong = {
-        "grid.order": (grid.order != 4, f"order {grid.order}", "4"),
         "injection": (case.injection is not None, "an injection", "sources in the box"),
         "sources": (any(s.kind == "plane-wave" for s in case.sources), "rising plane waves", "point sources"),
         "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
