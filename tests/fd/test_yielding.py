@@ -28,7 +28,7 @@ def rock(backend, sides=None, constants=None, cohesion=COHESION, lateral=False, 
     """A grid at rest that yields, and its step."""
     scheme = replace(setups.scheme(shape, sides), yields=True)
     constants = constants or {"relaxation_time": TIME, "seissol_strain": 0.0}
-    observer = yielding.observers(scheme, scheme.grid.box, LAW, constants, lateral)
+    observer = yielding.observers(scheme, scheme.grid.box, LAW, constants, yielding.Kept(lateral), {})
     made = setups.runner(scheme, backend, "double", observers=[observer])
     for name, values in yielding.lines(scheme, lambda z: {n: np.full(len(z), v) for n, v in at_rest.items()}).items():
         made.view(name)[...] = values

@@ -106,8 +106,9 @@ class Blocks(Operator):
         super().__init__(
             plan.scheme, plan.medium, plan.relaxation, drives[0], own(0), watching, plan.machine, plan.shared
         )
+        seen = [observers(plan.parts, b.scheme, b.box) for b in plan.below]
         self.below = tuple(
-            Operator(b.scheme, b.medium, b.relaxation, drives[n], own(n), (), plan.machine, b.shared)
+            Operator(b.scheme, b.medium, b.relaxation, drives[n], own(n), seen[n - 1], plan.machine, b.shared)
             for n, b in enumerate(plan.below, 1)
         )
         pairs = zip(self.blocks[:-1], self.below, strict=True)

@@ -1,25 +1,28 @@
 """Means between the centres of cells and the places of shear stresses, of formulas that need all stresses in one place.
 
 Inside the grid a mean is that of the four points around. Means to centres and means from centres are then adjoints of each other in the
-norm of the grid: what a shear stress loses is what the centres around it have counted. Beside a free surface, where planes have weights of
-their own, means along z are those of the overlap of cells as thick as these weights: no weight is negative, and the adjoint of a mean is a
-mean.
+norm of the grid: what a shear stress loses is what the centres around it have counted. Beside a free surface and faces to other grids,
+where planes have weights of their own, means along z are those of the overlap of cells as thick as these weights: no weight is negative,
+and the adjoint of a mean is a mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from faultwave.fd.differences import LOWS
 from faultwave.fd.points import held
 from faultwave.fd.program import Scheme
 from faultwave.kernels.stencil import Axis, Box, Layout, Point
 
 IN_PLANE: dict[str, tuple[Axis, Axis]] = {"s_xy": ("x", "y"), "s_xz": ("x", "z"), "s_yz": ("y", "z")}
 OFFSETS = {"half": (-2, -1, 0), "whole": (0, 1, 2)}
-"""Planes further up in the arrays that means on half and whole planes read beside a free surface."""
+"""Planes further up in the arrays that means on half and whole planes read beside a free surface or the face to a grid above."""
+LOW_OFFSETS = {"half": (-1, 0, 1), "whole": (-1, 0, 1)}
+"""The same beside the face to a grid below."""
 
 
 def mean_line(to: str, offset: int) -> str:
@@ -30,29 +33,42 @@ def mean_line(to: str, offset: int) -> str:
 def mean_arrays(scheme: Scheme) -> dict[str, Layout]:
     """These profiles, as arrays."""
     line = Layout(scheme.filled(scheme.grid.box), "line", "z")
-    return {mean_line(to, o): line for to, far in OFFSETS.items() for o in far}
+    return {mean_line(to, o): line for to, far in _offsets(scheme).items() for o in far}
+
+
+def _offsets(scheme: Scheme) -> dict[str, tuple[int, ...]]:
+    """Of all means of a scheme."""
+    low = LOW_OFFSETS if scheme.joined_below else dict.fromkeys(OFFSETS, ())
+    return {to: tuple(sorted({*far, *low[to]})) for to, far in OFFSETS.items()}
 
 
 def mean_lines(scheme: Scheme) -> dict[str, np.ndarray]:
     """Values of these profiles."""
-    top, count = scheme.grid.shape[0], scheme.grid.shape[0] + scheme.ends.upper
-    found = {mean_line(to, o): np.zeros(count) for to, far in OFFSETS.items() for o in far}
-    if not scheme.free_surface:
-        return found
-    weight = {
-        "half": held(scheme, "szz", np.arange(top, -1, -1)),
-        "whole": held(scheme, "sxz", np.arange(top - 1, -1, -1)),
-    }
-    ends = {kind: np.r_[0.0, np.cumsum(w)] for kind, w in weight.items()}
-    for to, other in (("half", "whole"), ("whole", "half")):
-        for n in range(min(top, 2 * scheme.differences.deep)):
-            for m_ in range(max(0, n - 3), min(n + 4, len(ends[other]) - 1)):
-                a, b = ends[to][n : n + 2], ends[other][m_ : m_ + 2]
-                shared = min(a[1], b[1]) - max(a[0], b[0])
-                plane, seen = (top - (k == "whole") - i for k, i in ((to, n), (other, m_)))
-                if shared > 1e-12 and plane < count:
-                    found[mean_line(to, seen - plane)][plane] = shared / weight[to][n]
+    top, first, end = scheme.grid.shape[0], scheme.ends.first, scheme.grid.shape[0] + scheme.ends.upper
+    found = {mean_line(to, o): np.zeros(end - first) for to, far in _offsets(scheme).items() for o in far}
+    listed = list[tuple[dict[str, np.ndarray], int]]()
+    if scheme.ends.upper:
+        planes = {"half": np.arange(top, -1, -1), "whole": np.arange(top - 1, -1, -1)}
+        listed.append((planes, min(top - LOWS[scheme.order] * scheme.joined_below, 2 * scheme.differences.deep)))
+    if scheme.joined_below:
+        listed.append((dict.fromkeys(OFFSETS, np.arange(-1, top)), LOWS[scheme.order]))
+    for planes, count in listed:
+        weight = {kind: held(scheme, name, planes[kind]) for kind, name in (("half", "szz"), ("whole", "sxz"))}
+        for to, other in (("half", "whole"), ("whole", "half")):
+            for n, m_, share in _overlaps(weight[to], weight[other], count):
+                plane, seen = planes[to][n], planes[other][m_]
+                found[mean_line(to, seen - plane)][plane - first] = share
     return found
+
+
+def _overlaps(weights: np.ndarray, others: np.ndarray, count: int) -> Iterator[tuple[int, int, float]]:
+    """Of the first cells so thick, from a face on: (number, number of another cell, the share of the first that is in both)."""
+    a, b = (np.r_[0.0, np.cumsum(thick)] for thick in (weights, others))
+    for n in range(count):
+        for m_ in range(max(0, n - 3), min(n + 4, len(others))):
+            shared = min(a[n + 1], b[m_ + 1]) - max(a[n], b[m_])
+            if shared > 1e-12:
+                yield n, m_, shared / weights[n]
 
 
 def mean(p: Point, of: str | Callable[..., Any], axes: tuple[Axis, Axis], ahead: int, kind: str) -> Any:
@@ -66,17 +82,22 @@ def mean(p: Point, of: str | Callable[..., Any], axes: tuple[Axis, Axis], ahead:
     if kind == "inside" or "z" not in axes:
         return 0.25 * ((at(0, 0) + at(ahead, 0)) + (at(0, ahead) + at(ahead, ahead)))
     to = "half" if ahead < 0 else "whole"
-    return sum(p.line(mean_line(to, o), "z") * (0.5 * (at(0, o) + at(ahead, o))) for o in OFFSETS[to])
+    far = (LOW_OFFSETS if kind == "low" else OFFSETS)[to]
+    return sum(p.line(mean_line(to, o), "z") * (0.5 * (at(0, o) + at(ahead, o))) for o in far)
 
 
 def planes_of(scheme: Scheme, box: Box) -> list[tuple[int, int, str]]:
-    """(first, end, kind) of planes: those that are worked on at once beside a free surface apart from others. ``kind``: 'inside',
-    'inside_upper' where the surface is near, 'last' below it, where shear stresses across it are on it, or 'surface'."""
-    low, top = box.lo[0], scheme.grid.shape[0]
+    """(first, end, kind) of planes: those that are worked on at once beside a free surface or a face to another grid apart from others.
+    ``kind``: 'low' beside the face to a grid below, 'inside', 'inside_upper' where the upper end is near, 'last' below it, where shear
+    stresses across it are on it, or 'surface'."""
+    low, top, found = box.lo[0], scheme.grid.shape[0], list[tuple[int, int, str]]()
+    if scheme.joined_below and low == 0:
+        low = LOWS[scheme.order] - 1
+        found.append((-1, low, "low"))
     if not scheme.surfaced(box):
-        return [(low, box.hi[0], "inside")]
+        return [*found, (low, box.hi[0], "inside")]
     first = max(low, top + 1 - scheme.differences.deep)
-    found = [
+    found += [
         (low, first, "inside"),
         (first, top - 1, "inside_upper"),
         (top - 1, top, "last"),

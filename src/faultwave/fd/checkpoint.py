@@ -12,7 +12,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.domain.grids.cut import Triple
 from faultwave.engine.part import BlockState
 from faultwave.fd.operator import Operator
-from faultwave.fd.part import FdPlan
+from faultwave.fd.part import FdPlan, GridPart
 from faultwave.fd.program import build_program
 from faultwave.fd.share import observers
 from faultwave.fd.time_dispersion import removes
@@ -34,7 +34,7 @@ def moving(program: Program) -> dict[str, int]:
 def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
     """What must be the same for a run to go on; all processes ask for it at once."""
     parts = {name: part.must_match for name, part in plan.parts.items() if part.must_match is not None}
-    own, *below = (_block_identity(p, op) for p, op in zip(plan.blocks, operator.blocks, strict=True))
+    own, *below = (_block_identity(p, op, plan.parts) for p, op in zip(plan.blocks, operator.blocks, strict=True))
     return {
         "scheme": SCHEME,
         "points": own["points"], "corner": own["corner"], "spacing": own["spacing"], "step": plan.scheme.step,
@@ -43,10 +43,10 @@ def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _block_identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
-    """Of a grid, or of a block."""
+def _block_identity(plan: FdPlan, operator: Operator, parts: Mapping[str, GridPart]) -> dict[str, Any]:
+    """Of a grid, or of a block; ``parts`` of the whole."""
     scheme = plan.scheme
-    arrays = moving(build_program(scheme, observers=observers(plan.parts, scheme, scheme.grid.box)))
+    arrays = moving(build_program(scheme, observers=observers(parts, scheme, scheme.grid.box)))
     return {
         "points": list(scheme.grid.shape), "corner": list(scheme.grid.lower), "spacing": scheme.grid.spacing,
         "material": material(plan, operator), "arrays": sorted(arrays),

@@ -113,7 +113,8 @@ class Placing:
 @dataclass(frozen=True)
 class Checking:
     """The material, also ``coarse``: rho, lambda and mu on a lattice of the box; the frequency [Hz] that is resolved everywhere, the step
-    [s] and how many; what the grid feels of the material in the ``box`` of this process."""
+    [s] and how many; what the uppermost block feels of the material; of the ``blocks``, from there down, the grid and the box of this
+    process."""
 
     placing: Placing
     field: Field
@@ -123,12 +124,17 @@ class Checking:
     step: float
     steps: int
     medium: Medium
-    box: Box
+    blocks: Sequence[tuple[Grid, Box]]
     world: World = World()
 
     @property
     def case(self) -> Case:
         return self.placing.case
+
+    @property
+    def box(self) -> Box:
+        """Of this process in the uppermost block."""
+        return self.blocks[0][1]
 
     @property
     def problems(self) -> Problems:

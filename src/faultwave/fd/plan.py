@@ -98,7 +98,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     blocks: list[FdPlan] = []
     for n, (block, scheme) in enumerate(zip(laid, _schemes(placing, laid, filled, stepped), strict=True)):
         own, subdomain = stepped.parts if n == 0 else {}, filled.subdomains[n]
-        shared = share(case, scheme, filled.media[n], subdomain, own, world) if subdomain else None
+        shared = share(case, scheme, filled.media[n], subdomain, stepped.parts, world) if subdomain else None
         lower, upper = (placing.lower, placing.upper) if n == 0 else (block.lower, block.upper)
         blocks.append(FdPlan(
             case, placing.law, scheme, lower, upper, filled.media[n], filled.relaxation, stepped.frequency, stepped.steps, own,
@@ -257,9 +257,9 @@ def _check(
             quality.tell(medium.gains, medium.strong, case.attenuation.limit, points, problems)
     step, steps = _step(case, laid, media, read.sides, problems)
     highest = min(frequency, setting.frequency or np.inf)
-    here = filled.subdomains[0]
-    box = laid[0].scheme(case).filled(here.box if here else grid.box)
-    checking = Checking(placing, field, coarse, read.sides, highest, step, steps, media[0], box, world)
+    boxes = [here.box if here else block.grid.box for block, here in zip(laid, filled.subdomains, strict=True)]
+    blocks = [(block.grid, block.scheme(case).filled(box)) for block, box in zip(laid, boxes, strict=True)]
+    checking = Checking(placing, field, coarse, read.sides, highest, step, steps, media[0], blocks, world)
     parts = {name: part.checked(checking) for name, part in parts.items()}
     kept = [part.memory(steps, world) for part in parts.values()]
     check_kept(case, [block.grid for block in laid], world, [memory for memory in kept if memory is not None], problems)

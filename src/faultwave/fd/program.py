@@ -33,8 +33,9 @@ LOSS_LEVEL, YIELD_LEVEL = 2, 3
 FRICTION_LEVEL = 4
 """Between velocities and stresses, where a fault is."""
 WITH_FAULT = {VELOCITY_LEVEL: 0, FRICTION_LEVEL: 1, STRESS_LEVEL: 2}
-WITH_CAP = (2, 5)
-"""Levels of velocities and stresses in programs with a topography: each comes after what the cap needs for it."""
+WITH_CAP = (2, 5, 6, 7)
+"""Levels of velocities, stresses and what follows these in programs with a topography: the first two come after what the cap needs for
+them."""
 BELOW_CAP = 4
 """Planes below the lowest bent one that are computed as if they were bent: they read those."""
 
@@ -93,7 +94,8 @@ class Scheme:
         """Levels that are run together where other grids are joined to this one, which tell it theirs in between."""
         if not (self.joined_above or self.joined_below):
             return ()
-        return ((0,), (1,)) if self.cap is None else ((0, 1, 2), (3, 4, 5))
+        before = 1 if self.cap is None else 3
+        return tuple(range(before)), tuple(range(before, 2 * before + 2 * self.yields))
 
     @property
     def away_from_faces(self) -> tuple[int, int]:
@@ -124,7 +126,7 @@ class Scheme:
         return Box((max(box.lo[0], self.cap - REACH), *box.lo[1:]), box.hi)
 
     def level(self, number: int) -> int:
-        """A level of the program: of velocities or of stresses."""
+        """A level of the program: of velocities, of stresses or of rock that yields."""
         if self.fault is not None:
             return WITH_FAULT[number]
         return number if self.cap is None else WITH_CAP[number]
@@ -134,7 +136,7 @@ class Scheme:
         has acted."""
         if self.fault is not None and number == VELOCITY_LEVEL:
             return WITH_FAULT[FRICTION_LEVEL]
-        return YIELD_LEVEL if self.yields and number == STRESS_LEVEL else self.level(number)
+        return self.level(YIELD_LEVEL if self.yields and number == STRESS_LEVEL else number)
 
     def observed_level(self, number: int) -> int:
         """The level of the program of what others look at after velocities or stresses."""

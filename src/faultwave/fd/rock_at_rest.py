@@ -1,4 +1,4 @@
-"""Stress at rest and strength of rock from its weight and quality, as fields: profiles along z of a box."""
+"""Stress at rest and strength of rock from its weight and quality, as fields: profiles along z of a box, or by depth below its ground."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.case.plasticity import Overburden, RockQuality
+from faultwave.domain.grids.relief import Relief
 from faultwave.media import Field
 from faultwave.media.homogenise import at_points
 from faultwave.physics import rock_quality
@@ -22,28 +23,43 @@ ENDLESS = 1e12
 
 @dataclass(frozen=True)
 class Load:
-    """Weight per area [Pa] of what lies above heights ``z`` (n,) [m], which rise up to the surface."""
+    """Weight per area [Pa] of what lies above heights ``z`` (n,) [m], which rise up to the surface; below a ground that is not flat, the
+    ``relief`` of a grid, above places so far below the ground as these are below the last height."""
 
     z: np.ndarray
     weight: np.ndarray
+    relief: Relief | None = None
 
-    def at(self, z: np.ndarray) -> np.ndarray:
-        return np.interp(z, self.z, self.weight)
+    def _height(self, points: np.ndarray) -> np.ndarray:
+        """Of places (n, 3) [m] below a flat ground."""
+        if self.relief is None:
+            return np.asarray(points[:, 2])
+        return np.asarray(self.z[-1] + np.minimum(points[:, 2] - self.relief.ground(points), 0.0))
 
-    def depth(self, z: np.ndarray) -> np.ndarray:
-        return np.maximum(self.z[-1] - z, 0.0)
+    def at(self, points: np.ndarray) -> np.ndarray:
+        """At places (n, 3) [m]."""
+        return np.interp(self._height(points), self.z, self.weight)
+
+    def depth(self, points: np.ndarray) -> np.ndarray:
+        """Of places (n, 3) [m] below the ground [m]."""
+        return np.maximum(self.z[-1] - self._height(points), 0.0)
 
 
-def load_of(material: Field, lower: np.ndarray, upper: np.ndarray, spacing: float) -> Load:
-    """Of the mean density in the box, layer by layer of half a ``spacing``."""
-    count = max(1, int(np.ceil(2.0 * (upper[2] - lower[2]) / spacing)))
-    z = np.linspace(lower[2], upper[2], count + 1)
+def load_of(
+    material: Field, lower: np.ndarray, upper: np.ndarray, spacing: float, relief: Relief | None = None
+) -> Load:
+    """Of the mean density in the box at each height, or depth below the ground, layer by layer of half a ``spacing``."""
+    bottom = lower[2] - (0.0 if relief is None else relief.relief)
+    count = max(1, int(np.ceil(2.0 * (upper[2] - bottom) / spacing)))
+    z = np.linspace(bottom, upper[2], count + 1)
     x, y = (np.linspace(a, b, COLUMNS) for a, b in zip(lower[:2], upper[:2], strict=True))
     middle = 0.5 * (z[1:] + z[:-1])
     places = np.stack(np.meshgrid(middle, x, y, indexing="ij"), -1).reshape(-1, 3)[:, [1, 2, 0]]
+    if relief is not None:
+        places[:, 2] = np.maximum(places[:, 2] + relief.ground(places) - upper[2], lower[2])
     rho = at_points(material, ["rho"], places, np.ones(len(places), np.int64))["rho"].reshape(count, -1).mean(1)
     layers = rho * GRAVITY * np.diff(z)
-    return Load(z, np.append(np.cumsum(layers[::-1])[::-1], 0.0))
+    return Load(z, np.append(np.cumsum(layers[::-1])[::-1], 0.0), relief)
 
 
 @dataclass(frozen=True)
@@ -58,9 +74,9 @@ class Weight:
     def evaluate(
         self, points: np.ndarray, groups: np.ndarray, names: Sequence[str], time: float | None = None
     ) -> dict[str, np.ndarray]:
-        set_, z = self.setting, points[:, 2]
+        set_ = self.setting
         table = np.inf if set_.water_table is None else set_.water_table
-        vertical = -(self.load.at(z) - WATER * np.maximum(self.load.depth(z) - table, 0.0))
+        vertical = -(self.load.at(points) - WATER * np.maximum(self.load.depth(points) - table, 0.0))
         angle, mean, half = (
             np.deg2rad(set_.direction),
             0.5 * (set_.largest + set_.smallest),
@@ -88,17 +104,17 @@ class Quality:
     def evaluate(
         self, points: np.ndarray, groups: np.ndarray, names: Sequence[str], time: float | None = None
     ) -> dict[str, np.ndarray]:
-        set_, z = self.setting, points[:, 2]
+        set_ = self.setting
         rock = at_points(self.material, ["rho", "lambda", "mu"], points, groups)
         index = np.full(len(points), set_.index)
         if set_.intact_below is not None:
-            index += (100.0 - set_.index) * np.minimum(self.load.depth(z) / set_.intact_below, 1.0)
+            index += (100.0 - set_.index) * np.minimum(self.load.depth(points) / set_.intact_below, 1.0)
         if isinstance(set_.intact_strength, str):
             intact = rock_quality.INTACT[set_.intact_strength](np.sqrt((rock["lambda"] + 2 * rock["mu"]) / rock["rho"]))
         else:
             intact = np.full(len(points), set_.intact_strength)
         mass = rock_quality.mass(index, set_.constant, intact, set_.disturbance)
-        cohesion, friction = rock_quality.mohr_coulomb(mass, self.load.at(z), set_.confinement)
+        cohesion, friction = rock_quality.mohr_coulomb(mass, self.load.at(points), set_.confinement)
         speed = np.sqrt(rock["mu"] / rock["rho"])
         if set_.loose_below is not None:
             loose = speed < set_.loose_below

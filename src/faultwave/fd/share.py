@@ -32,9 +32,9 @@ from faultwave.media.quality import farthest
 
 
 def observers(parts: Mapping[str, GridPart], scheme: Scheme, box: Box) -> list[Observer]:
-    """What the program computes for the parts in a box and on the surface above it."""
+    """What the program computes for the parts in a box of a grid or of one of its blocks, and on the surface above it."""
     found = [observer for part in parts.values() for observer in part.volume_observers(scheme, box)]
-    if not surface_needed(parts) or box.hi[0] != scheme.grid.shape[0]:
+    if scheme.joined_above or not surface_needed(parts) or box.hi[0] != scheme.grid.shape[0]:
         return found
     found.append(motion(box, scheme.step, scheme.order))
     return found + [observer for part in parts.values() for observer in part.observers(box, scheme.step)]
@@ -98,7 +98,7 @@ def _cut_blocks(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart],
     shape = (1, *laid[-1].grid.shape[1:])  # one plane is not cut along z
     wider = laid[-1].grid.spacing / laid[0].grid.spacing
     for steps in range(_most_steps(case), 0, -1):
-        found = [reach_of(parts if n == 0 else {}, block.scheme(case), steps) for n, block in enumerate(laid)]
+        found = [reach_of(parts, block.scheme(case), steps) for block in laid]
         least = max(*(max(f.margin[1:]) for f in found), int(np.ceil(WORTH * steps / wider)) if steps > 1 else 0)
         cut = best_cut(shape, world.size, around, least)
         if cut is not None:

@@ -64,11 +64,12 @@ class SurfaceView:
         self.y = plan.lower[1] + grid.spacing * (np.arange(count[1]) + 0.5)
         relief = grid.relief
         self.elevation = None if relief is None else relief.top + relief.height(*np.meshgrid(self.x, self.y))
-        self.top, self.spacing, self.values = float(plan.upper[2]), grid.spacing, operator.runner.values
+        self.top, self.spacing, self.operator = float(plan.upper[2]), grid.spacing, operator
 
-    def __call__(self, name: str) -> np.ndarray:
-        """(ny, nx) of an array, now; on the first process, which puts together what all have."""
-        block = np.array(self.values(name)[0][self.inner], float) if self.here else np.zeros((0, 0))
+    def __call__(self, name: str, of_rock: bool = False) -> np.ndarray:
+        """(ny, nx) of an array of the surface, or of the rock below it, now; on the first process, which puts together what all have."""
+        values = self.operator.filled_around if of_rock else self.operator.runner.values
+        block = np.array(values(name)[-1][self.inner], float) if self.here else np.zeros((0, 0))
         place = self.place if block.size else (slice(0, 0), slice(0, 0))
         return assembled(self.world, (len(self.y), len(self.x)), place, block)
 

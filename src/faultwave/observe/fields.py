@@ -23,9 +23,9 @@ def volume_fields(setting: Any, law: Any, more: Sequence[str] = ()) -> list[str]
     return known_fields(setting.fields, [*law.quantities, *more], default, "output.volume.fields")
 
 
-def surface_fields(setting: Any) -> list[str]:
-    """Quantities of the surface's snapshots."""
-    return known_fields(setting.fields, SURFACE_FIELDS, SURFACE_FIELDS, "output.surface.fields")
+def surface_fields(setting: Any, more: Sequence[str] = ()) -> list[str]:
+    """Quantities of the surface's snapshots, and ``more`` that there are where the case names them."""
+    return known_fields(setting.fields, [*SURFACE_FIELDS, *more], SURFACE_FIELDS, "output.surface.fields")
 
 
 def fault_receiver_fields(setting: Any, known: Sequence[str]) -> list[str]:

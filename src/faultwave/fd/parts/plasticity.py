@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,21 +14,20 @@ from faultwave.case.model import Case
 from faultwave.case.plasticity import Plasticity as Setting
 from faultwave.comm import World
 from faultwave.fd import rock_at_rest, yielding
+from faultwave.fd.operator import Operator
 from faultwave.fd.part import Checking, GridAttached, GridPart, Placing, Planning, Running
 from faultwave.fd.points import held
 from faultwave.fd.program import Observer, Scheme
 from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.time_dispersion import removes
+from faultwave.fd.topography import Hanging
+from faultwave.fd.yielding_rock import Rock
 from faultwave.kernels.stencil import Box
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, axes_of, check_used
-from faultwave.physics.rheology import STRESS, Rheology, in_tension, rheology
+from faultwave.physics.rheology import STRESS, Rheology, rheology
 
 name = "plasticity"
-LOOK = 60
-"""Columns of centres, along x and along y, in which rock is looked at before the run where its strength varies."""
-LEVEL = 1e-6
-"""Of the largest stress at rest: it is the same at one height so far."""
 
 
 def plan(planning: Planning) -> Plasticity | None:
@@ -45,12 +43,9 @@ def plan(planning: Planning) -> Plasticity | None:
 
 def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
     """Errors of what is not combined yet."""
-    grid, setting = case.grid, case.plasticity
-    assert grid is not None and setting is not None
+    setting = case.plasticity
+    assert setting is not None
     wrong = {
-        "grid.blocks": (bool(grid.blocks), "blocks of different spacing", "a grid of one spacing"),
-        "grid.topography": (grid.topography is not None, "topography", "flat ground"),
-        "grid.order": (grid.order != 4, f"order {grid.order}", "4"),
         "injection": (case.injection is not None, "an injection", "sources in the box"),
         "sources": (any(s.kind == "plane-wave" for s in case.sources), "rising plane waves", "point sources"),
         "grid.time_dispersion": (removes(case), "removing time dispersion", "keep"),
@@ -76,8 +71,11 @@ def _read(case: Case, problems: Problems) -> Plasticity:
         what = "the engine fd has no fault"
         raise InputError(Problem("plasticity.initial_stress", what, "a field or parameters"))
     own, at_rest = _given(case, setting, law, problems)
-    varies = rock_at_rest.lateral(setting.rock_quality) if setting.rock_quality else bool(axes_of(own) & {"x", "y"})
-    return Plasticity(case, law, constants, own, at_rest, varies)
+    bent, axes = case.grid is not None and case.grid.topography is not None, axes_of(own)
+    varies = bool(axes & {"x", "y"}) or (bent and "z" in axes)
+    if setting.rock_quality:
+        varies = bent or rock_at_rest.lateral(setting.rock_quality)
+    return Plasticity(case, Rock(law, constants, own, at_rest, varies))
 
 
 def _given(case: Case, setting: Setting, law: Rheology, problems: Problems) -> tuple[Field, Field]:
@@ -102,28 +100,27 @@ def _given(case: Case, setting: Setting, law: Rheology, problems: Problems) -> t
 
 @dataclass(frozen=True)
 class Plasticity(GridPart):
-    """Rock with its ``strength`` and stress ``at_rest``; ``lateral``: whether strength varies along x or y. Once there is a grid: so many
-    ``points``; then the ``values`` of what formulas read of rock, over the box of this process or (nz,) by depth."""
+    """``rock`` that yields. Once there is a grid: so many ``points``; then the ``values`` of what formulas read of rock, by block, over
+    the box of this process or (nz,) by depth."""
 
     case: Case
-    law: Rheology
-    constants: Mapping[str, float]
-    strength: Field
-    at_rest: Field
-    lateral: bool
+    rock: Rock
     points: int = 0
-    lower: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    upper: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    values: Mapping[str, np.ndarray] = field(default_factory=dict)
+    values: Sequence[Mapping[str, np.ndarray]] = ()
     told: str = ""
     name = name
 
     def placed(self, placing: Placing) -> Self:
-        return replace(self, points=placing.grid.box.points, lower=placing.lower, upper=placing.upper)
+        relief, rock = placing.grid.relief, self.rock
+        setting = self.case.grid.topography if self.case.grid else None
+        if relief is not None and setting is not None and setting.material == "depth":
+            rock = replace(rock, strength=Hanging(rock.strength, relief), at_rest=Hanging(rock.at_rest, relief))
+        rock = replace(rock, lower=placing.lower, upper=placing.upper, relief=relief)
+        return replace(self, rock=rock, points=placing.grid.box.points)
 
     def checked(self, checking: Checking) -> Self:
         """Errors of strength or stress that is none, a warning of rock that yields at rest."""
-        problems = checking.problems
+        problems, grids = checking.problems, [grid for grid, _ in checking.blocks]
         if (checking.coarse["mu"] <= 0).any():
             what = "water cannot yield, and is not combined with rock that does on a grid yet"
             problems.error(name, what, "rock")
@@ -131,149 +128,47 @@ class Plasticity(GridPart):
             return self
         with collected(problems):
             rock = self._weighed(checking)
-            rock._check_level(checking)
-            told = rock._look(checking)
-            return replace(rock, values=rock._values(checking), told=told)
+            rock = replace(rock, factors=rock.check_rest(grids))
+            told = rock.look(grids, problems)
+            values = [rock.values(checking, grid, box) for grid, box in checking.blocks]
+            return replace(self, rock=rock, points=sum(g.box.points for g in grids), values=values, told=told)
         return self
 
-    def _weighed(self, checking: Checking) -> Self:
-        """The same, with what follows from weight and quality."""
-        setting = self.case.plasticity
+    def _weighed(self, checking: Checking) -> Rock:
+        """With what follows from weight and quality."""
+        setting, rock = self.case.plasticity, self.rock
         assert setting is not None
         if setting.overburden is None and setting.rock_quality is None:
-            return self
-        load = rock_at_rest.load_of(checking.field, self.lower, self.upper, checking.placing.grid.spacing)
-        found = self
+            return rock
+        spacing = checking.placing.grid.spacing
+        load = rock_at_rest.load_of(checking.field, rock.lower, rock.upper, spacing, rock.relief)
         if setting.overburden is not None:
-            found = replace(found, at_rest=rock_at_rest.Weight(load, setting.overburden))
+            rock = replace(rock, at_rest=rock_at_rest.Weight(load, setting.overburden))
         if setting.rock_quality is not None:
-            found = replace(found, strength=rock_at_rest.Quality(load, checking.field, setting.rock_quality))
-        return found
-
-    def _inside(self, places: np.ndarray) -> np.ndarray:
-        """Places (n, 3) in the box, for those in layers, where rock is that of the edge."""
-        return np.clip(places, self.lower, self.upper)
-
-    def rest_at(self, z: np.ndarray) -> dict[str, np.ndarray]:
-        """Stress at rest (n,) [Pa] at heights."""
-        return self._rest(np.column_stack([np.tile(0.5 * (self.lower + self.upper)[:2], (len(z), 1)), z]))
-
-    def _rest(self, places: np.ndarray) -> dict[str, np.ndarray]:
-        places = self._inside(places)
-        found = self.at_rest.evaluate(places, np.ones(len(places), np.int64), list(STRESS))
-        return {n: np.broadcast_to(np.asarray(found[n], float), len(places)) for n in STRESS}
-
-    def _parameters(self, places: np.ndarray, problems: Problems) -> dict[str, np.ndarray]:
-        """What formulas read (n,). Raises InputError with the first place where something is out of bounds."""
-        places = self._inside(places)
-        names = [n for q in self.law.parameters for n in (q.name, *q.aliases) if n in self.strength.parameters]
-        given = self.strength.evaluate(places, np.ones(len(places), np.int64), names)
-        own = Problems()
-        values = self.law.given(given, len(places), "plasticity.parameters", own)
-        own.raise_errors()
-        for q in self.law.parameters:
-            bad = ~q.accepts(values[q.name])
-            if bad.any():
-                first = int(np.flatnonzero(bad)[0])
-                at = f"{_text(places[first])} and wrong at {bad.sum() - 1} other points"
-                raise InputError(Problem(name, f"{q.name} is {values[q.name][first]:g} at {at}", q.allowed()))
-        prepared = self.law.prepare(values, self.constants, {"mu": np.ones(len(places))})
-        return {n: np.asarray(prepared[n], float) for n in yielding.own_parameters(self.law)}
-
-    def _check_level(self, checking: Checking) -> None:
-        """Stress at rest is kept by depth."""
-        x, y = (np.linspace(a, b, 5) for a, b in zip(self.lower[:2], self.upper[:2], strict=True))
-        z = np.unique(np.clip(checking.placing.grid.levels("half"), self.lower[2], self.upper[2]))
-        places = np.stack(np.meshgrid(x, y, z, indexing="ij"), -1)
-        found = self._rest(places.reshape(-1, 3))
-        largest = max(float(np.abs(v).max()) for v in found.values())
-        for n, values in found.items():
-            bad = ~np.isfinite(values)
-            if bad.any():
-                what = f"{n} is {values[bad][0]:g} at {_text(places.reshape(-1, 3)[bad][0])}"
-                raise InputError(Problem(name, what, "a finite number"))
-            column = values.reshape(places.shape[:3])
-            uneven = np.abs(column - column[:1, :1]) > LEVEL * largest
-            if uneven.any():
-                i, j, k = np.argwhere(uneven)[0]
-                here, there = (f"{column[at]:g} Pa at {_text(places[at])}" for at in ((i, j, k), (0, 0, k)))
-                what = f"{n} at rest is {here} and {there}"
-                raise InputError(Problem(name, what, "stress at rest that depends on z alone, on a grid"))
-
-    def _look(self, checking: Checking) -> str:
-        """What yields before anything moves, in words; a warning where something does."""
-        grid, counts = checking.placing.grid, []
-        for k in range(2):
-            cells = round(float(self.upper[k] - self.lower[k]) / grid.spacing)
-            counts.append(min(cells, LOOK) if self.lateral else 1)
-        x, y = (
-            a + (b - a) * (np.arange(n) + 0.5) / n
-            for a, b, n in zip(self.lower[:2], self.upper[:2], counts, strict=True)
-        )
-        z = grid.levels("half")[: grid.shape[0]]
-        z = z[z > self.lower[2]]
-        places = np.stack(np.meshgrid(x, y, z, indexing="ij"), -1).reshape(-1, 3)
-        p = self._parameters(places, checking.problems) | {"compliance": np.ones(len(places))}
-        past = {s.name: np.zeros(len(places)) for s in self.law.state}
-        yields = np.broadcast_to(self.law.yields(p, self.constants, self._rest(places), past, 1.0), len(places))
-        text = f"{100 * yields.mean():.3g} % of {len(places):,} points" + " looked at" * self.lateral
-        if yields.any():
-            first = f"the first at {_text(places[np.flatnonzero(yields)[0]])}"
-            advice = "Check initial stress against cohesion and friction."
-            checking.problems.warn(name, f"at rest {text} are beyond yield, {first}", advice=advice)
-        pulled = in_tension(self._rest(places))
-        if pulled.any():
-            share = f"{100 * pulled.mean():.3g} % of {len(places):,} points" + " looked at" * self.lateral
-            what = f"at rest {share} are in tension, the first at {_text(places[np.flatnonzero(pulled)[0]])}"
-            checking.problems.warn(name, what, "mean stress below 0", "Compression is negative.")
-        return text
-
-    def _values(self, checking: Checking) -> dict[str, np.ndarray]:
-        """Parameters by depth, or over the box of this process."""
-        grid = checking.placing.grid
-        if not self.lateral:
-            z = grid.levels("half")
-            middle = np.tile(0.5 * (self.lower + self.upper)[:2], (len(z), 1))
-            return self._parameters(np.column_stack([middle, z]), checking.problems)
-        box = checking.box
-        whole = {n: np.zeros(box.shape) for n in yielding.own_parameters(self.law)}
-        lengths = np.array([grid.spacing * n for n in grid.shape[::-1]])
-        for k in range(box.shape[0]):
-            plane = Box((box.lo[0] + k, *box.lo[1:]), (box.lo[0] + k + 1, *box.hi[1:]))
-            places = grid.places("sxx", plane).reshape(-1, 3)
-            for axis in range(2):
-                if checking.sides[f"{'xy'[axis]}-"] == "periodic":
-                    low = grid.lower[axis]
-                    places[:, axis] = low + (places[:, axis] - low) % lengths[axis]
-            for n, values in self._parameters(places, checking.problems).items():
-                whole[n][k] = values.reshape(box.shape[1:])
-        return whole
+            rock = replace(rock, strength=rock_at_rest.Quality(load, checking.field, setting.rock_quality))
+        return rock
 
     def memory(self, steps: int, world: World) -> Memory:
-        arrays = 4 + (len(yielding.own_parameters(self.law)) if self.lateral else 0)
-        needed = float(self.points) * arrays * number_bytes(self.case) / world.size
+        needed = float(self.points) * (4 + self.rock.numbers) * number_bytes(self.case) / world.size
         return Memory(needed, name, f"yielding of {self.points:,} points", "Raise the spacing.")
 
     def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
-        return [yielding.observers(scheme, box, self.law, self.constants, self.lateral)]
+        rock = self.rock
+        return [yielding.observers(scheme, box, rock.law, rock.constants, rock.kept(scheme), rock.factors)]
 
     @property
     def must_match(self) -> Any:
         """Settings, and a digest of what files say of the rock by depth."""
-        found = sha256(
-            b"".join(v.tobytes() for v in self.rest_at(np.linspace(self.lower[2], self.upper[2], 100)).values())
-        )
-        for n in sorted(self.values) if not self.lateral else ():
-            found.update(np.ascontiguousarray(self.values[n]).tobytes())
         setting = self.case.plasticity
-        if setting is not None and setting.rock_quality is not None:
-            found.update(repr(setting.rock_quality).encode())
-        return {"rheology": self.law.name, **self.constants, "digest": found.hexdigest()}
+        quality = "" if setting is None or setting.rock_quality is None else repr(setting.rock_quality)
+        digest = self.rock.digest(self.values, quality)
+        return {"rheology": self.rock.law.name, **self.rock.constants, "digest": digest}
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
-        kept = "at every point" if self.lateral else "by depth"
+        strength = "at every point" if self.rock.lateral else "by depth"
+        stress = "by depth" if self.rock.relief is None else "at every point, in one number"
         return {
-            "size": [("strength and stress at rest", f"strength {kept}, stress by depth")],
+            "size": [("strength and stress at rest", f"strength {strength}, stress {stress}")],
             "resolution": [("rock that yields at t = 0", self.told)],
         }
 
@@ -285,37 +180,29 @@ class AttachedPlasticity(GridAttached):
     """The rock of a run; a process tells sums of what it owns."""
 
     def __init__(self, part: Plasticity, solver: Running):
-        self.part, self.operator = part, solver.operator
-        self.scheme, runner = solver.operator.scheme, solver.operator.runner
-        found = yielding.lines(self.scheme, part.rest_at)
-        count = len(runner.view(yielding.rest("s_xx")))
-        if part.lateral:
-            for n, values in part.values.items():
-                self.operator.filled_view(n)[...] = values
-        else:
-            found |= {n: values[:count] for n, values in part.values.items()}
-        for n, values in found.items():
-            runner.view(n)[...] = values
+        self.part, self.blocks = part, solver.operator.blocks
+        for op, values in zip(self.blocks, part.values, strict=True):
+            _fill(op, part.rock, values)
 
     def _sums(self, of: Any) -> dict[str, float]:
-        """Integrals [of this process] of densities: of(plane, values of the state there) by name."""
+        """Integrals [of this process] of densities: of(block, plane, values of the state there) by name."""
         found: dict[str, float] = {}
-        op, volume = self.operator, self.scheme.grid.spacing**3
-        first = self.scheme.filled(op.subdomain.owned.box).lo[0]
-        kept = {n: op.filled_values(n) for n in (*yielding.YIELDED, yielding.GIVEN)}
-        for k in range(len(kept[yielding.GIVEN])):
-            weight = float(held(self.scheme, "szz", first + k)) * volume
-            for n, density in of(first + k, {m: v[k].astype(float) for m, v in kept.items()}).items():
-                found[n] = found.get(n, 0.0) + weight * float(density.sum())
+        for op in self.blocks:
+            scheme, owned = op.scheme, op.scheme.filled(op.subdomain.owned.box)
+            kept = {n: op.filled_values(n) for n in (*yielding.YIELDED, yielding.GIVEN)}
+            stretch = np.broadcast_to(scheme.grid.stretch("sxx", owned), kept[yielding.GIVEN].shape)
+            for k, share in enumerate(stretch):
+                weight = float(held(scheme, "szz", owned.lo[0] + k)) * scheme.grid.spacing**3
+                for n, density in of(op, owned.lo[0] + k, {m: v[k].astype(float) for m, v in kept.items()}).items():
+                    found[n] = found.get(n, 0.0) + weight * float((density * share).sum())
         return found
 
     def energies(self) -> Mapping[str, float]:
         """Moment, dissipation, and what of it the stress at rest has given."""
 
-        def densities(plane: int, s: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-            mu = 0.5 * self.operator.plane("mu2", plane)
+        def densities(op: Operator, plane: int, s: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
             return {
-                "plastic_moment": mu * s["eta"],
+                "plastic_moment": _shear_modulus(op, plane) * s["eta"],
                 "plastic_work": s["plastic_work"],
                 "initial_stress_work": s[yielding.GIVEN],
             }
@@ -324,18 +211,40 @@ class AttachedPlasticity(GridAttached):
 
     def energy_given(self) -> float:
         """By the stress at rest."""
-        grid = self.scheme.grid
-        at_rest = self.part.rest_at(grid.levels("half"))
+        rock = self.part.rock
+        by_depth = {op: rock.rest_at(yielding.heights(op.scheme, "half")) for op in self.blocks}
 
-        def densities(plane: int, s: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-            here = {n: np.asarray(v[plane]) for n, v in at_rest.items()}
-            return {"given": np.asarray(self.part.law.initial_stress_gives(self.part.constants, s, here))}
+        def densities(op: Operator, plane: int, s: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+            if rock.relief is None:
+                here = {n: v[plane - op.scheme.ends.first] for n, v in by_depth[op].items()}
+            else:
+                load = op.filled_values(yielding.LOAD)[plane - op.scheme.filled(op.subdomain.owned.box).lo[0]]
+                here = {n: rock.factors[n] * load.astype(float) for n in STRESS}
+            return {"given": np.asarray(rock.law.initial_stress_gives(rock.constants, s, here))}
 
         return self._sums(densities).get("given", 0.0)
 
 
-def _text(x: np.ndarray) -> str:
-    return f"({x[0]:g}, {x[1]:g}, {x[2]:g})"
+def _fill(op: Operator, rock: Rock, values: Mapping[str, np.ndarray]) -> None:
+    """Give a block its lines and arrays."""
+    found = yielding.lines(op.scheme, rock.rest_at if rock.relief is None else None)
+    for n in yielding.own_parameters(rock.law):
+        if rock.lateral:
+            op.filled_view(n)[...] = values[n]
+        else:
+            found[n] = values[n][: len(op.runner.view(n))]
+    for n, line in found.items():
+        op.runner.view(n)[...] = line
+    if yielding.LOAD in values:
+        load, low = values[yielding.LOAD], op.scheme.filled(op.box).lo[0] - op.box.lo[0]
+        op.runner.view(yielding.LOAD, 1)[1 + low : 1 + low + len(load)] = load
+
+
+def _shear_modulus(op: Operator, plane: int) -> np.ndarray:
+    """At centres of a plane [Pa]; below a topography coefficients are kept over the stretch of cells."""
+    lo, hi = op.subdomain.owned.box.lo, op.subdomain.owned.box.hi
+    stretch = op.scheme.grid.stretch("sxx", Box((plane, *lo[1:]), (plane + 1, *hi[1:])))[0]
+    return np.asarray(0.5 * op.plane("mu2", plane) * stretch)
 
 
 __all__ = ["AttachedPlasticity", "Plasticity", "plan"]

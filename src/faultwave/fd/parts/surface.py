@@ -1,4 +1,5 @@
-"""Snapshots of the free surface: velocity, displacement and peak speed at every n-th point along each axis."""
+"""Snapshots of the free surface, at every n-th point along each axis: velocity, displacement, peak speed, and the plastic strain of rock
+that yields."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from faultwave.engine.part import Demand
 from faultwave.fd.part import GridPart, Placing, Planning, Running
 from faultwave.fd.snapshots import Snapshots, check_setting, disk_bytes, number_bytes
 from faultwave.fd.surface import SurfaceView
+from faultwave.fd.yielding import YIELDED
 from faultwave.observe.fields import surface_fields
 from faultwave.observe.lattice import Lattice
 
@@ -35,7 +37,8 @@ def plan(planning: Planning) -> Surface | None:
     if planning.sides["z+"] != "free-surface":
         problems.error("output.surface", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
     with collected(problems):
-        return Surface(case, tuple(surface_fields(setting)))
+        more = YIELDED if case.plasticity is not None else ()
+        return Surface(case, tuple(surface_fields(setting, more)))
     return None
 
 
@@ -82,7 +85,8 @@ class SurfaceSnapshots(Snapshots):
 
     def now(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """(ny, nx) of each field."""
-        return {n: self.view(ARRAYS[n])[:: self.every, :: self.every] for n in names}
+        every = self.every
+        return {n: self.view(ARRAYS.get(n, n), n in YIELDED)[::every, ::every] for n in names}
 
     @property
     def mesh(self) -> tuple[np.ndarray, np.ndarray] | None:

@@ -160,14 +160,19 @@ class InBlock(Piece):
     def home(self, cells: Sequence[np.ndarray], grid: RegularGrid) -> Sequence[np.ndarray]:
         own = self.plan.scheme.grid
         self.lines = [grid.line(2 - k, a) for k, a in enumerate(cells)]
-        return [
+        self.homes = [
             np.floor((line - own.lower[2 - k]) / own.spacing + 1e-9).astype(int) for k, line in enumerate(self.lines)
         ]
+        return self.homes
 
     def values(self, array: str) -> np.ndarray:
         op, scheme = self.operator, self.plan.scheme
         if not all(len(a) for a in self.at):
             return np.zeros([len(a) for a in self.at])
+        if array in YIELDED:  # of the cell: between cells it may jump
+            homes = [home[part] for home, part in zip(self.homes, self.place, strict=True)]
+            inside = np.ix_(*(home - low for home, low in zip(homes, op.subdomain.box.lo, strict=True)))
+            return np.asarray(op.runner.values(array)[inside], float)
         lines = [line[part] for line, part in zip(self.lines, self.place, strict=True)]
         result: np.ndarray = np.asarray(op.filled_around(array), float)
         low, size = scheme.filled(op.subdomain.box).lo, scheme.grid.shape

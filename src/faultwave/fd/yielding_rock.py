@@ -1,0 +1,231 @@
+"""Strength and stress at rest of rock that yields, looked up where a grid needs them, and what is wrong with them.
+
+Stress at rest is kept by depth where the ground is flat. Below a topography it is kept as one number at every centre, to which all six
+components are in proportion: so it may follow the ground, and still takes a number a point, not six.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.domain.grids.relief import Relief
+from faultwave.fd import yielding
+from faultwave.fd.grid import Grid
+from faultwave.fd.part import Checking
+from faultwave.fd.program import Scheme
+from faultwave.kernels.stencil import Box
+from faultwave.media import Field
+from faultwave.physics.rheology import STRESS, Rheology, in_tension
+
+WHERE = "plasticity"
+LOOK = 60
+"""Columns of centres, along x and along y, in which rock is looked at before the run where it varies with these."""
+LEVEL = 1e-6
+"""Of the largest stress at rest: up to that it is the same at one height, or in proportion."""
+Values = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Rock:
+    """``strength`` and stress ``at_rest`` as fields, for a ``law`` with its ``constants``; ``lateral``: whether strength varies within
+    planes of the grid. Once there is a grid: the box from ``lower`` to ``upper`` (3,) [m], or to the ground of its ``relief``; then the
+    ``factors`` of the six stresses at rest, where these are in proportion."""
+
+    law: Rheology
+    constants: Mapping[str, float]
+    strength: Field
+    at_rest: Field
+    lateral: bool
+    lower: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    upper: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    relief: Relief | None = None
+    factors: Mapping[str, float] = field(default_factory=dict)
+
+    def kept(self, scheme: Scheme) -> yielding.Kept:
+        """How a grid, or a block of it, keeps it."""
+        return yielding.Kept(self.lateral, self.relief is not None, scheme.grid.relief is not None)
+
+    @property
+    def numbers(self) -> int:
+        """Kept at every point."""
+        return (len(yielding.own_parameters(self.law)) if self.lateral else 0) + (self.relief is not None)
+
+    # ---- values ---------------------------------------------------------------------------------------------------------
+
+    def _inside(self, places: np.ndarray) -> np.ndarray:
+        """Places (n, 3) in the box, for those in layers, where rock is that of the edge."""
+        if self.relief is None:
+            return np.clip(places, self.lower, self.upper)
+        found = np.clip(places, self.lower, [*self.upper[:2], np.inf])
+        found[:, 2] = np.minimum(found[:, 2], self.relief.ground(found))
+        return found
+
+    def _column(self, z: np.ndarray) -> np.ndarray:
+        """Places (n, 3) [m] at heights of a flat grid, in the middle of the box."""
+        return self._up(np.column_stack([np.tile(0.5 * (self.lower + self.upper)[:2], (len(z), 1)), z]))
+
+    def _up(self, places: np.ndarray) -> np.ndarray:
+        """Places (n, 3) [m] in rock of those in the flat grid."""
+        return places if self.relief is None else self.relief.up(places)
+
+    def rest_at(self, z: np.ndarray) -> dict[str, np.ndarray]:
+        """Stress at rest (n,) [Pa] at heights of a flat grid."""
+        return self.rest(self._column(z))
+
+    def rest(self, places: np.ndarray) -> dict[str, np.ndarray]:
+        """Stress at rest (n,) [Pa] at places (n, 3)."""
+        places = self._inside(places)
+        found = self.at_rest.evaluate(places, np.ones(len(places), np.int64), list(STRESS))
+        return {n: np.broadcast_to(np.asarray(found[n], float), len(places)) for n in STRESS}
+
+    def load(self, places: np.ndarray) -> dict[str, np.ndarray]:
+        """The number (n,) that the stress at rest is in proportion to [Pa]."""
+        rest = self.rest(places)
+        square = sum(f * f for f in self.factors.values())
+        return {yielding.LOAD: np.asarray(sum(self.factors[n] * rest[n] for n in STRESS)) / square}
+
+    def parameters(self, places: np.ndarray) -> dict[str, np.ndarray]:
+        """What formulas read (n,). Raises InputError with the first place where something is out of bounds."""
+        places = self._inside(places)
+        names = [n for q in self.law.parameters for n in (q.name, *q.aliases) if n in self.strength.parameters]
+        given = self.strength.evaluate(places, np.ones(len(places), np.int64), names)
+        own = Problems()
+        values = self.law.given(given, len(places), "plasticity.parameters", own)
+        own.raise_errors()
+        for q in self.law.parameters:
+            bad = ~q.accepts(values[q.name])
+            if bad.any():
+                first = int(np.flatnonzero(bad)[0])
+                at = f"{_text(places[first])} and wrong at {bad.sum() - 1} other points"
+                raise InputError(Problem(WHERE, f"{q.name} is {values[q.name][first]:g} at {at}", q.allowed()))
+        prepared = self.law.prepare(values, self.constants, {"mu": np.ones(len(places))})
+        return {n: np.asarray(prepared[n], float) for n in yielding.own_parameters(self.law)}
+
+    def values(self, checking: Checking, grid: Grid, box: Box) -> dict[str, np.ndarray]:
+        """Of a block: parameters by depth or over the ``box`` of this process, and over it with a point around the number of the stress."""
+        found: dict[str, np.ndarray] = {}
+        if self.lateral:
+            found |= self._over(checking, grid, box, self.parameters)
+        else:
+            z = grid.levels("half")
+            found |= self.parameters(self._column(np.r_[grid.lower[2], z] if box.lo[0] < 0 else z))
+        if self.relief is not None:
+            around = Box((box.lo[0], box.lo[1] - 1, box.lo[2] - 1), (box.hi[0], box.hi[1] + 1, box.hi[2] + 1))
+            found |= self._over(checking, grid, around, self.load)
+        return found
+
+    def _over(
+        self, checking: Checking, grid: Grid, box: Box, of: Callable[[np.ndarray], Values]
+    ) -> dict[str, np.ndarray]:
+        """Of centres in a box, plane by plane; along periodic axes it may go on beyond the ends of the grid."""
+        lengths, planes = np.array([grid.spacing * n for n in grid.shape[::-1]]), []
+        for k in range(box.lo[0], box.hi[0]):
+            places = grid.places("sxx", Box((k, *box.lo[1:]), (k + 1, *box.hi[1:]))).reshape(-1, 3)
+            for axis in range(2):
+                if checking.sides[f"{'xy'[axis]}-"] == "periodic":
+                    low = grid.lower[axis]
+                    places[:, axis] = low + (places[:, axis] - low) % lengths[axis]
+            planes.append({n: v.reshape(box.shape[1:]) for n, v in of(places).items()})
+        return {n: np.stack([plane[n] for plane in planes]) for n in planes[0]}
+
+    # ---- checks ---------------------------------------------------------------------------------------------------------
+
+    def places(self, columns: Sequence[int], z: np.ndarray) -> np.ndarray:
+        """So many columns along x and y, inside the box, at heights of the flat grid: (nx, ny, nz, 3)."""
+        x, y = (
+            a + (b - a) * (np.arange(n) + 0.5) / n
+            for a, b, n in zip(self.lower[:2], self.upper[:2], columns, strict=True)
+        )
+        return np.stack(np.meshgrid(x, y, z, indexing="ij"), -1)
+
+    def check_rest(self, grids: Iterable[Grid]) -> dict[str, float]:
+        """Factors of the six stresses at rest, none where they are kept by depth. Raises InputError where they cannot be kept."""
+        levels = np.concatenate([np.clip(grid.levels("half"), self.lower[2], self.upper[2]) for grid in grids])
+        x, y = (np.linspace(a, b, 5) for a, b in zip(self.lower[:2], self.upper[:2], strict=True))
+        lattice = np.stack(np.meshgrid(x, y, np.unique(levels), indexing="ij"), -1)
+        places = self._up(lattice.reshape(-1, 3))
+        found = self.rest(places)
+        for n, values in found.items():
+            bad = ~np.isfinite(values)
+            if bad.any():
+                what = f"{n} is {values[bad][0]:g} at {_text(places[bad][0])}"
+                raise InputError(Problem(WHERE, what, "a finite number"))
+        if self.relief is not None:
+            return _factors(found, places)
+        self._check_level(found, places.reshape(lattice.shape))
+        return {}
+
+    def _check_level(self, found: Values, places: np.ndarray) -> None:
+        """Stress at rest is kept by depth."""
+        largest = max(float(np.abs(v).max()) for v in found.values())
+        for n, values in found.items():
+            column = values.reshape(places.shape[:3])
+            uneven = np.abs(column - column[:1, :1]) > LEVEL * largest
+            if uneven.any():
+                i, j, k = np.argwhere(uneven)[0]
+                here, there = (f"{column[at]:g} Pa at {_text(places[at])}" for at in ((i, j, k), (0, 0, k)))
+                what = f"{n} at rest is {here} and {there}"
+                raise InputError(Problem(WHERE, what, "stress at rest that depends on z alone, on a grid"))
+
+    def look(self, grids: Iterable[Grid], problems: Problems) -> str:
+        """What yields before anything moves, in words; a warning where something does."""
+        grids, varies = list(grids), self.lateral or self.relief is not None
+        counts = [min(round(float(self.upper[k] - self.lower[k]) / grids[0].spacing), LOOK) for k in range(2)]
+        z = np.concatenate([grid.levels("half")[: grid.shape[0]] for grid in grids])
+        places = self._up(self.places(counts if varies else (1, 1), z[z > self.lower[2]]).reshape(-1, 3))
+        p = self.parameters(places) | {"compliance": np.ones(len(places))}
+        past = {s.name: np.zeros(len(places)) for s in self.law.state}
+        rest, among = self.rest(places), f"% of {len(places):,} points" + " looked at" * varies
+        yields = np.broadcast_to(self.law.yields(p, self.constants, rest, past, 1.0), len(places))
+        text = f"{100 * yields.mean():.3g} {among}"
+        if yields.any():
+            first = f"the first at {_text(places[np.flatnonzero(yields)[0]])}"
+            advice = "Check initial stress against cohesion and friction."
+            problems.warn(WHERE, f"at rest {text} are beyond yield, {first}", advice=advice)
+        pulled = in_tension(rest)
+        if pulled.any():
+            share = f"{100 * pulled.mean():.3g} {among}"
+            what = f"at rest {share} are in tension, the first at {_text(places[np.flatnonzero(pulled)[0]])}"
+            problems.warn(WHERE, what, "mean stress below 0", "Compression is negative.")
+        return text
+
+    def digest(self, blocks: Iterable[Values], more: str) -> str:
+        """Of what files say of the rock by depth, and of a text."""
+        depths = np.linspace(self.lower[2], self.upper[2], 100)
+        found = sha256(b"".join(v.tobytes() for v in self.rest_at(depths).values()))
+        for values in () if self.lateral else blocks:
+            for n in sorted(values.keys() - {yielding.LOAD}):
+                found.update(np.ascontiguousarray(values[n]).tobytes())
+        found.update(more.encode())
+        return found.hexdigest()
+
+
+def _factors(found: Values, places: np.ndarray) -> dict[str, float]:
+    """Of six stresses (n,) that are in proportion: the largest of them is one. Raises InputError where they are not."""
+    table = np.stack([found[n] for n in STRESS], 1)
+    at, largest = int(np.abs(table).max(1).argmax()), float(np.abs(table).max())
+    if largest == 0.0:
+        return dict.fromkeys(STRESS, 1.0)
+    row = table[at] / table[at][np.abs(table[at]).argmax()]
+    rest = table - (table @ row / (row @ row))[:, None] * row
+    away = np.abs(rest) > LEVEL * largest
+    if away.any():
+        n, k = np.argwhere(away)[0]
+        here, there = (", ".join(f"{v:g}" for v in table[i]) for i in (n, at))
+        both = f"{here} Pa at {_text(places[n])} and {there} Pa at {_text(places[at])}"
+        what = f"stress at rest is {both}, and {tuple(STRESS)[k]} does not keep in proportion"
+        advice = "Below a topography a grid keeps one number a point; plasticity.overburden gives such stress from the ground down."
+        raise InputError(Problem(WHERE, what, "six stresses in the same proportion everywhere", advice))
+    return dict(zip(STRESS, row.tolist(), strict=True))
+
+
+def _text(x: np.ndarray) -> str:
+    return f"({x[0]:g}, {x[1]:g}, {x[2]:g})"
+
+
+__all__ = ["LEVEL", "LOOK", "Rock"]
