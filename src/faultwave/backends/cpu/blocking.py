@@ -31,11 +31,14 @@ def candidates(arrays: GridArrays, threads: int) -> list[Blocking]:
 
 def _blocking(arrays: GridArrays, threads: int, steps: int, size: float) -> Blocking:
     """Tiles so that the planes a pass of ``steps`` keeps in use take about ``size`` bytes, and all threads have as much to do."""
-    row = max(s.row for s in arrays.strides.values()) * arrays.dtype.itemsize
-    reach = arrays.program.reach
-    planes = 2 * reach * steps + 2 * reach + 1
+    program, reach = arrays.program, arrays.program.reach
+    rows_of = (
+        s.row for n, s in arrays.strides.items() if program.arrays[n].box.shape[1] > 1
+    )  # not of what is in one row
+    row = max(rows_of) * arrays.dtype.itemsize
+    planes = len(program.levels) * reach * steps + 2 * reach + 1  # each level is that far behind the one before
     rows = int(max(4, size / (row * planes)))
-    count, halves = arrays.program.box.shape[1], len(arrays.program.levels) * steps
+    count, halves = program.box.shape[1], len(program.levels) * steps
     low = max(4, int(0.8 * min(rows, count / threads)))
     near = sorted(range(low, int(1.25 * rows) + 1), key=lambda n: abs(n - rows))
 
