@@ -13,7 +13,7 @@ a slip that moves no node.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from faultwave.fd.fault_plane import FaultPlane, high, locked
@@ -24,11 +24,10 @@ from faultwave.kernels.overlap import meet
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
 from faultwave.physics.friction.law import FrictionLaw, Load
 from faultwave.physics.friction.nucleation import smooth_step
+from faultwave.physics.friction.solvers import known_rates
 
 RUPTURE_RATE = 1e-3
 """Slip rate [m/s] above which a point has ruptured."""
-LARGE = 1e30
-"""An impedance [Pa s/m] beside which friction does not count."""
 RECORD = (
     "ruptured",
     "weakened",
@@ -111,7 +110,7 @@ class Sliding:
 
     def age(self, axis: Axis, kind: str, step: float) -> Stencil:
         """What a point remembers after a step: the state of its law at the slip rates that there are, those along the other axis of the
-        points around. Laws solve for a rate: here under a load that is so large, on an impedance that is, that friction does not count."""
+        points around."""
 
         def function(p: Point) -> dict[str, Any]:
             values = self._values(p, axis)
@@ -119,15 +118,12 @@ class Sliding:
             now = (values[STEPS] + 1.0) * step
             rest, eta = self.at_rest(values, now), self._eta(p, axis)
             rates = [self.sign * r for r in self._around(lambda q, a: _jump(q, self.plane, a), p, axis, kind)]
-            change = [t - eta * r for t, r in zip(self._locked(p, axis, kind), rates, strict=True)]
-            sigma = rest[0] + values["traction_n"]
-            load = Load(LARGE * rates[0], LARGE * rates[1], sigma, LARGE + 0.0 * sigma, step, now)
-            x = replace(self.law.solve(parameters, self.constants, s, load), slip_rate1=rates[0], slip_rate2=rates[1])
-            x = replace(x, slip_rate=m.sqrt(rates[0] * rates[0] + rates[1] * rates[1]))
+            locked = self._locked(p, axis, kind)
+            change = [t - eta * r for t, r in zip(locked, rates, strict=True)]
+            load = Load(rest[1] + locked[0], rest[2] + locked[1], rest[0] + values["traction_n"], eta, step, now)
+            x = known_rates(self.law, parameters, self.constants, s, load, (rates[0], rates[1]))
             held = [r + t for r, t in zip(rest[1:], change, strict=True)]
             shear = m.sqrt(held[0] * held[0] + held[1] * held[1])
-            if self.law.solver == "newton":
-                x = replace(x, friction=m.where(sigma < 0.0, shear / m.maximum(-sigma, 1.0), s["friction"]))
             new = s | self.law.advance(parameters, self.constants, s, x, x.slip_rate, load)
             new |= self._times(values, new, now - 0.5 * step, parameters)
             power = held[0] * rates[0] + held[1] * rates[1]

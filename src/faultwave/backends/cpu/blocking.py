@@ -33,11 +33,14 @@ def candidates(arrays: GridArrays, threads: int) -> list[Blocking]:
 
 def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: float) -> Blocking:
     """Tiles so that the planes a pass of ``steps`` keeps in use take about ``size`` bytes, and all threads have as much to do."""
-    row = max(s.row for s in arrays.strides.values()) * arrays.dtype.itemsize
-    reach = arrays.program.reach
+    program, reach = arrays.program, arrays.program.reach
+    rows_of = (
+        s.row for n, s in arrays.strides.items() if program.arrays[n].box.shape[1] > 1
+    )  # not of what is in one row
+    row = max(rows_of) * arrays.dtype.itemsize
     planes = behind.step[0] * steps + 2 * reach + 1
     rows = int(max(4, size / (row * planes)))
-    count, lags = arrays.program.box.shape[1], rows_behind(behind, steps)
+    count, lags = program.box.shape[1], rows_behind(behind, steps)
     low = max(4, int(0.8 * min(rows, count / threads)))
     near = sorted(range(low, int(1.25 * rows) + 1), key=lambda n: abs(n - rows))
 

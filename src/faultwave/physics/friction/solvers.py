@@ -166,6 +166,35 @@ def along(load: Load, tau: Any, rate: Any) -> tuple[Any, Any]:
     return scale * load.tau1, scale * load.tau2
 
 
+def known_rates(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tuple[Any, Any]) -> Solved:
+    """What a sub-step leaves whose slip rates along the tangents are known: nothing is solved for. Under the traction of ``load`` without
+    slip the fault carries what eta times these rates leave of it."""
+    rate = m.sqrt(rates[0] * rates[0] + rates[1] * rates[1])
+    if law.solver == "newton":
+        return _known_newton(law, p, c, s, load, (*rates, rate))
+    changed = law.modified(p, c, s, rate, load.at(rate))
+    if law.solver == "imposed":
+        return Solved(*rates, rate, 0.0 * rate, 0.0 * rate, changed)
+    now = {**s, **law.modified(p, c, s, s["slip_rate"], load)}
+    return Solved(*rates, rate, law.strength(p, c, now, law.pressed(p, c, now, load)), s["friction"], changed)
+
+
+def _known_newton(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tuple[Any, Any, Any]) -> Solved:
+    """The state as ``newton`` lets it evolve; friction is what balances the traction."""
+    start, rate = m.maximum(s["slip_rate"], SMALLEST_RATE), m.maximum(rates[2], SMALLEST_RATE)
+    mean = rate if c["rs_average"] else 0.5 * (start + rate)
+    share = 1.0 if c["rs_average"] else 0.5 * rate / mean
+    changed = law.modified(p, c, s, mean, load.at(rate))
+    compression = m.maximum(-law.pressed(p, c, {**s, **changed}, load.at(rate)).sigma, 0.0)
+    one, two = load.tau1 - load.eta * rates[0], load.tau2 - load.eta * rates[1]
+    held = m.sqrt(one * one + two * two)
+    pressed = m.maximum(compression, _OPEN * held + SMALLEST_RATE)
+    trial = Trial(rate, mean, share, load.shear(), pressed, load.eta, load.dt)
+    mu = m.where(compression > 1.0, held / m.maximum(compression, 1.0), s["friction"])
+    state = {"state": law.balance(p, c, s, trial).state, "unconverged": s["unconverged"], **changed}
+    return Solved(*rates, mu * compression, mu, state)
+
+
 SOLVERS: dict[str, Callable[[Any, Values, Values, Values, Load], Solved]] = {
     "closed-form": closed_form,
     "newton": newton,
