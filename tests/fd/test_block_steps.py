@@ -72,7 +72,9 @@ def test_several_steps_at_once_give_the_bits_of_one(backend, ratio, kind):
 
 @pytest.mark.parametrize("fused", [2, 3])
 def test_with_attenuation_and_periodic_sides(fused):
-    compare(deep(2, "periodic", material=ROCK, attenuation={}, numerics={"precision": "double", "backend": "cpu"}), fused)
+    compare(
+        deep(2, "periodic", material=ROCK, attenuation={}, numerics={"precision": "double", "backend": "cpu"}), fused
+    )
 
 
 def test_below_a_hill():
