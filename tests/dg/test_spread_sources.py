@@ -104,10 +104,10 @@ def test_the_whole_force_and_no_other_acts():
 
 
 def test_when_sources_are_spread(monkeypatch):
-    """By default few of ``ader``, and whatever the case asks for."""
+    """By default where they are few, and whatever the case asks for."""
     place = (130.0, -270.0, 90.0)
     assert part_of(made(TENSOR, place, 2)).spread is not None
-    assert part_of(made(TENSOR, place, 2, {"integrator": "rk4"})).spread is None
+    assert part_of(made(TENSOR, place, 2, {"integrator": "rk4"})).spread is not None
     assert part_of(made(TENSOR, place, 2, {"source_spread": "point"})).spread is None
     monkeypatch.setattr(point_sources, "MOST", 0)
     assert part_of(made(TENSOR, place, 2)).spread is None

@@ -252,8 +252,8 @@ class Numerics(Settings):
     )
     source_spread: Literal["cells", "point"] | None = Field(
         None,
-        description="Point sources: cells spreads each over the cells within about an edge, its moments up to degree 5 those of a point; "
-        "point puts it into one cell, as SeisSol does. Default: cells with integrator ader and up to 100 sources, else point.",
+        description="Point sources: cells spreads each over the cells within about an edge, its moments those of a point; "
+        "point puts it into one cell, as SeisSol does. Default: cells up to 100 sources, else point.",
     )
 
     @field_validator("flux", mode="before")

@@ -130,9 +130,7 @@ def plan(planning: Planning) -> PointSources | None:
 def _spreads(case: Case, count: int) -> bool:
     """Whether sources are spread over cells."""
     numerics = case.numerics
-    if numerics.source_spread is None:
-        return numerics.integrator == "ader" and count <= MOST
-    return numerics.source_spread == "cells"
+    return count <= MOST if numerics.source_spread is None else numerics.source_spread == "cells"
 
 
 def _doubt_band(part: PointSources, planning: Planning) -> None:
