@@ -84,6 +84,7 @@ def test_computed_the_way_of_seissol(deck):
     assert (n.flux, n.flux_near_faults) == ("godunov", "godunov")
     assert (f.normal_traction, f.weakening, f.sliding) == ("full", "full", "full")
     assert (n.order, n.source_window, n.clustering.rates, n.homogenise) == (6, "end", (2,), True)
+    assert n.source_spread == "point"
     assert (o.sync, o.seissol_layout, o.energies.plain_mean, o.energies.interval) == (True, True, True, 1.0)
     assert (o.folder, o.prefix) == (Path.cwd() / "output", "tpv")
     assert o.receivers.file == deck.folder / "stations.dat"

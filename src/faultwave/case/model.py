@@ -250,6 +250,11 @@ class Numerics(Settings):
     source_window: Literal["centred", "end"] = Field(
         "centred", description="Window of the source integral: centred on the step (second order) or as SeisSol does."
     )
+    source_spread: Literal["cells", "point"] | None = Field(
+        None,
+        description="Point sources: cells spreads each over the cells within about an edge, its moments those of a point; "
+        "point puts it into one cell, as SeisSol does. Default: cells up to 100 sources, else point.",
+    )
 
     @field_validator("flux", mode="before")
     @classmethod

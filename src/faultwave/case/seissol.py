@@ -197,6 +197,7 @@ def _discretization(r: Reader) -> None:
     if isfinite(most):
         r.put(("numerics", "clustering", "maximum"), int(most), block, "LtsMaxNumberOfClusters")
     r.put(("numerics", "source_window"), "end")
+    r.put(("numerics", "source_spread"), "point")
 
 
 def _end(r: Reader, frictional: bool) -> None:

@@ -66,6 +66,14 @@ class WholeMesh(Nowhere):
         """What every process has found, on the first one; None elsewhere."""
         return [value]
 
+    def everywhere(self, value: Any) -> list[Any]:
+        """What every process has found, on all of them."""
+        return [value]
+
+    def numbered(self, neighbours: np.ndarray) -> np.ndarray:
+        """Numbers (nc, 4) in the whole mesh of the cells across faces, -1 where there are none."""
+        return neighbours
+
     def locate(
         self, points: np.ndarray, topology: tets.Topology, shape: tets.Geometry, mesh: tets.Mesh
     ) -> tets.Located:
@@ -155,6 +163,12 @@ class MeshPart(WholeMesh):
 
     def joined(self, value: Any) -> list[Any] | None:
         return self.world.gather(value)
+
+    def everywhere(self, value: Any) -> list[Any]:
+        return list(self.world.mpi.allgather(value))
+
+    def numbered(self, neighbours: np.ndarray) -> np.ndarray:
+        return np.asarray(self.slice.neighbours)
 
     def least(self, value: float) -> float:
         return -self.most(-value)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,55 +12,70 @@ from faultwave.backends import Points
 from faultwave.dg.basis import tet_basis
 from faultwave.dg.operator import Operator
 from faultwave.physics.sources.table import Sources
-from faultwave.physics.waves.law import role
+from faultwave.physics.waves.law import Law, role
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Sources in cells: ``source`` (k,) acts in cell ``cells`` (k,), where a unit impulse has the modes ``rows`` (k, B3). ``moment``
+    (n, 6) of the n sources, slip included, or None where each has one entry, whose cell tells. ``clusters`` (n, clusters): 1 where a source
+    has entries, here or elsewhere, 2 where its place is."""
+
+    source: np.ndarray
+    cells: np.ndarray
+    rows: np.ndarray
+    clusters: np.ndarray
+    moment: np.ndarray | None = None
 
 
 class SourceTerms:
-    """``centred`` shifts the window of each impulse by half a step, which makes it second order in the step."""
+    """``centred`` shifts the window of each impulse by half a step, which makes it second order in the step. ``done`` (n, clusters): where
+    the last window of each source ended."""
 
-    def __init__(self, operator: Operator, sources: Sources, cells: np.ndarray, local: np.ndarray, centred: bool):
-        self.operator, self.sources, self.cells, self.centred = operator, sources, cells, centred
-        self.done = np.zeros(len(sources))  # where the last window of each ended
+    def __init__(self, operator: Operator, sources: Sources, entries: Entries, centred: bool):
+        self.operator, self.sources, self.centred = operator, sources, centred
+        self.done = np.zeros(entries.clusters.shape)
+        self.over = entries.clusters == 0  # what never acts again, known once its end has passed
         self.end = sources.end
-        self.over = np.zeros(len(sources), bool)  # what never acts again, known once its end has passed
         self.acting = (
             False  # whether steps have sources in them whatever their amounts, as those have that are recorded
         )
-        position = operator.layout.position[cells] if len(cells) else np.zeros(0, np.int64)
-        cluster = np.searchsorted([end for _, end in operator.layout.plain_ranges], position, side="right")
+        position = operator.layout.position[entries.cells] if len(entries.cells) else np.zeros(0, np.int64)
+        cluster = clusters_of(operator, entries.cells)
         order = np.lexsort((np.arange(len(position)), position))  # those of a cell one after the other
         self.members = [order[cluster[order] == c] for c in range(operator.layout.clusters)]
-        self.scales, rows, columns = self._terms(local)
+        self.present = [np.flatnonzero(entries.clusters[:, c]) for c in range(operator.layout.clusters)]
+        self.of = [
+            np.searchsorted(listed, entries.source[m]) for listed, m in zip(self.present, self.members, strict=True)
+        ]  # each member's source among those present
+        self.scales, rows, columns = self._terms(entries)
         self.inject = [
             operator.backend.injector(_points(operator.q, position[m], rows[m], columns[m])) if len(m) else None
             for m in self.members
         ]
 
-    def _terms(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """An impulse adds its size times scale (n,) times rows (n, B3) times columns (n, Q) to the dofs of its cell; the largest of
+    def _terms(self, entries: Entries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """An impulse adds its size times scale (k,) times rows (k, B3) times columns (k, Q) to the dofs of its cell; the largest of
         rows and columns are 1, so that single precision holds them."""
-        op, cells = self.operator, self.cells
+        op, cells, rows = self.operator, entries.cells, entries.rows
         if not len(cells):
             return np.zeros(0), np.zeros((0, op.b3)), np.zeros((0, op.form.Q))
-        rows = tet_basis(local, op.order - 1) / (6.0 * op.cells.volume[cells, None])
-        given = self._directions()
+        given = self._directions(entries)
         columns = op.working(given[:, None], cells)[:, 0]
         largest = [np.abs(x).max(1, keepdims=True) for x in (rows, columns)]
         rows, columns = (x / np.where(m > 0, m, 1.0) for x, m in zip((rows, columns), largest, strict=True))
         return (largest[0] * largest[1])[:, 0], rows, columns
 
-    def _directions(self) -> np.ndarray:
-        """(n, Q) right-hand sides of unit time functions."""
+    def _directions(self, entries: Entries) -> np.ndarray:
+        """(k, Q) right-hand sides of unit time functions."""
         law, material, sources = self.operator.law, self.operator.cells.material, self.sources
-        none = np.zeros(len(sources))
-        moments = sources.moment_tensors(
-            *(material[k][self.cells] if k in material else none for k in ("lambda", "mu"))
-        )
+        moments = entries.moment
+        if moments is None:
+            moments = moments_in(law, sources, {name: v[entries.cells] for name, v in material.items()})
         found = []
-        for n, cell in enumerate(self.cells):
+        for n, cell in zip(entries.source, entries.cells, strict=True):
             values = {k: float(v[cell]) for k, v in material.items()}
-            slip = law.stress_of(sources.potency[n], values)
-            moment, porous = moments[n] if slip is None else sources.moment[n] + slip, sources.porous[n]
+            moment, porous = moments[n], sources.porous[n]
             if "filtration" in law.roles and porous.any():
                 found.append(law.source(moment, np.zeros(3), values))
                 for name, part in zip(("velocity", "pressure", "filtration"), np.split(porous, [3, 4]), strict=True):
@@ -70,43 +86,75 @@ class SourceTerms:
 
     def idle(self, until: float) -> bool:
         """Whether none acts between its last window and ``until``; one that pushes back what it pushed does act."""
-        return not self._awake(until).any()
+        return not any(self._awake(cluster, until).any() for cluster in range(len(self.present)))
 
-    def _awake(self, until: float) -> np.ndarray:
-        """(n,) those that may act between their last windows and ``until``: begun, and neither at an end nor with a tail after it."""
-        ended = np.flatnonzero((self.done >= self.end) & ~self.over)
+    def _awake(self, cluster: int, until: float) -> np.ndarray:
+        """Of the sources of a cluster those that may act between their last windows and ``until``: begun, and neither at an end nor with a
+        tail after it."""
+        listed = self.present[cluster]
+        done, over = self.done[listed, cluster], self.over[listed, cluster]
+        ended = np.flatnonzero((done >= self.end[listed]) & ~over)
         if len(ended):
-            done = self.done[ended]
-            tail = self.sources.released(np.stack([done, done + self.sources.functions.end[ended]], 1), ended)
-            self.over[ended] = tail[:, 1] == tail[:, 0]
-        return (self.sources.onset < until) & ~self.over
+            last = done[ended] + self.sources.functions.end[listed[ended]]
+            tail = self.sources.released(np.stack([done[ended], last], 1), listed[ended])
+            over[ended] = tail[:, 1] == tail[:, 0]
+            self.over[listed, cluster] = over
+        return np.asarray((self.sources.onset[listed] < until) & ~over)
 
     def nbytes(self, steps: Sequence[int]) -> int:
         """Of the amounts of so many steps of each cluster."""
         return sum(8 * n * len(m) for n, m in zip(steps, self.members, strict=True))
 
     def amounts(self, cluster: int, time: float, step: float) -> np.ndarray:
-        """What acted since the last window of each of the cluster's sources; each ends where the next begins, whatever the steps."""
-        members, end = self.members[cluster], time + (1.5 if self.centred else 1.0) * step
-        awake = self._awake(end)[members]
-        found = np.zeros(len(members))
-        acting = members[awake]
+        """What acted since the last window of each of the cluster's entries; each ends where the next begins, whatever the steps."""
+        listed, end = self.present[cluster], time + (1.5 if self.centred else 1.0) * step
+        awake = self._awake(cluster, end)
+        found = np.zeros(len(listed))
+        acting = listed[awake]
         if len(acting):
-            window = np.stack([self.done[acting], np.full(len(acting), end)], 1)
+            window = np.stack([self.done[acting, cluster], np.full(len(acting), end)], 1)
             found[awake] = np.diff(self.sources.released(window, acting), axis=1)[:, 0]
-        self.done[members] = end
-        return found * self.scales[members]
+        self.done[listed, cluster] = end
+        return found[self.of[cluster]] * self.scales[self.members[cluster]]
 
     def add(self, cluster: int, time: float, step: float) -> bool:
         """Add what acted to the corrected dofs; whether anything was launched for it."""
-        inject = self.inject[cluster]
-        if inject is None:
+        if not len(self.present[cluster]):
             return False
-        amounts = self.amounts(cluster, time, step)
-        if not (self.acting or amounts.any()):
+        amounts, inject = self.amounts(cluster, time, step), self.inject[cluster]
+        if inject is None or not (self.acting or amounts.any()):
             return False
         inject(amounts)
         return True
+
+
+def clusters_of(operator: Operator, cells: np.ndarray) -> np.ndarray:
+    """Cluster (k,) of cells."""
+    if not len(cells):
+        return np.zeros(0, np.int64)
+    ends = [end for _, end in operator.layout.plain_ranges]
+    return np.asarray(np.searchsorted(ends, operator.layout.position[cells], side="right"))
+
+
+def at_points(operator: Operator, cells: np.ndarray, local: np.ndarray) -> Entries:
+    """Sources at reference coordinates ``local`` (n, 3) of cells (n,)."""
+    clusters = np.zeros((len(cells), operator.layout.clusters))
+    clusters[np.arange(len(cells)), clusters_of(operator, cells)] = 2
+    rows = np.zeros((0, operator.b3))
+    if len(cells):
+        rows = tet_basis(local, operator.order - 1) / (6.0 * operator.cells.volume[cells, None])
+    return Entries(np.arange(len(cells)), cells, rows, clusters)
+
+
+def moments_in(law: Law, sources: Sources, material: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(n, 6) moments of unit time functions in rock whose parameters are ``material`` (n,) each."""
+    none = np.zeros(len(sources))
+    moments = sources.moment_tensors(*(material.get(k, none) for k in ("lambda", "mu")))
+    for n in range(len(sources)):
+        slip = law.stress_of(sources.potency[n], {k: float(v[n]) for k, v in material.items()})
+        if slip is not None:
+            moments[n] = sources.moment[n] + slip
+    return moments
 
 
 def _points(q: Any, position: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Points:

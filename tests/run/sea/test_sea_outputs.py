@@ -202,4 +202,4 @@ def test_a_sea_above_rock_that_attenuates():
     stored = [sum(v for k, v in e.items() if k.endswith("energy")) for e in found[True]]
     assert (np.diff(stored) < 0).all()
     assert found[True][-1]["gravitational_energy"] > 0
-    assert stored[0] < 0.95 * sum(v for k, v in found[False][0].items() if k.endswith("energy"))
+    assert stored[0] < 0.97 * sum(v for k, v in found[False][0].items() if k.endswith("energy"))

@@ -13,7 +13,8 @@ from faultwave.case.model import Case
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.resolved import edge_length, resolved_frequency
 from faultwave.dg.solver import Solver
-from faultwave.dg.source_terms import SourceTerms
+from faultwave.dg.source_terms import Entries, SourceTerms, at_points, clusters_of
+from faultwave.dg.spread_sources import Spread, spread
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
 from faultwave.observe.model import Marks
 from faultwave.observe.points import exchange_advice
@@ -33,25 +34,42 @@ RESOLVED = 2.0
 """Frequency with 5 points per wavelength over that with 10."""
 
 
+MOST = 100
+"""Sources that are spread where the case does not say: each takes some 0.1 s of set-up and 60 cells."""
+
+
 @dataclass(frozen=True)
 class PointSources(Planned):
-    """``sources`` in ``cells`` (n,) at reference coordinates ``local`` (n, 3); ``items`` (n,): their numbers among all."""
+    """``sources`` in ``cells`` (n,), negative where another process has that cell, at reference coordinates ``local`` (n, 3); ``items``
+    (n,): their numbers among all, which are ``count``. ``spread``: over which cells, None where each is in its own alone."""
 
     sources: Sources
     cells: np.ndarray
     local: np.ndarray
     items: np.ndarray
+    count: int
+    spread: Spread | None = None
     name: str = name
+
+    @property
+    def touched(self) -> np.ndarray:
+        """Cells that any source changes."""
+        return self.cells if self.spread is None else np.unique(self.spread.cells)
 
     @property
     def demand(self) -> Demand:
         pairs = zip(self.sources.location.tolist(), self.cells, strict=True)
         lossless = tuple((f"source at {tuple(place)}", np.array([cell])) for place, cell in pairs)
-        return Demand(between=self.cells, lossless=lossless)
+        return Demand(between=self.touched, lossless=lossless)
 
     def on(self, cut: Cut) -> PointSources:
-        mine = cut.mine(self.cells)
-        return self._of(mine, cut.here[self.cells[mine]])
+        if self.spread is None:
+            mine = cut.mine(self.cells)
+            return self._of(mine, cut.here[self.cells[mine]])
+        entries = cut.mine(self.spread.cells)
+        mine = np.unique(self.spread.source[entries])
+        over = self.spread.of(mine, entries, cut.here[self.spread.cells[entries]])
+        return replace(self._of(mine, cut.here[self.cells[mine]]), spread=over)
 
     def _of(self, mine: np.ndarray, cells: np.ndarray) -> PointSources:
         return replace(
@@ -59,8 +77,19 @@ class PointSources(Planned):
         )
 
     def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
-        """Of each source, what tells it from another."""
-        return {"sources": (self.sources.identity(), self.items)}
+        """Of each source whose place is here, what tells it from another."""
+        here = np.flatnonzero(self.cells >= 0)
+        return {"sources": (self.sources.chosen(here).identity(), self.items[here])}
+
+    def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
+        if self.spread is None:
+            return {}
+        cells = np.bincount(self.spread.source)
+        least, most = self.spread.radius.min(), self.spread.radius.max()
+        within = f"{most:.4g} m" if least == most else f"{least:.4g} to {most:.4g} m"
+        return {
+            "resolution": [("point sources", f"{self.count}, spread over up to {cells.max()} cells within {within}")]
+        }
 
     def attach(self, solver: Solver) -> AttachedSources:
         return AttachedSources(self, solver)
@@ -86,12 +115,22 @@ def plan(planning: Planning) -> PointSources | None:
         sources, np.where(found.cells == -1, found.distance, 0.0), "mesh", problems,
         advice=lambda place, far: exchange_advice(case.projection, place, far, *corners),
     )  # fmt: skip
-    part = PointSources(sources, found.cells, found.xi, np.arange(len(sources)))
+    part = PointSources(sources, found.cells, found.xi, np.arange(len(sources)), len(sources))
     mine = np.flatnonzero(found.cells >= 0)
-    part = part._of(mine, found.cells[mine])
-    _check_fluid(part, planning)
-    _doubt_band(part, planning)
-    return part
+    point = part._of(mine, found.cells[mine])
+    _check_fluid(point, planning)
+    _doubt_band(point, planning)
+    if not _spreads(case, len(sources)):
+        return point
+    over = spread(planning, sources, found.cells)
+    mine = np.unique(over.source)
+    return replace(part._of(mine, found.cells[mine]), spread=over.of(mine, np.arange(len(over.cells)), over.cells))
+
+
+def _spreads(case: Case, count: int) -> bool:
+    """Whether sources are spread over cells."""
+    numerics = case.numerics
+    return count <= MOST if numerics.source_spread is None else numerics.source_spread == "cells"
 
 
 def _doubt_band(part: PointSources, planning: Planning) -> None:
@@ -174,7 +213,9 @@ class AttachedSources(Attached):
     def __init__(self, part: PointSources, solver: Solver):
         centred = solver.plan.case.numerics.source_window == "centred"
         self.part = part
-        self.terms = SourceTerms(solver.operator, part.sources, part.cells, part.local, centred)
+        entries = at_points(solver.operator, part.cells, part.local) if part.spread is None else _entries(part, solver)
+        self.home = entries.clusters.argmax(1)  # cluster of each source's place
+        self.terms = SourceTerms(solver.operator, part.sources, entries, centred)
 
         def due(until: float) -> bool:  # windows reach half a step further
             return not self.terms.idle(until + solver.march.longest)
@@ -182,10 +223,31 @@ class AttachedSources(Attached):
         self.calls = (Call("inject", self.terms.add, due, SourcesOnDevice(self.terms)),)
 
     def state(self) -> Mapping[str, State]:
-        def write(values: np.ndarray, origin: Origin) -> None:
-            self.terms.done[:] = values
+        """Where the last window of each source ended at its place and in every cluster."""
+        terms, here = self.terms, np.arange(len(self.home))
 
-        return {"done": State(self.part.items, self.terms.done.copy, write)}
+        def write(values: np.ndarray, origin: Origin) -> None:
+            terms.done[:] = values[:, None]
+            if origin.same_clusters and "windows" in origin.arrays:
+                terms.done[:] = origin.arrays["windows"]
+
+        def nothing(values: np.ndarray, origin: Origin) -> None:
+            """Taken with ``done``."""
+
+        windows = State(self.part.items, terms.done.copy, nothing, optional=True)
+        return {"done": State(self.part.items, lambda: terms.done[here, self.home], write), "windows": windows}
+
+
+def _entries(part: PointSources, solver: Solver) -> Entries:
+    """Of sources that are spread. All processes ask together: each must know the clusters that others have of its sources."""
+    assert part.spread is not None
+    over, operator = part.spread, solver.operator
+    clusters = np.zeros((part.count, operator.layout.clusters))
+    clusters[part.items[over.source], clusters_of(operator, over.cells)] = 1
+    here = np.flatnonzero(part.cells >= 0)
+    clusters[part.items[here], clusters_of(operator, part.cells[here])] = 2
+    clusters = np.array(solver.world.largest(clusters.ravel().tolist())).reshape(clusters.shape)[part.items]
+    return Entries(over.source, over.cells, over.rows, clusters, over.moment)
 
 
 @dataclass(frozen=True)
