@@ -40,7 +40,7 @@ VARIANTS: dict[str, Any] = {
 EVERYTHING = [
     (law, order, precision) for law in VARIANTS for order in range(2, 9) for precision in ("double", "single")
 ]
-USUAL = {("elastic", 2, "single"), ("elastic", 3, "double"), ("elastic", 4, "single"), ("elastic", 6, "double"),
+USUAL = {("elastic", 2, "single"), ("elastic", 3, "double"), ("elastic", 4, "single"),
          ("acoustic", 3, "single"), ("acoustic", 5, "double"), ("maxwell", 4, "double"), ("maxwell", 3, "single"),
          ("maxwell-lossy", 4, "double"), ("maxwell-lossy", 3, "single"),
          ("maxwell-matched", 3, "double"), ("maxwell-matched", 2, "single"),
@@ -51,7 +51,7 @@ USUAL_ELSEWHERE = {
     ("elastic", 3, "double"),
     ("anisotropic", 2, "double"),
     ("maxwell-lossy", 2, "single"),
-    ("viscoelastic-2", 3, "double"),
+    ("viscoelastic-2", 2, "double"),
     ("poroelastic-viscous", 2, "double"),
 }
 """Those of backends that take seconds to compile a kernel; there the fast form stands for both."""

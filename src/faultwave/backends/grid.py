@@ -6,6 +6,7 @@ The padding left of a row is also the padding right of the row before.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -83,9 +84,7 @@ class GridArrays:
         first = self.origin[name] + (lo[0] - halo) * strides.plane + (lo[1] - halo) * strides.row + lo[2] - halo
         shape = tuple(b - a + 2 * halo for a, b in zip(lo, hi, strict=True))
         item = storage.itemsize
-        return np.lib.stride_tricks.as_strided(
-            storage[first:], shape, (strides.plane * item, strides.row * item, item), writeable=True
-        )
+        return np.ndarray(shape, storage.dtype, storage, first * item, (strides.plane * item, strides.row * item, item))
 
     def address(self, name: str) -> int:
         """Address of point (0, 0, 0) of the array, which need not lie in it."""
@@ -106,7 +105,7 @@ class GridArrays:
         with np.errstate(over="ignore", invalid="ignore"):
             return all(bool(np.isfinite(self.view(name).sum(dtype=np.float64))) for name in names)
 
-    @property
+    @functools.cached_property
     def half_precision(self) -> frozenset[str]:
         """Names of the arrays kept in sixteen bits."""
         return frozenset(n for n, group in self.group.items() if self.storage[group].dtype == np.float16)

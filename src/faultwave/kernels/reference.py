@@ -106,8 +106,9 @@ class _Run:
         for view, columns in zip(s.outs, values, strict=True):
             if len(columns) != view.cols:
                 raise ValueError(f"pointwise into {view.array.name}: {len(columns)} values for {view.cols} columns")
+            out = self.slice(view)
             for c, value in enumerate(columns):
-                self.slice(view)[:, : s.rows, c] = value
+                out[:, : s.rows, c] = value
 
     def scatter(self, s: Scatter) -> None:
         store, index = self.frame[s.store.name], self.frame[s.index.name][:, s.column]

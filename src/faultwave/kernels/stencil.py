@@ -24,8 +24,10 @@ several steps in one pass through memory, because of these rules:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -239,11 +241,12 @@ class Recorder:
         return self._input("scalar", name)
 
 
-def record(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], dict[str, Expr]]:
-    """What a stencil reads and writes, as expressions."""
+@functools.lru_cache(maxsize=1024)
+def record(stencil: Stencil) -> tuple[Mapping[tuple[Any, ...], Expr], Mapping[str, Expr]]:
+    """What a stencil reads and writes, as expressions; the last ones are remembered, for each is asked for some ten times."""
     point = Recorder()
     writes = {name: wrap(value) for name, value in stencil.function(point).items()}
-    return point.reads, writes
+    return MappingProxyType(point.reads), MappingProxyType(writes)
 
 
 def recorded_mask(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] | None:

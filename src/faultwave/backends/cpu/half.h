@@ -4,15 +4,17 @@ typedef unsigned short H;
 #error "programs in double precision keep all numbers as double"
 #endif
 typedef H VH __attribute__((vector_size(LANES * sizeof(H)), aligned(2), may_alias));
+typedef short HS __attribute__((vector_size(LANES * sizeof(H))));
 #if defined(__AVX512F__) && LANES == 16
-#include <immintrin.h>
-F V LOAD_HALF(const H *p) { return (V)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
+F V LOAD_HALF(const H *p) {
+  const HS h = (HS)*(const VH *)p;
+  return (V)X86(__builtin_ia32_vcvtph2ps512_mask(h, (V){0}, 65535, 4), _mm512_cvtph_ps((__m256i)h));
+}
 #elif defined(__F16C__) && LANES == 8
-#include <immintrin.h>
-F V LOAD_HALF(const H *p) { return (V)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)); }
-#elif defined(__F16C__) && LANES == 4
-#include <immintrin.h>
-F V LOAD_HALF(const H *p) { return (V)_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)p)); }
+F V LOAD_HALF(const H *p) {
+  const HS h = (HS)*(const VH *)p;
+  return (V)X86(__builtin_ia32_vcvtph2ps256(h), _mm256_cvtph_ps((__m128i)h));
+}
 #else
 /* Exponent and fraction move to their places in a float, which is then too small by 2^112; the sign is put on top. */
 F V LOAD_HALF(const H *p) {

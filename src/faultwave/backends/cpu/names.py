@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # What the C text calls its own, beside names that end in a number.
 _TAKEN = frozenset(
-    """arg scalar begin end batch lane r o p j m x V VM I R F VU ALL SPLAT transpose load save slot t next a e i placed share_out FETCH
+    """arg scalar begin end batch lane r o p j m x V VM I R F VU LL ALL SPLAT transpose load save slot t next a e i placed share_out FETCH
     FETCH_ALL SELECT LANES MAGNITUDE BIAS MANTISSA run it
     auto break case char const continue default do double else enum extern float for goto if inline int long register
     restrict return short signed sizeof static struct switch typedef union unsigned void volatile while""".split()

@@ -13,25 +13,36 @@ from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Program, Work, 
 
 
 class _Slices:
-    """A point that is a whole box: every read is a view."""
+    """A point that is a whole box: every read is a view, which is found once."""
 
     def __init__(self, arrays: GridArrays, program: Program, launch: Launch):
         self.arrays, self.program, self.launch = arrays, program, launch
+        self.parts: dict[tuple[object, ...], np.ndarray] = {}
 
     def _name(self, name: str) -> str:
         return self.launch.names.get(name, name)
 
     def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> np.ndarray:
-        name = self._name(name)
-        layout = self.program.arrays[name]
-        part = _part(self.arrays.view(name, layout.halo), layout, self.launch.box, (z, y, x))
-        return part.astype(self.arrays.dtype) if name in self.arrays.half_precision else part
+        part = self.parts.get((name, x, y, z))
+        if part is None:
+            part = self.parts[name, x, y, z] = self._part(name, self.launch.box, (z, y, x))
+        return self._full(name, part)
 
     def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> np.ndarray:
-        name, (_, y0, x0), (_, y1, x1) = self._name(name), self.launch.box.lo, self.launch.box.hi
-        layout = self.program.arrays[name]
-        part = _part(self.arrays.view(name, layout.halo), layout, Box((plane, y0, x0), (plane + 1, y1, x1)), (0, y, x))
-        return part.astype(self.arrays.dtype) if name in self.arrays.half_precision else part
+        part = self.parts.get((name, plane, x, y, "on"))
+        if part is None:
+            (_, y0, x0), (_, y1, x1) = self.launch.box.lo, self.launch.box.hi
+            box = Box((plane, y0, x0), (plane + 1, y1, x1))
+            part = self.parts[name, plane, x, y, "on"] = self._part(name, box, (0, y, x))
+        return self._full(name, part)
+
+    def _part(self, name: str, box: Box, offset: tuple[int, int, int]) -> np.ndarray:
+        layout = self.program.arrays[self._name(name)]
+        return _part(self.arrays.view(self._name(name), layout.halo), layout, box, offset)
+
+    def _full(self, name: str, part: np.ndarray) -> np.ndarray:
+        """In the precision of the program."""
+        return part.astype(self.arrays.dtype) if self._name(name) in self.arrays.half_precision else part
 
     def line(self, name: str, axis: Axis) -> np.ndarray:
         name, k = self._name(name), "zyx".index(axis)
@@ -62,6 +73,7 @@ class StencilRunner:
         check(program)
         self.program = program
         self.arrays = GridArrays(program, {"double": np.float64, "single": np.float32}[precision], program.reach)
+        self.points: dict[tuple[int, int, Box], _Slices] = {}
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
@@ -94,10 +106,10 @@ class StencilRunner:
             for number, level in enumerate(program.levels):
                 boxes = every[number] if work is None else work[step * len(program.levels) + number]
                 for lagging in (False, True):
-                    for launch, parts in zip(level, boxes, strict=False):
+                    for n, (launch, parts) in enumerate(zip(level, boxes, strict=False)):
                         if (launch.lag > 0) == lagging:
                             for part in parts:
-                                self._launch(replace(launch, box=part))
+                                self._launch(number, n, part)
                     if not lagging:
                         self._inject(number, amplitudes[number, step], boxes[-2])
                     for axis in program.periodic:
@@ -109,10 +121,13 @@ class StencilRunner:
                         buffer[step, taken] = view[offsets(program.arrays, listed.array, listed.points[taken], view)]
         return sample_buffers
 
-    def _launch(self, launch: Launch) -> None:
-        if not launch.box.points:
+    def _launch(self, level: int, number: int, box: Box) -> None:
+        if not box.points:
             return
-        point = _Slices(self.arrays, self.program, launch)
+        launch, point = self.program.levels[level][number], self.points.get((level, number, box))
+        if point is None:
+            point = _Slices(self.arrays, self.program, replace(launch, box=box))
+            self.points[level, number, box] = point
         values = {name: np.array(v) for name, v in launch.stencil.function(point).items()}
         for name, value in values.items():
             point.at(name)[...] = value
