@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn, TypeVar
 
-Key, Value = TypeVar("Key"), TypeVar("Value")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 SHOWN = 20
 """Of many keys that are told."""
 

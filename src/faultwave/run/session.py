@@ -130,7 +130,8 @@ class Session:
 
     def set_initial(self, solution: Callable[..., np.ndarray]) -> None:
         """Start from solution(points (n, 3), time) -> (n, Q). Raises InputError where it gives anything else."""
-        if not callable(solution):
+        given: Any = solution
+        if not callable(given):
             what = f"{solution!r} is no function"
             raise InputError(Problem("solution", what, "a function of points (n, 3) and time that gives (n, Q)"))
         count = len(self.plan.law.quantities)
