@@ -13,7 +13,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.complete
-# Test workers share the cores; a team of threads in each would only fight over them.
+# Test workers share the cores; a team of threads in each would only fight over them. Each begins with a half of the tests, so that those
+# of a file find what was made for them, and takes some of the other's at the end.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: help setup demo test lint format verify bench golden docs clean
@@ -32,7 +33,7 @@ demo: setup
 	$(BIN)/faultwave plot demo
 
 test: setup
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow"
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 lint: setup
 	$(BIN)/ruff check

@@ -49,8 +49,9 @@ NUCLEATION = {"duration": 0.3, "stress": {"constant": {"Tnuc_n": 0.0, "Tnuc_s": 
 
 
 def ended(law, parameters, constants, settings):
-    """A run of a uniform fault that no wave from its edges has reached in its middle."""
+    """A run of a uniform fault that no wave from its edges or the sides (3.25 km away, there and back in 1 s) has reached in its middle."""
     made = case(end_time=0.6, numerics__precision="double", numerics__backend="numpy")
+    made["grid"] |= {"lower": [-13000.0, -3250.0, -10500.0], "upper": [11000.0, 3250.0, 0.0], "absorbing": {"width": 5}}
     made["fault"] |= {"friction": law, "parameters": {"constant": parameters}, **settings}
     if constants:
         made["fault"]["constants"] = constants

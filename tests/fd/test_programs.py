@@ -61,9 +61,16 @@ def test_cpu_is_numpy(variant, precision):
         assert np.abs(found[name] - values).max() <= (3e-6 if precision == "single" else 1e-14) * scale, name
 
 
+BY_TURNS = [
+    pytest.param(variant, precision, marks=[] if n % 2 == k else [pytest.mark.slow])
+    for n, variant in enumerate(VARIANTS)
+    for k, precision in enumerate(("single", "double"))
+]
+"""Variants in single and in double precision by turns; the others are slow, as PoCL's compiler is."""
+
+
 @pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize(("variant", "precision"), BY_TURNS)
 def test_opencl_is_numpy_to_the_last_bit(variant, precision):
     """Every operation rounds by itself there."""
     expected, found = run(variant, "numpy", precision), run(variant, "opencl", precision)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import re
 import tokenize
@@ -41,6 +42,7 @@ def remarks(text: str) -> list[str]:
     return [re.sub(r"\s+", " ", remark) for remark in found]
 
 
+@functools.cache
 def text_of(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     return "\n".join(remarks(text)) if path.suffix == ".py" else re.sub(r"\s+", " ", text)
