@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -331,11 +332,17 @@ def test_what_travels(tmp_path):
 STOP = "progress=lambda p: os.kill(os.getpid(), signal.SIGTERM) if p.time > 0.2 else None"
 
 
-@pytest.mark.parametrize("again", [1, pytest.param(2, marks=pytest.mark.slow), 3])
-def test_stopped_on_two_and_resumed_on_others(tmp_path, alone, again):
-    done = launch(2, asked(tmp_path, "out", end_time=END), run=STOP)
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stopped")
+    done = launch(2, asked(folder, "out", end_time=END), run=STOP)
     assert done.returncode != 0 and "interrupted at t" in done.stderr and "faultwave.resume" in done.stderr
-    folder = tmp_path / "out"
+    return folder / "out"
+
+
+@pytest.mark.parametrize("again", [1, pytest.param(2, marks=pytest.mark.slow), 3])
+def test_stopped_on_two_and_resumed_on_others(tmp_path, alone, stopped, again):
+    folder = shutil.copytree(stopped, tmp_path / "out")
     if again == 1:
         fw.resume(folder).run()
     else:
