@@ -12,6 +12,8 @@ from tests.run.launch import launch
 
 from .test_block_ranks import same
 from .test_blocks import QUIET, ROCK, case
+from .test_yielding_combined import ROCK as YIELDING
+from .test_yielding_combined import STRONG, rock
 
 opencl = pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
 HILL = "60 + 55*sin(x*6.283185307179586/2400)*cos(y*6.283185307179586/2400)"
@@ -83,6 +85,15 @@ def test_below_a_hill():
     made["grid"]["upper"] = [2400, 2400, 200]
     made["grid"]["blocks"][0]["below"], made["grid"]["lower"][2] = 4600.0, -4600.0 - 30 * 200.0
     compare(made)
+
+
+def test_where_rock_yields():
+    made = deep(2, planes=(46, 36), material={"constant": YIELDING}, plasticity=rock())
+    for source in made["sources"]:
+        source |= STRONG
+    compare(made, 2)
+    _, op = taken(made, 2)
+    assert all((block.values("plastic_work") > 0).any() for block in op.blocks)
 
 
 def test_of_order_8():
