@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import faultwave as fw
+from faultwave.backends import missing
 from faultwave.base.errors import RunError
 from faultwave.fd import yielding
 from faultwave.fd.points import held
@@ -296,11 +297,14 @@ def test_overburden_is_measured_from_the_ground():
 # ---- backends, processes, checkpoints -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_backends_agree(name):
+opencl = pytest.param("hill of blocks", "opencl", marks=pytest.mark.skipif(bool(missing("opencl")), reason="no OpenCL"))
+
+
+@pytest.mark.parametrize(("name", "backend"), [*((name, "cpu") for name in CASES), opencl])
+def test_backends_agree(name, backend):
     found = []
-    for backend in ("numpy", "cpu"):
-        sim = ended(CASES[name](end_time=0.25, numerics=DOUBLE | {"backend": backend}))
+    for which in ("numpy", backend):
+        sim = ended(CASES[name](end_time=0.25, numerics=DOUBLE | {"backend": which}))
         op = sim.solver.operator
         kept = {
             f"{n}{k}": b.filled_values(n).copy() for k, b in enumerate(op.blocks) for n in (*FIELDS, *yielding.YIELDED)
