@@ -140,7 +140,9 @@ class AttachedGrowth(Attached):
     def _given(self) -> tuple[float, float, float]:
         """What the fault has given [J] at most, what is too little to be told from nothing, and the root of what sources have given
         [J^(1/2)]; the same on each process."""
-        soon = np.searchsorted(self.edges, self.solver.time + self.solver.march.longest)  # windows reach beyond a step
+        soon = int(
+            np.searchsorted(self.edges, self.solver.time + self.solver.march.longest)
+        )  # windows reach beyond a step
         here = {"given": 0.0, "least": 0.0, "root": float(self.pushed[min(soon + 1, PARTS)])}
         if self.slip_sum is not None:
             here |= {"given": self.slip_sum(), "least": float(self.loads.sum()) * CREEP}
