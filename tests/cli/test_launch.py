@@ -172,3 +172,16 @@ def test_a_command_that_is_stopped_leaves_no_compiler(tmp_path, number):
     assert done.returncode == Interrupted.code, done.stderr
     assert f"told to stop by {number.name}" in done.stderr
     assert not any(alive(int(mark.name)) for mark in marks.iterdir())
+
+
+def test_a_check_that_is_stopped_blames_no_case(monkeypatch):
+    from faultwave.run import check as room
+
+    def stopped(*given):
+        raise launch.unfinished(signal.SIGTERM)
+
+    monkeypatch.setattr(room, "engine_of", stopped)
+    case = {"end_time": 1, "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, 0], "upper": [1, 1, 1]}},
+            "material": {"constant": {"rho": 2700, "vp": 6000, "vs": 3464}}}  # fmt: skip
+    with pytest.raises(Interrupted, match="SIGTERM"):
+        room.check(case)

@@ -54,13 +54,47 @@ def test_steps_that_are_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     too_long(monkeypatch, 2.0)
     sim = fw.simulate(box(tmp_path, **more))
     with pytest.raises(
-        RunError, match=r"blew up before t = [\d.]+ s: the waves hold [\d.e+]+ J; there were [\d.e+]+ J"
+        RunError,
+        match=r"blew up before t = [\d.]+ s: the waves hold [\d.e+]+ J; (there were|the sources have given) [\d.e+]+ J",
     ) as told:
         sim.run()
     assert sim.solver.operator.finite() and sim.time < 3.0
     assert "first suspect: cell" in str(told.value) and "time step" in str(told.value)
     manifest = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
     assert manifest["status"] == "failed"
+
+
+STEADY = FORCE | {"time_function": {"kind": "triangle", "duration": 6.0}}
+SLOW = {
+    "kind": "moment-tensor",
+    "location": [450, 500, 550],
+    "tensor": {"xy": 1e15},
+    "time_function": {"kind": "brune", "duration": 0.3},
+}
+
+
+@pytest.mark.parametrize("source", [STEADY, SLOW], ids=["force", "moment"])
+def test_steps_that_are_too_long_while_a_source_acts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: dict
+) -> None:
+    """To the end of the run."""
+    too_long(monkeypatch, 2.0)
+    sim = fw.simulate(box(tmp_path, sources=[source]))
+    with pytest.raises(RunError, match=r"the waves hold [\d.e+]+ J; the sources have given [\d.e+]+ J at most"):
+        sim.run()
+    assert sim.solver.operator.finite() and sim.time < 3.0
+
+
+@pytest.mark.parametrize("source", [FORCE, STEADY, SLOW], ids=["short force", "force", "moment"])
+def test_sources_give_no_more_than_is_said(tmp_path: Path, source: dict) -> None:
+    """At any time, and not far less either: an explosion shows."""
+    sim = fw.simulate(box(tmp_path, sources=[source], end_time=0.5))
+    part = sim.solver.parts["growth"]
+    shares = []
+    for until in (0.02, 0.05, 0.1, 0.3):
+        sim.run(until=until, write=False)
+        shares.append(part._energy() / part._given()[2] ** 2)
+    assert 1e-6 < max(shares) < 1.0, shares
 
 
 @pytest.mark.parametrize("more", [{"initial": WAVE}, {"sources": [FORCE]}], ids=["initial state", "source"])
@@ -73,7 +107,7 @@ def test_waves_that_only_lose_energy_run_to_the_end(tmp_path: Path, more: dict) 
 def test_a_rupture_gives_what_its_slip_allows(tmp_path: Path) -> None:
     sim = fw.simulate(settings(tmp_path, slip_weakening(), end_time=1.5)).run(write=False)
     part = sim.solver.parts["growth"]
-    given, least = part._given()
+    given, least, _ = part._given()
     energies = sim.energy_now()
     assert part.before == 0.0 and energies["total_frictional_work"] < given
     assert least < 0.2 * given < part._energy() + energies["total_frictional_work"] < 1.1 * given

@@ -58,9 +58,11 @@ class SourceTerms:
         """An impulse adds its size times scale (k,) times rows (k, B3) times columns (k, Q) to the dofs of its cell; the largest of
         rows and columns are 1, so that single precision holds them."""
         op, cells, rows = self.operator, entries.cells, entries.rows
+        self.roots = np.zeros(len(self.sources))
         if not len(cells):
             return np.zeros(0), np.zeros((0, op.b3)), np.zeros((0, op.form.Q))
         given = self._directions(entries)
+        self.roots = self._roots(entries, given)
         columns = op.working(given[:, None], cells)[:, 0]
         largest = [np.abs(x).max(1, keepdims=True) for x in (rows, columns)]
         rows, columns = (x / np.where(m > 0, m, 1.0) for x, m in zip((rows, columns), largest, strict=True))
@@ -83,6 +85,16 @@ class SourceTerms:
             else:
                 found.append(law.source(moment, sources.force[n], values))
         return np.stack(found)
+
+    def _roots(self, entries: Entries, given: np.ndarray) -> np.ndarray:
+        """(n,) root of the energy [J^(1/2)] that an impulse of size 1 of each source gives to rock at rest here, at most; ``given``: right-hand
+        sides (k, Q)."""
+        op, cells = self.operator, entries.cells
+        material = {p.name: op.cells.material[p.name][cells] for p in op.law.parameters}
+        found = op.law.energies(list(given.T), material)
+        density = sum(np.broadcast_to(v, len(cells)) for name, v in found.items() if name.endswith("energy"))
+        square = (entries.rows**2).sum(1) * 6.0 * op.cells.volume[cells]  # the basis is orthonormal
+        return np.bincount(entries.source, np.sqrt(np.maximum(density, 0.0) * square), len(self.sources))
 
     def idle(self, until: float) -> bool:
         """Whether none acts between its last window and ``until``; one that pushes back what it pushed does act."""

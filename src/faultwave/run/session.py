@@ -128,7 +128,7 @@ class Session:
         """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q)."""
         return np.asarray(self.solver.error(solution, *inside))
 
-    def set_initial(self, solution: Callable[..., np.ndarray]) -> None:
+    def set_initial(self, solution: Any) -> None:
         """Start from solution(points (n, 3), time) -> (n, Q). Raises InputError where it gives anything else."""
         given: Any = solution
         if not callable(given):

@@ -1,9 +1,10 @@
 """Whether the energy of the waves grows where nothing can make it grow: an unstable run ends as one without finite numbers does.
 
 What a fault gives is at most its slip times the shear traction that was there before, initial and of nucleation, as friction takes its
-share. What other parts give they tell themselves (``energy_given``), as the stress at rest does in rock that yields. What there was
-before, the initial state or what sources have given by the time they are silent, only becomes less. More than MARGIN times all that is an
-instability, told long before numbers overflow.
+share. What other parts give they tell themselves (``energy_given``), as the stress at rest does in rock that yields. While sources act
+the root of the energy is at most that of the start and those of all that they have pushed, added up (the triangle inequality in the norm
+of the energy), which is far more than they give but grows as they do. What there was once they are silent only becomes less. More than
+MARGIN times all that is an instability, told long before numbers overflow.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from faultwave.dg.solver import Solver
 from faultwave.engine.part import Attached, Call, Origin, Planned, State
 from faultwave.engine.solver import BlowUp
 from faultwave.physics.friction import laws
+from faultwave.physics.sources.sampled import pieces
 
 name = "growth"
 AFTER = ("rupture", "point_sources", "analytic", "dirichlet")
@@ -59,7 +61,7 @@ def plan(planning: Planning) -> Growth | None:
     sources = planning.parts.get("point_sources")
     here = silent_after(sources.sources, case.end_time) if sources is not None else 0.0  # type: ignore[attr-defined]
     silent = planning.whole.most(here)
-    return Growth(silent) if silent < case.end_time else None
+    return Growth(silent)
 
 
 def silent_after(sources: Any, end: float) -> float:
@@ -71,15 +73,29 @@ def silent_after(sources: Any, end: float) -> float:
     return float(edges[1:][acting].max(initial=0.0))
 
 
+def pushed(sources: Any, edges: np.ndarray) -> np.ndarray:
+    """Root of the energy [J^(1/2)] that attached sources of this process have given by the times ``edges``, at most."""
+    found = np.zeros(len(edges))
+    if sources is not None:
+        roots, table = sources.terms.roots, sources.terms.sources
+        for piece in pieces(len(table), len(edges)):
+            released = table.released(edges, np.arange(len(table))[piece])
+            found[1:] += roots[piece] @ np.abs(np.diff(released, axis=1)).cumsum(1)
+    return found
+
+
 class AttachedGrowth(Attached):
-    """``before``: energy [J] of the waves when the sources were silent, NaN until then, or before the fault has done its work."""
+    """``before``: energy [J] of the waves when the sources were silent, NaN until then, or before the fault has done its work; ``start``:
+    that of the initial state, infinite where a run goes on from a checkpoint that does not tell it."""
 
     def __init__(self, part: Growth, solver: Solver):
-        self.part, self.solver, self.before = part, solver, np.nan
+        self.part, self.solver, self.before, self.start = part, solver, np.nan, np.inf
         self.end = solver.plan.case.end_time
         self.apart = max(self.end / LOOKS, APART * solver.march.longest)
-        self.due = max(self.apart, part.silent)
+        self.due = self.apart
         self.calls = (Call("end of largest step", self._look, next=lambda: self.due),)
+        self.edges = np.linspace(0.0, self.end, PARTS + 1)
+        self.pushed = pushed(solver.parts.get("point_sources"), self.edges) if part.silent else np.zeros(PARTS + 1)
         rupture = solver.parts.get("rupture")
         self.slip_sum, self.loads = None, np.zeros(0)
         if rupture is not None and rupture.fault is not None:
@@ -92,38 +108,46 @@ class AttachedGrowth(Attached):
             self.slip_sum = rupture.fault.slip_sum(self.loads)
 
     def begin(self) -> None:
-        if np.isnan(self.before) and self.part.silent == 0.0 and self.solver.time == 0.0:
-            self.before = self._energy()
+        if np.isnan(self.before) and self.solver.time == 0.0:
+            self.start = self._energy()
+            if self.part.silent == 0.0:
+                self.before = self.start
 
     def _look(self, cluster: int, time: float, step: float) -> None:
         if time < min(self.due, self.end) * (1 - 1e-9):
             return
         self.due = time + self.apart
-        energy, (given, least) = self._energy(), self._given()
-        others = self._given_by_others()
-        if np.isnan(self.before):
-            self.before = energy  # of the sources, which have just fallen silent
-            return
-        bound = self.before + given + sum(others.values())
-        if energy > MARGIN * max(bound, least):
+        energy, (given, least, root) = self._energy(), self._given()
+        others, acting = self._given_by_others(), np.isnan(self.before)
+        before = (self.start**0.5 + root) ** 2 if acting else self.before
+        if energy > MARGIN * max(before + given + sum(others.values()), least):
             since = "when the sources fell silent" if self.part.silent else "at the start"
+            there = f"there were {before:.3g} J {since}"
+            if acting:
+                there = f"the sources have given {before:.3g} J at most"
             fault = f", and the fault has given {given:.3g} J at most" if "rupture" in self.solver.parts else ""
             more = "".join(f", and {part} has given {most:.3g} J at most" for part, most in others.items() if most)
-            self.solver.wrong = f"the waves hold {energy:.3g} J; there were {self.before:.3g} J {since}{fault}{more}"
+            self.solver.wrong = f"the waves hold {energy:.3g} J; {there}{fault}{more}"
             raise BlowUp
+        if acting and time >= self.part.silent:
+            self.before = energy
 
     def _energy(self) -> float:
         """All processes together, the same on each."""
         found = self.solver.plan.world.share(self.solver.energies())
         return float(sum(value for key, value in found.items() if key.endswith("energy")))
 
-    def _given(self) -> tuple[float, float]:
-        """What the fault has given [J] at most, and what is too little to be told from nothing; the same on each process."""
-        here = {"given": 0.0, "least": 0.0}
+    def _given(self) -> tuple[float, float, float]:
+        """What the fault has given [J] at most, what is too little to be told from nothing, and the root of what sources have given
+        [J^(1/2)]; the same on each process."""
+        soon = int(
+            np.searchsorted(self.edges, self.solver.time + self.solver.march.longest)
+        )  # windows reach beyond a step
+        here = {"given": 0.0, "least": 0.0, "root": float(self.pushed[min(soon + 1, PARTS)])}
         if self.slip_sum is not None:
-            here = {"given": self.slip_sum(), "least": float(self.loads.sum()) * CREEP}
+            here |= {"given": self.slip_sum(), "least": float(self.loads.sum()) * CREEP}
         found = self.solver.plan.world.share(self.solver.added(here))
-        return found["given"], found["least"]
+        return found["given"], found["least"], found["root"]
 
     def _given_by_others(self) -> dict[str, float]:
         """What each part says that it has given [J] at most, by its name; the same on each process."""
@@ -134,5 +158,6 @@ class AttachedGrowth(Attached):
     def state(self) -> Mapping[str, State]:
         def write(values: np.ndarray, origin: Origin) -> None:
             self.before, self.due = float(values[0]), float(values[1])
+            self.start = float(values[2]) if len(values) > 2 else np.inf
 
-        return {"so far": State(None, lambda: np.array([self.before, self.due]), write)}
+        return {"so far": State(None, lambda: np.array([self.before, self.due, self.start]), write)}

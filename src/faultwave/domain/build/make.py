@@ -20,6 +20,7 @@ from faultwave.base.children import PYTHON, without_launcher
 from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.log import get_logger
+from faultwave.base.memory import machine_memory
 from faultwave.base.projection import Projection
 from faultwave.domain.build import child, coast, region
 from faultwave.domain.build.faults import VARIANTS, Fault, check_inside, clipped, facets, from_trace, join
@@ -44,6 +45,8 @@ FREE_SURFACE, GRAVITY, FAULT, ABSORBING, MORE_FAULTS = 1, 2, 3, 5, 65
 """Face tags; faults after the first have tags from 65 on."""
 ASKED, FINER = 0.85, 1.15
 """Gmsh's largest edges are longer than it is asked for: the share that it is asked for at once, and where cells are still too large."""
+EACH = 1024
+"""Bytes that Gmsh takes for a cell, about."""
 KEPT = 20
 """Meshes in the cache."""
 SURFACE = -3
@@ -135,11 +138,14 @@ def _boxed(
     lower, upper, far, finest = measures
     ways = [[facets(fault, relief, variant)[0] for fault in faults] for variant in VARIANTS]
     near = [(flat, f.size) for f, flat in zip(faults, ways[0], strict=True)]
+    for flat, size in near:
+        _check_count(2.0 * _area(flat) / (0.25 * 3**0.5 * size**2), size)  # beside its triangles, known at once
     limits = (far, relief.real + 1 if setting.sea else 0, setting.growth)
     sizes = _sizes(lattice(lower, upper, finest), relief, waves, near, limits)
     shortest = float(sizes.values.min())
     if shortest < finest:
         sizes = _sizes(lattice(lower, upper, shortest), relief, waves, near, limits)
+    _check_count(sizes.cells(), float(sizes.values.min()))
     names = [f.name for f in faults]
     stops = [(names.index(f.name), names.index(o)) for f in faults for o in f.stops_at]
     rows = [(k, v, c) for v, way in enumerate(ways) for k, c in enumerate(way)]
@@ -149,6 +155,22 @@ def _boxed(
         np.array(stops, np.int64).reshape(-1, 2), relief.x, relief.y, relief.heights, relief.levels, relief.real,
         sizes.origin, sizes.spacing, sizes.values, bool(setting.sea), setting.sea_slope,
     )  # fmt: skip
+
+
+def _area(facets: Floats) -> float:
+    """Of facets (m, 4, 3) [m^2]."""
+    diagonals = facets[:, 2] - facets[:, 0], facets[:, 3] - facets[:, 1]
+    return float(0.5 * np.linalg.norm(np.cross(*diagonals), axis=1).sum())
+
+
+def _check_count(count: float, smallest: float) -> None:
+    """Raise InputError where so many cells would fill this machine before the mesher gave up."""
+    memory = machine_memory()
+    if memory is None or count * EACH <= memory:
+        return
+    what = f"elements down to {smallest:.3g} m are some {count:.2g} cells, which take {count * EACH / 2**30:.2g} GiB to mesh"
+    allowed = f"some {memory / EACH:.2g} cells in the {memory / 2**30:.3g} GiB of this machine"
+    raise InputError(Problem("mesh.build", what, allowed, "Raise the size of faults, or lower the frequency."))
 
 
 def _sizes(

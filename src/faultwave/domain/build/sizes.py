@@ -29,6 +29,14 @@ class Sizes:
         axes = [o + h * np.arange(n) for o, h, n in zip(self.origin, self.spacing, self.values.shape, strict=True)]
         return np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], 1)
 
+    def cells(self) -> float:
+        """How many regular tetrahedra of such edges fill the box."""
+        middle = self.values
+        for axis in range(3):
+            low, high = (np.take(middle, range(k, middle.shape[axis] + k - 1), axis) for k in (0, 1))
+            middle = 0.5 * (low + high)
+        return float((6.0 * 2.0**0.5 * self.spacing.prod() / middle**3).sum())
+
     def at(self, points: Floats) -> Floats:
         """Edges (n,) at points (n, 3): between eight points of the lattice, beyond it as at its sides."""
         from scipy.ndimage import map_coordinates
