@@ -162,10 +162,18 @@ def test_verify_scec_takes_benchmarks_and_a_resolution(cli, asked, tmp_path):
     assert asked[0].names == ("tpv5", "tpv10") and asked[0].quick and asked[0].folder == tmp_path
     assert "difference [s]" in result.stdout
     assert cli("verify", "scec").exit_code == 0 and not asked[1].quick and asked[1].names == ()
+    assert cli("verify", "scec", "tpv5", "--engine", "fd").exit_code == 0
+    assert [plan.engine for plan in asked] == ["dg", "dg", "fd"]
 
 
 def test_options_of_scec_belong_to_it(cli, asked, known):
-    for wrong in (["good", "tpv5"], ["good", "--quick"], ["--all", "--output", "x"], ["scec", "--write", "page.md"]):
+    engines = (
+        ["good", "--engine", "fd"],
+        ["scec", "--engine", "fem"],
+        ["scec", "--engine", "fd", "--write", "page.md", "--output", "x"],
+    )
+    options = ["good", "tpv5"], ["good", "--quick"], ["--all", "--output", "x"], ["scec", "--write", "page.md"]
+    for wrong in (*engines, *options):
         result = cli("verify", *wrong)
         assert result.exit_code == 2, result.output
     assert asked == [] and known == []

@@ -9,7 +9,8 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
 from faultwave.media.load import load_field
-from faultwave.verify.scec import checks, drive, page, references, texts
+from faultwave.run.check import check
+from faultwave.verify.scec import checks, drive, on_grid, page, references, texts
 from faultwave.verify.scec.benchmark import Fault, Resolution, benchmarks, find, quick
 from faultwave.verify.scec.box import undisturbed
 from faultwave.verify.scec.folder import settings, write_case
@@ -80,6 +81,16 @@ def test_numbers_have_no_exponents():
     assert float(texts.number(1 / 32.03812032e9)) == 1 / 32.03812032e9
     assert texts.number(-120e6) == "(-120000000.0)"
     assert value("return " + texts.number(1e-6) + "*x;", (2e6, 0, 0)) == pytest.approx(2.0)
+
+
+def test_means_of_squares_over_cells():
+    """Points on an edge have the mean of both sides, on a corner a quarter; so the patch is as large as it is."""
+    h, text = 200.0, texts.mean_squares(70e6, [(0, 7500, 3000, 81.6e6), (7500, 7500, 3000, 62e6)], 200.0)
+    found = value(text, (0, 0, -7500), (1500, 0, -7500), (1500, 0, -9000), (7500, 0, -6000), (3000, 0, -7500))
+    np.testing.assert_allclose(found, [81.6e6, 75.8e6, 72.9e6, 66e6, 70e6])
+    lattice = np.meshgrid(np.arange(-2000, 2001, h), [0.0], -7500 + np.arange(-2000 + h / 2, 2000, h))
+    excess = value(text, *np.stack(lattice, -1).reshape(-1, 3)) - 70e6
+    assert excess.sum() * h * h == pytest.approx(11.6e6 * 3000.0**2)
 
 
 def test_squares_follow_the_distance_down_dip():
@@ -238,6 +249,35 @@ def test_decks_on_coarse_meshes_bound_rupture_times(tmp_path, monkeypatch, quick
     )
     (row,) = references.against_reference(replace(measured(front(2800.0), name="tpv5"), quick=quick_run))
     assert row.ok == good and row.measured == pytest.approx(1 - 1 / late, abs=0.01)
+
+
+def test_benchmarks_on_grids_are_sound_cases():
+    """Those that have none are told, with those that do."""
+    found = [b for b in benchmarks().values() if b.grid is not None]
+    assert {b.name for b in found} >= {"tpv3", "tpv5", "tpv104"}
+    for benchmark in found:
+        coarse = replace(on_grid.resolution_of(benchmark, True), size=400.0)
+        problems = check(on_grid.settings(benchmark, coarse))
+        assert not problems.errors, (benchmark.name, problems.errors)
+    with pytest.raises(InputError, match="tpv10 cannot run on a grid yet.*tpv3"):
+        on_grid.check_possible([find("tpv3"), find("tpv10")])
+
+
+def test_one_benchmark_on_a_grid_and_on_tetrahedra(tmp_path):
+    """TPV5 for a second: the patch breaks at once, its surroundings soon, on both engines."""
+    pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
+    known = find("tpv5")
+    grid = replace(known.grid, spacings=(300.0, 300.0))
+    benchmark = replace(known, quick=Resolution(1500.0, 3, 1.0, "single"), checks=(), reference="", grid=grid)
+    benchmark = replace(benchmark, stations={"main": ((0, 7.5e3), (1e3, 7e3))})
+    summary = drive.run_on_grid(lambda text: None, benchmark, True, tmp_path)
+    rows = {row.quantity: row for row in summary.rows}
+    against = rows["rupture times against engine dg with edges of 1000 m, RMS over mean"]
+    assert against.limit == on_grid.AGREE[0] and np.isfinite(against.measured)
+    assert rows["slip at 2 stations against engine dg, RMS over RMS"].measured < 0.2
+    assert next(row for name, row in rows.items() if name.startswith("energy budget")).ok
+    assert 0.01 < summary.ruptured < 0.2 and summary.sizes == (300.0, 450.0) and summary.moments[0] > 1e16
+    assert (tmp_path / drive.PICTURE).is_file() and (tmp_path / "dg").is_dir()
 
 
 def areas(mesh, tag):

@@ -306,6 +306,9 @@ def verify(
     quick: Annotated[
         bool, typer.Option("--quick", help="Of 'scec': coarse elements, less than a minute each.")
     ] = False,
+    engine: Annotated[
+        str, typer.Option("--engine", help="Of 'scec': dg, or fd for benchmarks on a grid, against dg.")
+    ] = "dg",
     output: Annotated[
         Path | None,
         typer.Option("--output", metavar="DIR", help="Of 'scec': keep cases, meshes, results and pictures here."),
@@ -325,7 +328,7 @@ def verify(
     if name is None and not every:
         screen.out().print(render_list(cases()))
         return
-    plan = _scec_plan(name, only or [], quick, output, write)
+    plan = _scec_plan(name, only or [], quick, engine, output, write)
     chosen: list[VerificationCase]
     chosen = sorted(cases().values(), key=lambda case: case.minutes) if every else [find(str(name))]
     fell_short = []
@@ -345,19 +348,23 @@ def verify(
 
 
 def _scec_plan(
-    name: str | None, only: list[str], quick: bool, output: Path | None, write: Path | None
+    name: str | None, only: list[str], quick: bool, engine: str, output: Path | None, write: Path | None
 ) -> Callable[[Callable[[str], None]], Result] | None:
     """How 'scec' runs; None for all other cases, which have none of its options."""
     if name != "scec":
-        given = {"BENCHMARK": only, "--quick": quick, "--output": output, "--write": write}
+        given = {"BENCHMARK": only, "--quick": quick, "--engine": engine != "dg", "--output": output, "--write": write}
         if wrong := [option for option, value in given.items() if value]:
             raise InputError(Problem(wrong[0], "is only known to 'faultwave verify scec'", "--all"))
         return None
+    if engine not in ("dg", "fd"):
+        raise InputError(Problem("--engine", f"'{engine}' is no engine that runs benchmarks", "dg, fd"))
+    if write is not None and engine == "fd":
+        raise InputError(Problem("--write", "the page shows runs of the engine dg", "--engine dg"))
     if write is not None and output is None:
         raise InputError(Problem("--write", "needs the results of a folder", "--output DIR beside it"))
     from faultwave.verify.scec.drive import Plan, run_all
 
-    return partial(run_all, plan=Plan(tuple(only), quick, output))
+    return partial(run_all, plan=Plan(tuple(only), quick, output, engine))
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -107,6 +107,16 @@ class Start:
     fault: str = "main"
 
 
+@dataclass(frozen=True)
+class OnGrid:
+    """How the engine fd runs it: ``spacings`` [m], quick and full, precision of the wave field, and by name texts of parameters with sharp
+    edges, which are ``means`` over cells of a spacing."""
+
+    spacings: tuple[float, float] = (200.0, 100.0)
+    precision: str = "single"
+    means: Mapping[str, Callable[[float], str]] = field(default_factory=dict)
+
+
 Check = Callable[[Any], Any]
 """What a benchmark must show: Measured -> Row, see ``checks``."""
 
@@ -116,7 +126,7 @@ class Benchmark:
     """``fault_settings`` is the case's group ``fault`` without reference. ``speeds``: the largest P and the S speed by which rupture is
     judged [m/s]. ``stations`` are places (s, d) by fault. ``source``: who describes it, and where; ``notes``: what is not confirmed
     or differs. ``plasticity``: the case's group, None where rock never yields. ``reference``: a deck with results of another code, if
-    somebody has it. ``recommended``: the spacing of nodes that the description asks for [m].
+    somebody has it. ``recommended``: the spacing of nodes that the description asks for [m]. ``grid``: None where no grid can have it.
     """
 
     name: str
@@ -136,6 +146,7 @@ class Benchmark:
     notes: tuple[str, ...] = ()
     reference: str = ""
     plasticity: Mapping[str, Any] | None = None
+    grid: OnGrid | None = None
 
     @property
     def full(self) -> Resolution:

@@ -14,7 +14,7 @@ from typing import Any
 from faultwave.output.atomic import atomic_text
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row
-from faultwave.verify.scec import checks, pictures
+from faultwave.verify.scec import checks, on_grid, pictures
 from faultwave.verify.scec.benchmark import Benchmark, Resolution, benchmarks, find
 from faultwave.verify.scec.folder import write_case
 from faultwave.verify.scec.measure import Measured, Run, read_run
@@ -25,11 +25,13 @@ SUMMARY, PICTURE = "result.json", "picture.png"
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run: benchmarks by name (none: all), at the quick resolution or the full one, kept in ``folder`` where one is given."""
+    """What to run: benchmarks by name (none: all that the ``engine`` can have), at the quick resolution or the full one, kept in ``folder``
+    where one is given."""
 
     names: tuple[str, ...] = ()
     quick: bool = False
     folder: Path | None = None
+    engine: str = "dg"
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,17 @@ def run_all(progress: Progress, plan: Plan) -> Result:
         import gmsh  # noqa: F401
     except (ImportError, OSError) as error:  # OSError where its shared libraries lack some of theirs
         return Result((), skipped=f"meshes need Gmsh, which cannot be loaded: {error}")
-    chosen = [find(name) for name in plan.names] or list(benchmarks().values())
+    fd = plan.engine == "fd"
+    chosen = [find(name) for name in plan.names] or [b for b in benchmarks().values() if b.grid is not None or not fd]
+    if fd:
+        on_grid.check_possible(chosen)
     rows: list[Row] = []
     notes: list[str] = []
     with ExitStack() as stack:
         folder = plan.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="faultwave-scec-")))
         for benchmark in chosen:
-            summary = run_one(progress, benchmark, plan.quick, folder / benchmark.name)
+            run = run_on_grid if fd else run_one
+            summary = run(progress, benchmark, plan.quick, folder / (benchmark.name + "-fd" * fd))
             rows += [replace(row, quantity=f"{benchmark.name}: {row.quantity}") for row in summary.rows]
             notes.append(f"{benchmark.name}: {_in_words(summary)}")
     return Result(tuple(rows), tuple(notes))
@@ -76,7 +82,7 @@ def run_all(progress: Progress, plan: Plan) -> Result:
 
 def _in_words(summary: Summary) -> str:
     return (
-        f"edges of {summary.sizes[0]:g} m, order {summary.order}, {summary.end_time:g} s, {summary.cells} cells, "
+        f"edges or spacing of {summary.sizes[0]:g} m, order {summary.order}, {summary.end_time:g} s, {summary.cells:,} cells or points, "
         f"{sum(summary.core_seconds):.0f} core seconds with the coarser run; moment {summary.moments[0]:.3g} N m"
     )
 
@@ -87,12 +93,28 @@ def run_one(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path)
     coarse = replace(fine, size=fine.coarser * fine.size)
     runs = [run_at(progress, benchmark, resolution, folder) for resolution in (coarse, fine)]
     measured = Measured(benchmark, runs[1], runs[0], quick)
-    summary = summarise(measured)
+    return _kept(measured, summarise(measured), folder)
+
+
+def _kept(measured: Measured, summary: Summary, folder: Path) -> Summary:
+    """With its picture and file in ``folder``."""
     pictures.draw(measured, folder / PICTURE)
     with atomic_text(folder / SUMMARY) as file:
         json.dump(asdict(summary), file, indent=1)
         file.write("\n")
     return summary
+
+
+def run_on_grid(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path) -> Summary:
+    """The same on grids of two spacings, and rupture times against those of the engine dg at its resolution."""
+    fine = on_grid.resolution_of(benchmark, quick)
+    coarse = replace(fine, size=fine.coarser * fine.size)
+    runs = [on_grid.run_at(progress, benchmark, resolution, folder) for resolution in (coarse, fine)]
+    other = run_at(progress, benchmark, on_grid.tetrahedra(benchmark, quick), folder / "dg")
+    measured = Measured(on_grid.with_margin(benchmark), runs[1], runs[0], quick)
+    summary = summarise(measured)
+    against = (on_grid.against_tetrahedra(measured, other), on_grid.slip_against_tetrahedra(measured, other))
+    return _kept(measured, replace(summary, rows=(*summary.rows, *against)), folder)
 
 
 def run_at(progress: Progress, benchmark: Benchmark, resolution: Resolution, folder: Path) -> Run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,18 @@ def write_case(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Pa
 
     folder.mkdir(parents=True, exist_ok=True)
     write_puml(folder / MESH, build(benchmark, resolution))
+    return dump(settings(benchmark, resolution), _head(benchmark, resolution), folder)
+
+
+def dump(case: Mapping[str, Any], head: Sequence[str], folder: Path) -> Path:
+    """A case in ``folder``, below the lines of ``head`` as comments; its path."""
+    folder.mkdir(parents=True, exist_ok=True)
     writer = YAML(typ="rt")
     writer.width = 120
     writer.indent(mapping=2, sequence=4, offset=2)
     with atomic_text(folder / CASE) as file:
-        file.writelines(f"# {line}\n" for line in _head(benchmark, resolution))
-        writer.dump(_plain(settings(benchmark, resolution)), file)
+        file.writelines(f"# {line}\n" for line in head)
+        writer.dump(_plain(case), file)
     return folder / CASE
 
 

@@ -33,6 +33,18 @@ def squares(
     return "\n".join([*lines, f"return {outside};"])
 
 
+def mean_squares(outside: float, patches: Sequence[tuple[float, float, float, float]], spacing: float) -> str:
+    """Means over cells of a ``spacing`` of values in squares (s, d, edge, value) on a vertical fault, and another elsewhere."""
+    lines, total = [down_dip()], number(outside)
+    for n, (s, d, edge, value) in enumerate(patches):
+        half = number(edge / 2 / spacing + 0.5)
+        for name, at in (("x", s), ("d", d)):
+            away = f"abs({name} - {number(at)})*{number(1 / spacing)}"
+            lines.append(f"{name}{n} = min(1.0, max(0.0, {half} - {away}));")
+        total += f" + {number(value - outside)}*x{n}*d{n}"
+    return "\n".join([*lines, f"return {total};"])
+
+
 def radius(s: float, d: float) -> str:
     """The line that sets r, the distance to a place on the fault; after ``down_dip``."""
     return f"r = sqrt((x - {number(s)})*(x - {number(s)}) + (d - {number(d)})*(d - {number(d)}));"

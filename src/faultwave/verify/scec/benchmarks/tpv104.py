@@ -1,7 +1,7 @@
 """TPV104: strong velocity weakening below a free surface."""
 
 from faultwave.verify.scec import checks
-from faultwave.verify.scec.benchmark import Benchmark, Start
+from faultwave.verify.scec.benchmark import Benchmark, OnGrid, Start
 from faultwave.verify.scec.benchmarks._rate_and_state import HALF_SPACE, STATIONS, STRONG_QUICK, STRONG_SHARE, strong
 
 TPV104 = Benchmark(
@@ -14,6 +14,7 @@ TPV104 = Benchmark(
     stations=STATIONS,
     end_time=15.0,
     quick=STRONG_QUICK,
+    grid=OnGrid(precision="double"),
     checks=(checks.symmetric(), checks.ruptures("main", 0.7, quick=STRONG_SHARE)),
     source="Harris et al. (2018), https://strike.scec.org/cvws/tpv103_104docs.html",
 )

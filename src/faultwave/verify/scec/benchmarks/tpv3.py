@@ -1,8 +1,8 @@
 """TPV3: a vertical strike-slip fault in a full space, the test problem of Day et al. (2005)."""
 
 from faultwave.verify.scec import checks
-from faultwave.verify.scec.benchmark import Benchmark, Domain, Fault, Start, square
-from faultwave.verify.scec.texts import squares
+from faultwave.verify.scec.benchmark import Benchmark, Domain, Fault, OnGrid, Start, square
+from faultwave.verify.scec.texts import mean_squares, squares
 
 TPV3 = Benchmark(
     name="tpv3",
@@ -20,6 +20,7 @@ TPV3 = Benchmark(
     stations={"main": ((0, 7.5e3), (7.5e3, 7.5e3), (0, 1.5e3), (-7.5e3, 7.5e3), (12e3, 7.5e3), (0, 13.5e3))},
     end_time=12.0,
     domain=Domain(free_surface=False),
+    grid=OnGrid(means={"T_s": lambda spacing: mean_squares(70e6, [(0, 7500, 3000, 81.6e6)], spacing)}),
     checks=(
         checks.ruptures("main", 0.97),
         checks.symmetric(),

@@ -1,12 +1,11 @@
 """TPV5: a vertical strike-slip fault that meets a patch of higher and one of lower stress."""
 
 from faultwave.verify.scec import checks
-from faultwave.verify.scec.benchmark import Benchmark, Fault, Start, square
-from faultwave.verify.scec.texts import squares
+from faultwave.verify.scec.benchmark import Benchmark, Fault, OnGrid, Start, square
+from faultwave.verify.scec.texts import mean_squares, number, squares
 
-STRESS = squares(
-    "70000000.0", [(0, 7500, 3000, "81600000.0"), (-7500, 7500, 3000, "78000000.0"), (7500, 7500, 3000, "62000000.0")]
-)
+PATCHES = ((0, 7500, 3000, 81.6e6), (-7500, 7500, 3000, 78e6), (7500, 7500, 3000, 62e6))
+STRESS = squares(number(70e6), [(s, d, edge, number(value)) for s, d, edge, value in PATCHES])
 
 TPV5 = Benchmark(
     name="tpv5",
@@ -47,4 +46,5 @@ TPV5 = Benchmark(
     ),
     source="Harris et al. (2009), https://strike.scec.org/cvws/tpv5docs.html",
     reference="tpv5",
+    grid=OnGrid(means={"T_s": lambda spacing: mean_squares(70e6, PATCHES, spacing)}),
 )
