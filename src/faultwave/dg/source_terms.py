@@ -87,8 +87,8 @@ class SourceTerms:
         return np.stack(found)
 
     def _roots(self, entries: Entries, given: np.ndarray) -> np.ndarray:
-        """(n,) root of the energy [J^(1/2)] that an impulse of size 1 of each source gives to rock at rest here, at most; ``given``: right-hand
-        sides (k, Q)."""
+        """(n,) root of the energy [J^(1/2)] that an impulse of size 1 of each source gives to rock at rest here, at most; ``given``:
+        right-hand sides (k, Q)."""
         op, cells = self.operator, entries.cells
         material = {p.name: op.cells.material[p.name][cells] for p in op.law.parameters}
         found = op.law.energies(list(given.T), material)
