@@ -38,7 +38,7 @@ def simulate(room):
             raise state.simulation
         return state.simulation
 
-    room("faultwave.run", simulate=call)
+    room("faultwave.run.simulation", ready=call)
     return state
 
 
