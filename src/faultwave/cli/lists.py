@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from faultwave.base.errors import InputError, Problem, suggest
-from faultwave.base.quantities import Parameter
 from faultwave.cli import screen
+
+if TYPE_CHECKING:
+    from faultwave.base.quantities import Parameter
 
 Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]  # title, header, rows
 HEADER = ("parameter", "unit", "default", "given", "meaning")
