@@ -306,6 +306,16 @@ def test_without_a_weakened_friction_it_is_that_of_steady_slip(law: Any) -> None
     assert 0.03 < first < 0.06
 
 
+@pytest.mark.parametrize("law", [AGEING, SLIP, SEVERE], ids=["ageing", "slip", "severe"])
+def test_dynamic_stress_is_not_reached_where_slip_begins(law: Any) -> None:
+    """With the state that balances an initial stress below f0."""
+    p, c = made(law)
+    tau, sigma = np.array([0.55 * 120e6]), np.array([-120e6])
+    state = law.initial(p, c | {"rs_ini_slip_rate": 1e-12}, tau, sigma)["state"]
+    for rate in (1e-3, 1e-2, 0.1):
+        assert not law.dynamic_stress_reached(p, c, {"slip_rate": np.array([rate]), "state": state}, None).any()
+
+
 # ---- evolution of the state ----------------------------------------------------------------------------------------
 
 

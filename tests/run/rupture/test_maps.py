@@ -192,6 +192,9 @@ def test_the_cohesive_zone_of_rate_and_state_is_told(tmp_path, law: str) -> None
         name: float((sim.solver.parts["rupture"].fault.record()["weakened"] > 0).mean()) for name, sim in found.items()
     }
     assert shares["native"] > 0.2 and shares["decks"] == 0.0
+    record = found["native"].solver.parts["rupture"].fault.record()
+    weak = record["weakened"] > 0
+    assert (record["weakened"] - record["ruptured"])[weak].min() > 0.005  # not as soon as it slips
     if not severe:  # which breaks too fast for a front
         assert 10.0 < float(found["native"].result("source_parameters")["cohesive_zone"]) < 2000.0
     for name in ("slip", "peak_slip_rate", "rupture_time"):

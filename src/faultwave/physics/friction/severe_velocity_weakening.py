@@ -72,9 +72,10 @@ class SevereVelocityWeakening(RateAndState):
         return psi + lost * (psi - steady), -lost * steady
 
     def nearly_steady(self, p: Values, c: Values, s: Values) -> Any:
-        """psi/(psi + L) at 95 % of V/(V + V0), to which it tends."""
+        """psi/(psi + L) at 95 % of V/(V + V0), to which it tends, at rates that weaken the fault: where slip only begins, the state at rest
+        is more than that of so small a rate."""
         v, psi = s["slip_rate"], s["state"]
-        return psi * (v + c["rs_sr0"]) >= 0.95 * v * (psi + p["rs_sl0"])
+        return (v >= c["rs_sr0"]) & (psi * (v + c["rs_sr0"]) >= 0.95 * v * (psi + p["rs_sl0"]))
 
 
 SEVERE_VELOCITY_WEAKENING = SevereVelocityWeakening()
