@@ -187,7 +187,7 @@ def test_netcdf_meshes(deck, tmp_path):
         ("'material.yaml'", "'material.yaml'\nITMEnable = 1", "time mirror"),
         (
             "iOutputMask",
-            "TimeInterval=1\nWavefieldOutput = 1\nWavefieldVtkOrder = 0\niOutputMask",
+            "TimeInterval=1\nWavefieldOutput = 1\nWavefieldVtkOrder = 9\niOutputMask",
             "allowed: 1 to 8, or -1",
         ),
         ("iOutputMask", "SurfaceOutput = 1\nSurfaceVtkOrder = 9\niOutputMask", "allowed: 1 to 8, or -1"),
@@ -484,6 +484,13 @@ def test_cells_of_high_order_take_the_place_of_refinement(deck, order):
     o = case.output
     assert [x.degree for x in (o.volume, o.surface, o.fault)] == [order] * 3 and not problems.items
     assert [x.refinement for x in (o.volume, o.surface, o.fault)] == [0] * 3 and o.fault.split == "four"
+
+
+@pytest.mark.parametrize("order", [-1, 0])
+def test_cells_of_order_0_have_one_value(deck, order):
+    keys = f"Format = 6\nTimeInterval = 1\nWavefieldVtkOrder = {order}\nSurfaceOutput = 1\nSurfaceVtkOrder = {order}"
+    case, problems = deck(("iOutputMask = 0 0 0 0 0 0 1 1 1", f"{keys}\niOutputMask = 0 0 0 0 0 0 1 1 1"))
+    assert (case.output.volume.degree, case.output.surface.degree) == (None, None) and not problems.items
 
 
 def test_wavefield_key_wins_over_format(deck):

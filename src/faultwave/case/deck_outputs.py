@@ -166,10 +166,10 @@ def _refinement(r: Reader, block: str, key: str, default: int) -> int:
 def _degree(r: Reader, block: str, key: str) -> int | None:
     """Of cells of high degree, where the deck asks for them: they take the place of refinement."""
     order = int(r.get(block, key, -1))
-    if order < 0:
+    if order < 1:
         return None
-    if not 1 <= order <= MOST_DEGREE:
-        r.wrong(block, key, f"1 to {MOST_DEGREE}, or -1 for cells of one value")
+    if order > MOST_DEGREE:
+        r.wrong(block, key, f"1 to {MOST_DEGREE}, or -1 or 0 for cells of one value")
         return None
     return order
 
