@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave.dg import basis as B
-from faultwave.dg.fault_points import PERMUTATIONS, permuted, point_rule, vertex_permutation
+from faultwave.dg.fault_points import PERMUTATIONS, permuted, point_rule, transfer, vertex_permutation
 
 ORDERS = range(2, 9)
 EVERY_ORDER = pytest.mark.parametrize("order", ORDERS)
@@ -246,3 +246,18 @@ def test_vertex_permutation_of_every_cell_order() -> None:
             own = ascending[list(PERMUTATIONS[g])]
             candidates = [file_cell[f] for f in FILE_FACES]
             assert any(np.allclose(own, c) for c in candidates)
+
+
+def test_positive_states_go_to_points_of_another_order_by_their_logarithms() -> None:
+    """A front within the face leaves 1e9 s on one side and seconds on the other."""
+    old, new = point_rule("symmetric", 2), point_rule("symmetric", 4)
+
+    def column(points: np.ndarray) -> np.ndarray:
+        return np.stack([10.0 ** (9.0 * points[:, 0]), 2.0 + points[:, 1], 1.0 + (points[:, 0] > 0.5)], -1)[None]
+
+    given = column(old.points[0])
+    found = transfer(given, old, new, np.zeros(1, int), np.array([False, False, True]), np.array([True, False, False]))
+    low, high = given.min(1), given.max(1)
+    exact = column(new.points[0])
+    np.testing.assert_allclose(found[..., :2], np.clip(exact, low, high)[..., :2], rtol=1e-9)
+    assert set(found[0, :, 2]) == {1.0, 2.0}

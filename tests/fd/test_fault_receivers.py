@@ -153,3 +153,18 @@ def test_points_off_the_fault(run):
     made["output"]["fault_receivers"] |= {"maximum_distance": 1000.0, "fields": ["SRx"]}
     settings, _ = load_case(made)
     assert "'SRx' does not exist" in str(check(settings).errors[0])
+
+
+def test_a_state_of_many_decades_is_interpolated_by_its_logarithm():
+    """Where friction at rest differs from point to point, so do states, by factors."""
+    corners = [[x, 0.0, z] for x in (2000.0, 2500.0) for z in (-4250.0, -3750.0)]
+    made = case(end_time=0.1, numerics__precision="double")
+    values = {"rs_a": 0.01, "rs_sl0": 0.2, "rs_b": 0.014, "T_n": -120e6, "T_d": 0.0}
+    given = {"constant": values, "expression": {"T_s": "return 75000000 + 10000 * (x + z) + 2 * x * z;"}}
+    constants = {"rs_f0": 0.6, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-9}
+    made["fault"] |= {"friction": "rate-and-state-ageing", "parameters": given, "constants": constants}
+    made["output"]["fault_receivers"] = {"points": [*corners, BETWEEN], "fields": ["StV"]}
+    found = column(ended(made), "StV")[0]
+    assert found[:4].max() > 50.0 * found[:4].min()
+    weights = np.array([0.75 * 0.5, 0.75 * 0.5, 0.25 * 0.5, 0.25 * 0.5])
+    assert np.log(found[4]) == pytest.approx(weights @ np.log(found[:4]), rel=1e-6)

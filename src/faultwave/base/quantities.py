@@ -50,20 +50,22 @@ class Parameter:
 @dataclass(frozen=True)
 class State:
     """What a point remembers from step to step: one number, or a vector of ``size`` numbers. Formulas read it by its name: a number,
-    or a list of numbers. ``inner``: only what changes the state reads it, no output and no strength, so it stays where it is computed."""
+    or a list of numbers. ``inner``: only what changes the state reads it, no output and no strength, so it stays where it is computed.
+    ``decades``: it is positive and spans many of them, so that between points its logarithm is interpolated: polynomials through 1e9 s and
+    1 s pass below zero."""
 
     name: str
     unit: str
     description: str
     size: int | None = None
     inner: bool = False
+    decades: bool = False
 
 
 @dataclass(frozen=True)
 class Output:
     """A quantity that can be written out: ``formula(p, c, s)`` makes it of parameters and constants by name and of the state by name.
-    A formula may be any function of NumPy arrays, with vectors of the state as arrays (..., size). ``decades``: it is positive and spans
-    many of them, so that between points its logarithm is interpolated: polynomials through 1e9 s and 1 s pass below zero."""
+    A formula may be any function of NumPy arrays, with vectors of the state as arrays (..., size). ``decades``: as of a ``State``."""
 
     name: str
     unit: str

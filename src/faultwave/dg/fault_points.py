@@ -83,13 +83,20 @@ def vertex_permutation(
     return result
 
 
-def transfer(values: np.ndarray, old: PointRule, new: PointRule, group: np.ndarray, jumps: np.ndarray) -> np.ndarray:
+def transfer(
+    values: np.ndarray, old: PointRule, new: PointRule, group: np.ndarray, jumps: np.ndarray, decades: np.ndarray
+) -> np.ndarray:
     """Values (faces, points, columns) at the points of another rule: the projection on the old rule's polynomials, kept
-    within what the face had; columns marked in ``jumps`` (columns,) take the nearest point."""
+    within what the face had; of columns marked in ``decades`` (columns,) that of their logarithms. Those in ``jumps`` take the nearest
+    point."""
+    values = np.array(values)
+    values[..., decades] = np.log(np.maximum(values[..., decades], 1e-300))
     degree = next(d for d in range(20) if (d + 1) * (d + 2) // 2 == old.phi.shape[2])
     at_new = np.stack([triangle_basis(p, degree) for p in new.points])
     smooth = np.einsum("nqk,nkp,npc->nqc", at_new[group], old.back[group], values)
     smooth = np.clip(smooth, values.min(1, keepdims=True), values.max(1, keepdims=True))
     distance = ((new.points[:, :, None] - old.points[:, None]) ** 2).sum(-1)  # (groups, new, old)
     nearest = np.take_along_axis(values, distance.argmin(-1)[group][..., None], 1)
-    return np.where(jumps, nearest, smooth)
+    found = np.where(jumps, nearest, smooth)
+    found[..., decades] = np.exp(found[..., decades])
+    return found

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.quantities import Output
 from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.fault_points import Directions, Given
 from faultwave.fd.friction import STEPS, Sliding, at, parameter
@@ -213,8 +214,14 @@ class FaultReader:
         load = Load(rest[1], rest[2], rest[0] + r["traction_n"], 0.0 * now, self.scheme.step, now)
         normal = np.asarray(law.pressed(parameters, constants, state, load).sigma)
 
-        def output(formula: Callable[..., Any]) -> Callable[[], np.ndarray]:
-            return lambda: self._borne(np.asarray(formula(parameters, constants, state)))
+        def output(o: Output) -> Callable[[], np.ndarray]:
+            def made() -> np.ndarray:
+                values = np.asarray(o.formula(parameters, constants, state), float)
+                if o.decades:  # points that never slip have none, and no weight
+                    return np.asarray(np.exp(self._borne(np.log(np.maximum(values, 1e-300)))))
+                return self._borne(values)
+
+            return made
 
         return {
             "SRs": lambda: self._strike * self._slid(r["slip_rate1"]),
@@ -233,7 +240,7 @@ class FaultReader:
             "PSR": lambda: self._once(r["peak_slip_rate"]),
             "RT": lambda: self._once(r["ruptured"]),
             "DS": lambda: self._once(r["weakened"]),
-            **{name: output(o.formula) for name, o in law.all_outputs.items()},
+            **{name: output(o) for name, o in law.all_outputs.items()},
         }
 
     def _opening(self, crossing: Sequence[np.ndarray]) -> np.ndarray:

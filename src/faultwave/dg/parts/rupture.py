@@ -356,8 +356,9 @@ class AttachedRupture(Attached):
         assert fault is not None
         if order != self.solver.plan.case.numerics.order:
             old = point_rule(self.part.setting.points, order - 1)
-            jumps = np.array([n in JUMPS for n in fault.column_names()[name]])
-            values = transfer(values, old, fault.rule, fault.faces.group, jumps)
+            columns, positive = fault.column_names()[name], {s.name for s in fault.law.state if s.decades}
+            jumps, decades = (np.array([n in names for n in columns]) for names in (JUMPS, positive))
+            values = transfer(values, old, fault.rule, fault.faces.group, jumps, decades)
             if name == "stress":
                 values = fault.stress_at(origin.notes["time"])
         fault.put_state(name, values)

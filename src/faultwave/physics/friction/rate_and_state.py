@@ -67,11 +67,11 @@ class RateAndState(FrictionLaw):
     counted = {"unconverged": "sub-steps of rate and state ended without balance of load, friction and damping"}
 
     def __init__(self) -> None:
+        decades = self.state_unit == "s"  # from 1e9 s at rest to L/V
         self.state = (
-            State("state", self.state_unit, "state variable psi"),
+            State("state", self.state_unit, "state variable psi", decades=decades),
             State("unconverged", "", "sub-steps that ended with the balance of forces violated"),
         )
-        decades = self.state_unit == "s"  # from 1e9 s at rest to L/V
         self.outputs = (
             *FrictionLaw.outputs,
             Output("StV", self.state_unit, "state variable of the friction law", lambda p, c, s: s["state"], decades),
