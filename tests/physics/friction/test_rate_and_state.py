@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from faultwave.base.errors import InputError
 from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import COMMON_STATE, Load
-from faultwave.physics.friction.solvers import SMALLEST_RATE
+from faultwave.physics.friction.solvers import SMALLEST_RATE, known_rates
 
 STATE = [s.name for s in COMMON_STATE]
 NAMES = ("rate-and-state-ageing", "rate-and-state-slip", "severe-velocity-weakening", "strong-velocity-weakening")
@@ -314,6 +314,22 @@ def test_dynamic_stress_is_not_reached_where_slip_begins(law: Any) -> None:
     state = law.initial(p, c | {"rs_ini_slip_rate": 1e-12}, tau, sigma)["state"]
     for rate in (1e-3, 1e-2, 0.1):
         assert not law.dynamic_stress_reached(p, c, {"slip_rate": np.array([rate]), "state": state}, None).any()
+
+
+@pytest.mark.parametrize("average", [0, 1])
+@pytest.mark.parametrize("law", [AGEING, SLIP, SEVERE, STRONG], ids=["ageing", "slip", "severe", "strong"])
+def test_known_slip_rates_leave_what_the_solution_leaves(law: Any, average: int) -> None:
+    """Grids solve for the slip rate where it is, and let the state around follow from it."""
+    p, c = made(law, 3, {"rs_average": average})
+    tau, sigma = np.array([65e6, 75e6, 90e6]), np.full(3, -120e6)
+    s = resting(law, law.initial(p, c, np.full(3, 62e6), sigma)["state"], 0.3)
+    load = load_of(tau, sigma, 1e-3)
+    solved = law.solve(p, c, s, load)
+    known = known_rates(law, p, c, s, load, (solved.slip_rate1, solved.slip_rate2))
+    for name in ("slip_rate", "strength", "friction"):
+        np.testing.assert_allclose(getattr(known, name), getattr(solved, name), rtol=1e-12)
+    assert (np.abs(solved.state["state"] / s["state"] - 1.0) > 1e-6).any()
+    np.testing.assert_allclose(known.state["state"], solved.state["state"], rtol=1e-9)
 
 
 # ---- evolution of the state ----------------------------------------------------------------------------------------
