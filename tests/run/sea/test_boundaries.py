@@ -58,6 +58,13 @@ def test_a_given_velocity_moves_rock_that_attenuates():
     assert 0.3 * 0.3 * bell(3.0) < max(velocity(sim, z)[0] for z in np.linspace(1.5, 2.5, 21)) < 0.9 * 0.3 * bell(3.0)
 
 
+def test_a_wall_at_rest_has_no_time():
+    for value, told in ((0.0, True), (0.3, False)):
+        given = [{"velocity": {"constant": {"v1": value}}, "time_function": BELL}]
+        sim = fw.simulate(column(1.0, "absorbing", dirichlet=given))
+        assert any("does nothing: the given velocity is zero" in w.what for w in sim.warnings) == told
+
+
 def test_a_given_traction_sends_a_plane_wave():
     """A pressure p outside moves rock by p/Z away."""
     for field in ({"pressure": 0.3}, {"T3": 0.3}):  # the outward normal is -z: the traction of a pressure is +p along z

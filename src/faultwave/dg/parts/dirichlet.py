@@ -181,7 +181,10 @@ def _given(planning: Planning, setting: Any, where: str, faces: np.ndarray) -> G
         problems.error(f"{where}.{kind}", f"the {planning.law.name} law feels pressure only", "pressure")
     if kind == "velocity" and given:
         _check_slides(planning, field, where, faces)
-    return GivenState(kind, field, faces, planning.topology.tags, function)
+    state = GivenState(kind, field, faces, planning.topology.tags, function)
+    if setting.time_function is not None and not state.moves:
+        problems.warn(f"{where}.time_function", f"does nothing: the given {kind} is zero", f"a {kind} that is not")
+    return state
 
 
 def _check_slides(planning: Planning, field: Field, where: str, marked: np.ndarray) -> None:
