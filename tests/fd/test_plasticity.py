@@ -130,6 +130,10 @@ def strength(made):
     return made["plasticity"]["parameters"]["expression"]
 
 
+NARROW = "if ((x - 470)*(x - 470) + (y - 660)*(y - 660) < 14400) { return 1e6; } return 0;"
+"""A stress in a few columns."""
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -138,6 +142,7 @@ def strength(made):
         (lambda c: strength(c).update(plastic_cohesion="return -1;"), "plastic_cohesion is -1 at"),
         (lambda c: strength(c).update(plastic_cohesion="return 0;", s_xy="return 1e6;"), "at rest 100 % of"),
         (lambda c: strength(c).update(s_xy="return x;"), "stress at rest that depends on z alone"),
+        (lambda c: strength(c).update(s_xy=NARROW), "stress at rest that depends on z alone"),
         (lambda c: c["plasticity"].update(elastic=["water"]), "a grid has no volumes"),
         (lambda c: c["plasticity"].update(initial_stress="fault"), "the engine fd has no fault"),
         (lambda c: c["plasticity"]["constants"].update(seissol_strain=1), "grids add up the plastic strain"),

@@ -385,9 +385,14 @@ def test_snapshots_hold_the_plastic_strain_of_the_surface_and_of_cells(tmp_path)
 # ---- what is told -------------------------------------------------------------------------------------------------------
 
 
-def test_stress_below_a_hill_must_keep_its_proportions():
+NARROW = f"if ((x - 560)*(x - 560) + (y - 610)*(y - 610) < 14400) {{ return 0; }} return {0.1 * AT_REST['s_xx']} * z;"
+"""Another stress in a few columns."""
+
+
+@pytest.mark.parametrize("stress", ["return 1000 * z - 5e5;", NARROW])
+def test_stress_below_a_hill_must_keep_its_proportions(stress):
     uneven = rock()
-    uneven["parameters"]["expression"]["s_xx"] = "return 1000 * z - 5e5;"
+    uneven["parameters"]["expression"]["s_xx"] = stress
     found = problems(**{k: v for k, v in hill(plasticity=uneven).items() if k in ("plasticity", "material", "grid")})
     assert "does not keep in proportion" in found and "plasticity.overburden" in found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 
 import numpy as np
@@ -18,8 +19,10 @@ from faultwave.fd import yielding
 from faultwave.fd.grid import Grid
 from faultwave.fd.part import Checking
 from faultwave.fd.program import Scheme
+from faultwave.fd.rock_at_rest import Weight
 from faultwave.kernels.stencil import Box
 from faultwave.media import Field
+from faultwave.media.field import axes_of
 from faultwave.physics.rheology import STRESS, Rheology, in_tension
 
 WHERE = "plasticity"
@@ -84,10 +87,44 @@ class Rock:
         return {n: np.broadcast_to(np.asarray(found[n], float), len(places)) for n in STRESS}
 
     def load(self, places: np.ndarray) -> dict[str, np.ndarray]:
-        """The number (n,) that the stress at rest is in proportion to [Pa]."""
-        rest = self.rest(places)
-        square = sum(f * f for f in self.factors.values())
-        return {yielding.LOAD: np.asarray(sum(self.factors[n] * rest[n] for n in STRESS)) / square}
+        """The number (n,) that the stress at rest is in proportion to [Pa]. Raises InputError with the first place where it is not."""
+        rest, places = self.rest(places), self._inside(places)
+        row = np.array([self.factors[n] for n in STRESS])
+        table = np.stack([rest[n] for n in STRESS], 1)
+        number = table @ row / (row @ row)
+        kept = np.abs(table - number[:, None] * row) <= LEVEL * max(self._largest, float(np.abs(table).max()))
+        if not kept.all():
+            n, k = np.argwhere(~kept)[0]
+            there = f"in the proportions {_numbers(row)} elsewhere"
+            raise _out_of_proportion(f"{_numbers(table[n])} Pa at {_text(places[n])} and {there}", tuple(STRESS)[k])
+        return {yielding.LOAD: number}
+
+    def level(self, places: np.ndarray) -> dict[str, np.ndarray]:
+        """Nothing, of places (n, 3) at one height. Raises InputError with the first one where stress at rest is not what is kept there."""
+        column, places = self._column(places[:1, 2]), self._inside(places)
+        found, there = self.rest(places), self.rest(column)
+        for n, values in found.items():
+            even = np.abs(values - there[n]) <= LEVEL * self._largest
+            if not even.all():
+                at = int(np.flatnonzero(~even)[0])
+                what = f"{n} at rest is {values[at]:g} Pa at {_text(places[at])} and {there[n][0]:g} Pa at {_text(column[0])}"
+                raise InputError(Problem(WHERE, what, "stress at rest that depends on z alone, on a grid"))
+        return {}
+
+    @cached_property
+    def _largest(self) -> float:
+        """The largest of the six stresses at rest [Pa], down the middle of the box."""
+        return max(float(np.abs(v).max()) for v in self.rest_at(self._depths).values())
+
+    @property
+    def _depths(self) -> np.ndarray:
+        """Heights of a flat grid (n,) [m] from the lower to the upper end of the box."""
+        return np.linspace(self.lower[2], self.upper[2], 100)
+
+    @property
+    def _may_be_uneven(self) -> bool:
+        """Whether stress at rest is not known to be the same within planes of a flat grid."""
+        return not isinstance(self.at_rest, Weight) and bool(axes_of(self.at_rest) & {"x", "y"})
 
     def parameters(self, places: np.ndarray) -> dict[str, np.ndarray]:
         """What formulas read (n,). Raises InputError with the first place where something is out of bounds."""
@@ -117,6 +154,8 @@ class Rock:
         if self.relief is not None:
             around = Box((box.lo[0], box.lo[1] - 1, box.lo[2] - 1), (box.hi[0], box.hi[1] + 1, box.hi[2] + 1))
             found |= self._over(checking, grid, around, self.load)
+        elif self._may_be_uneven:
+            self._over(checking, grid, box, self.level)
         return found
 
     def _over(
@@ -155,22 +194,7 @@ class Rock:
             if bad.any():
                 what = f"{n} is {values[bad][0]:g} at {_text(places[bad][0])}"
                 raise InputError(Problem(WHERE, what, "a finite number"))
-        if self.relief is not None:
-            return _factors(found, places)
-        self._check_level(found, places.reshape(lattice.shape))
-        return {}
-
-    def _check_level(self, found: Values, places: np.ndarray) -> None:
-        """Stress at rest is kept by depth."""
-        largest = max(float(np.abs(v).max()) for v in found.values())
-        for n, values in found.items():
-            column = values.reshape(places.shape[:3])
-            uneven = np.abs(column - column[:1, :1]) > LEVEL * largest
-            if uneven.any():
-                i, j, k = np.argwhere(uneven)[0]
-                here, there = (f"{column[at]:g} Pa at {_text(places[at])}" for at in ((i, j, k), (0, 0, k)))
-                what = f"{n} at rest is {here} and {there}"
-                raise InputError(Problem(WHERE, what, "stress at rest that depends on z alone, on a grid"))
+        return {} if self.relief is None else _factors(found, places)
 
     def look(self, grids: Iterable[Grid], problems: Problems) -> str:
         """What yields before anything moves, in words; a warning where something does."""
@@ -196,8 +220,7 @@ class Rock:
 
     def digest(self, blocks: Iterable[Values], more: str) -> str:
         """Of what files say of the rock by depth, and of a text."""
-        depths = np.linspace(self.lower[2], self.upper[2], 100)
-        found = sha256(b"".join(v.tobytes() for v in self.rest_at(depths).values()))
+        found = sha256(b"".join(v.tobytes() for v in self.rest_at(self._depths).values()))
         for values in () if self.lateral else blocks:
             for n in sorted(values.keys() - {yielding.LOAD}):
                 found.update(np.ascontiguousarray(values[n]).tobytes())
@@ -216,12 +239,19 @@ def _factors(found: Values, places: np.ndarray) -> dict[str, float]:
     away = np.abs(rest) > LEVEL * largest
     if away.any():
         n, k = np.argwhere(away)[0]
-        here, there = (", ".join(f"{v:g}" for v in table[i]) for i in (n, at))
-        both = f"{here} Pa at {_text(places[n])} and {there} Pa at {_text(places[at])}"
-        what = f"stress at rest is {both}, and {tuple(STRESS)[k]} does not keep in proportion"
-        advice = "Below a topography a grid keeps one number a point; plasticity.overburden gives such stress from the ground down."
-        raise InputError(Problem(WHERE, what, "six stresses in the same proportion everywhere", advice))
+        here, there = (f"{_numbers(table[i])} Pa at {_text(places[i])}" for i in (n, at))
+        raise _out_of_proportion(f"{here} and {there}", tuple(STRESS)[k])
     return dict(zip(STRESS, row.tolist(), strict=True))
+
+
+def _out_of_proportion(stresses: str, name: str) -> InputError:
+    what = f"stress at rest is {stresses}, and {name} does not keep in proportion"
+    advice = "Below a topography a grid keeps one number a point; plasticity.overburden gives such stress from the ground down."
+    return InputError(Problem(WHERE, what, "six stresses in the same proportion everywhere", advice))
+
+
+def _numbers(values: np.ndarray) -> str:
+    return ", ".join(f"{v:g}" for v in values)
 
 
 def _text(x: np.ndarray) -> str:
