@@ -408,3 +408,19 @@ def test_planes_of_every_block_weigh_as_much_as_the_block():
         assert held(op.scheme, "szz", np.arange(first, top + op.scheme.ends.upper)).sum() == pytest.approx(
             top, abs=1e-9
         )
+
+
+@pytest.mark.parametrize("name", ["blocks", "hill"])
+def test_a_checkpoint_is_not_gone_on_from_with_rock_of_another_strength(name):
+    """Which varies from place to place: what files say may have changed since."""
+
+    def kept(strength):
+        made = CASES[name](plasticity=rock(strength) if name == "blocks" else weighed(1e4))
+        if name == "hill":
+            parameters = made["plasticity"]["parameters"]
+            parameters["constant"].pop("plastic_cohesion")
+            parameters["expression"] = {"plastic_cohesion": strength}
+        return fw.simulate(made).plan.parts["plasticity"].must_match
+
+    one = kept("return 2e4 + 3*x;")
+    assert one == kept("return 2e4 + 3*x;") and one != kept("return 2e4 + 3*y;")

@@ -28,6 +28,8 @@ from faultwave.physics.rheology import STRESS, Rheology, in_tension
 WHERE = "plasticity"
 LOOK = 60
 """Columns of centres, along x and along y, in which rock is looked at before the run where it varies with these."""
+REMEMBERED = 20
+"""Such columns along x and along y that a checkpoint remembers of."""
 LEVEL = 1e-6
 """Of the largest stress at rest: up to that it is the same at one height, or in proportion."""
 Values = Mapping[str, np.ndarray]
@@ -129,10 +131,8 @@ class Rock:
     def parameters(self, places: np.ndarray) -> dict[str, np.ndarray]:
         """What formulas read (n,). Raises InputError with the first place where something is out of bounds."""
         places = self._inside(places)
-        names = [n for q in self.law.parameters for n in (q.name, *q.aliases) if n in self.strength.parameters]
-        given = self.strength.evaluate(places, np.ones(len(places), np.int64), names)
         own = Problems()
-        values = self.law.given(given, len(places), "plasticity.parameters", own)
+        values = self.law.given(self._strength(places), len(places), "plasticity.parameters", own)
         own.raise_errors()
         for q in self.law.parameters:
             bad = ~q.accepts(values[q.name])
@@ -142,6 +142,11 @@ class Rock:
                 raise InputError(Problem(WHERE, f"{q.name} is {values[q.name][first]:g} at {at}", q.allowed()))
         prepared = self.law.prepare(values, self.constants, {"mu": np.ones(len(places))})
         return {n: np.asarray(prepared[n], float) for n in yielding.own_parameters(self.law)}
+
+    def _strength(self, places: np.ndarray) -> dict[str, np.ndarray]:
+        """What fields say of it (n,) at places (n, 3) in the box."""
+        names = [n for q in self.law.parameters for n in (q.name, *q.aliases) if n in self.strength.parameters]
+        return self.strength.evaluate(places, np.ones(len(places), np.int64), names)
 
     def values(self, checking: Checking, grid: Grid, box: Box) -> dict[str, np.ndarray]:
         """Of a block: parameters by depth or over the ``box`` of this process, and over it with a point around the number of the stress."""
@@ -219,8 +224,14 @@ class Rock:
         return text
 
     def digest(self, blocks: Iterable[Values], more: str) -> str:
-        """Of what files say of the rock by depth, and of a text."""
-        found = sha256(b"".join(v.tobytes() for v in self.rest_at(self._depths).values()))
+        """Of what files say of the rock, and of a text: by depth, or on a lattice where rock varies along x and y. The same on every cut of
+        the grid."""
+        varies = self.lateral or self.relief is not None
+        places = self._up(self.places((REMEMBERED, REMEMBERED) if varies else (1, 1), self._depths).reshape(-1, 3))
+        found = sha256(b"".join(v.tobytes() for v in self.rest(places).values()))
+        if self.lateral:
+            for _, given in sorted(self._strength(self._inside(places)).items()):
+                found.update(np.ascontiguousarray(given, float).tobytes())
         for values in () if self.lateral else blocks:
             for n in sorted(values.keys() - {yielding.LOAD}):
                 found.update(np.ascontiguousarray(values[n]).tobytes())

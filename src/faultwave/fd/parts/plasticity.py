@@ -158,7 +158,7 @@ class Plasticity(GridPart):
 
     @property
     def must_match(self) -> Any:
-        """Settings, and a digest of what files say of the rock by depth."""
+        """Settings, and a digest of what files say of the rock."""
         setting = self.case.plasticity
         quality = "" if setting is None or setting.rock_quality is None else repr(setting.rock_quality)
         digest = self.rock.digest(self.values, quality)
