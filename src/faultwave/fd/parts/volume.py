@@ -181,10 +181,13 @@ class InBlock(Piece):
             points[:, 2 - k] = lines[k]
             found = along(scheme, array, points, axis)
             places = found.nodes - low[k]
-            if axis in scheme.periodic:  # a part's overlap counts on beyond the end of the grid
-                places = np.where(places < 0, places + size[k], places)
-                beyond = places >= result.shape[k]
-                places = np.where(beyond, places - size[k], places)
+            if (
+                axis in scheme.periodic
+            ):  # of a point that a part has twice, the one beside the cell: overlaps are old further out
+                home = (self.homes[k][self.place[k]] - low[k])[:, None]
+                places = home + (places - home + size[k] // 2) % size[k] - size[k] // 2
+                around = (places < 0) | (places >= result.shape[k])
+                places = np.where(around, places % size[k], places)
             shape = [-1 if d == k else 1 for d in range(3)]
             parts = (
                 np.take(result, places[:, m], axis=k) * found.value[:, m].reshape(shape)
