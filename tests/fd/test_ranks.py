@@ -123,6 +123,21 @@ def test_periodic_sides_and_plane_waves(tmp_path):
     assert np.abs(values).max() > 0
 
 
+def test_a_sponge_below_periodic_sides(tmp_path):
+    """Profiles of a sponge go around with the grid, where parts overlap the other end."""
+    force = {"kind": "force", "location": [130.0, 1020.0, -330.0], "force": [1e9, 2e9, -1e9],
+             "time_function": {"kind": "ricker", "duration": 0.3}}  # fmt: skip
+    case = {
+        "engine": "fd", "end_time": 0.4, "material": {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0}},
+        "grid": {"lower": [0, 0, -1200], "upper": [2400, 2000, 0], "spacing": 100.0, "absorbing": {"kind": "sponge", "width": 5},
+                 "boundaries": {"x": "periodic", "y": "periodic", "z+": "free-surface"}},
+        "sources": [force], "numerics": {"threads": 1},
+        "output": {"receivers": {"points": [[2350, 1999, 0], [300, 1000, -900]], "interval": 0.05}, "folder": str(tmp_path / "one")},
+    }  # fmt: skip
+    values = same_on_four(tmp_path, case)
+    assert (np.abs(values[..., 6:]).max((0, 2)) > 0).all()
+
+
 def test_a_rising_plane_wave(tmp_path):
     """Its plane is cut along x and y, and is near a cut along z; sides are periodic and absorbing."""
     wave = {

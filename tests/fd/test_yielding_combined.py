@@ -363,6 +363,22 @@ def test_processes_give_the_same(name, tmp_path):
     same(tmp_path / "one", tmp_path / "more")
 
 
+@pytest.mark.mpi
+def test_rock_yields_across_periodic_sides_on_every_process(tmp_path):
+    """Where a part overlaps the other end of the grid."""
+
+    def made(folder):
+        found = surfaced("blocks", folder)
+        found["grid"]["boundaries"] = {"x": "periodic", "y": "periodic", "z-": "absorbing", "z+": "free-surface"}
+        found["sources"][0]["location"] = [130.0, 1230.0, -320.0]
+        return found
+
+    fw.simulate(made(tmp_path / "one")).run()
+    done = launch(2, made(tmp_path / "more"))
+    assert done.returncode == 0, done.stderr
+    same(tmp_path / "one", tmp_path / "more")
+
+
 # ---- what is written ----------------------------------------------------------------------------------------------------
 
 

@@ -145,7 +145,7 @@ class Operator:
         self._wrap(borders.ARRAYS if scheme.border else ())
         for name, values in profiles(scheme).items():
             if name in program.arrays:
-                self.runner.view(name)[...] = values
+                self.fill_line(name, values)
         for name, values in sheets(scheme, self.box).items():
             self.runner.view(name, REACH)[REACH] = values
         self.given = np.zeros(
@@ -175,6 +175,13 @@ class Operator:
         z, y, x = (np.arange(a, b) % n for a, b, n in zip(box.lo, box.hi, self.scheme.grid.shape, strict=True))
         for k in range(count):
             view[k] = spread_rounding(full[k : k + 1] / unit, (z[k : k + 1], y, x), number)[0]
+
+    def fill_line(self, name: str, values: np.ndarray) -> None:
+        """Give a profile along an axis its values on the whole grid, from its lowest plane on; along periodic axes these go around."""
+        layout, k = self.runner.program.arrays[name], "zyx".index(self.runner.program.arrays[name].axis)
+        if layout.axis in self.scheme.periodic:
+            values = values[np.arange(layout.box.lo[k], layout.box.hi[k]) % self.scheme.grid.shape[k]]
+        self.runner.view(name)[...] = values
 
     def filled_view(self, name: str) -> np.ndarray:
         """An array of the box of this process with the planes on the free surface and on faces to other grids; writing changes it."""

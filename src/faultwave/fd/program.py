@@ -169,16 +169,16 @@ def build_program(
         table = Layout(Box((0, 0, box.lo[2]), (2, 2, box.hi[2])), "parity")
         arrays |= {"A": table, "B": table}
     if scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values():
-        arrays |= {f"g{axis}": _line(scheme, axis) for axis in AXES}
+        arrays |= {f"g{axis}": line_of(scheme, box, axis) for axis in AXES}
     weights = list(scheme.weights)
     if scheme.ends.upper or scheme.joined_below:
         if scheme.surfaced(box) or scheme.joined_below:
-            arrays |= {name: _line(scheme, "z") for name in scheme.ends.lines()}
+            arrays |= {name: line_of(scheme, box, "z") for name in scheme.ends.lines()}
             weights.append(("share_", 1.0))
         arrays |= _others(scheme, box)
     if scheme.fault is not None:
         arrays |= scheme.fault.layouts(box, of.reach)
-        arrays |= {name: _line(scheme, scheme.fault.axis) for name in split.LINES}
+        arrays |= {name: line_of(scheme, box, scheme.fault.axis) for name in split.LINES}
         weights = [*dict([*weights, ("share_", 1.0)]).items()]
     _add_regions(scheme, box, arrays, velocity, stress)
     levels = [velocity, stress]
@@ -242,8 +242,9 @@ def bytes_a_point(attenuation: bool, precision: str) -> int:
     return full * len(fields(attenuation)) + half * len(coefficients(attenuation))
 
 
-def _line(scheme: Scheme, axis: Axis) -> Layout:
-    return Layout(scheme.filled(scheme.grid.box), "line", axis)
+def line_of(scheme: Scheme, box: Box, axis: Axis) -> Layout:
+    """Of a profile along an axis of the grid; where that is periodic, along the ``box`` of a part, which may go on beyond its ends."""
+    return Layout(scheme.filled(box if axis in scheme.periodic else scheme.grid.box), "line", axis)
 
 
 def segments(scheme: Scheme, axis: Axis, box: Box) -> list[tuple[int, int, str]]:
@@ -342,7 +343,7 @@ def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, dam
     room = Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
     needed = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "ba" for at in "ch")]
     found = {f"{memory}@{side}": Layout(room, group=f"psi@{side}", halo=0) for memory in MEMORIES}
-    return found | {f"{line}@{axis}": _line(scheme, axis) for line in needed}
+    return found | {f"{line}@{axis}": line_of(scheme, box, axis) for line in needed}
 
 
 def _with_cap(parts: list[tuple[int, int, str]], lowest: int) -> list[tuple[int, int, str]]:
@@ -359,7 +360,7 @@ def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> list[list[L
     """Arrays and profiles of the cap, and what it does before velocities and before stresses: two levels each."""
     (_, y0, x0), (_, y1, x1), top = box.lo, box.hi, scheme.grid.shape[0]
     arrays |= {name: Layout(Box((0, y0, x0), (1, y1, x1)), group="relief") for name in cap.sheets()}
-    arrays |= {name: _line(scheme, "z") for name in cap_profiles(scheme)}
+    arrays |= {name: line_of(scheme, box, "z") for name in cap_profiles(scheme)}
     found: list[list[Launch]] = [[], [], [], []]
     room = scheme.across(box)
     if room is None:

@@ -19,7 +19,7 @@ import numpy as np
 from faultwave.fd.cap import stretched
 from faultwave.fd.cell_means import IN_PLANE, mean, mean_arrays, mean_lines, planes_of
 from faultwave.fd.grid import Grid
-from faultwave.fd.program import LOSS_LEVEL, YIELD_LEVEL, Observer, Scheme
+from faultwave.fd.program import LOSS_LEVEL, YIELD_LEVEL, Observer, Scheme, line_of
 from faultwave.fd.stencils import AXES, NORMAL
 from faultwave.kernels import math as m
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
@@ -162,14 +162,14 @@ def observers(
 ) -> Observer:
     """Arrays and launches in a box of the grid; next to its ends along z some of their own. ``factors`` of the stresses at rest
     where they are in proportion."""
-    halo, line = scheme.reach, Layout(scheme.filled(scheme.grid.box), "line", "z")
+    halo, line = scheme.reach, line_of(scheme, box, "z")
     arrays = dict.fromkeys((LOST, GIVEN, *YIELDED), Layout(box, group="yield", halo=halo))
     if kept.proportional:
         arrays[LOAD] = Layout(box, group="load", halo=halo)
     else:
         arrays |= {name: line for name, _, _ in lines_at_rest()}
     arrays |= mean_arrays(scheme)
-    arrays |= {active(a): Layout(scheme.filled(scheme.grid.box), "line", a) for a in AXES}
+    arrays |= {active(a): line_of(scheme, box, a) for a in AXES}
     strength = Layout(box, group="strength", halo=halo) if kept.lateral else line
     arrays |= dict.fromkeys(own_parameters(law), strength)
     launches = []

@@ -155,7 +155,8 @@ class Rock:
             found |= self._over(checking, grid, box, self.parameters)
         else:
             z = grid.levels("half")
-            found |= self.parameters(self._column(np.r_[grid.lower[2], z] if box.lo[0] < 0 else z))
+            on_face = box.lo[0] < 0 and checking.sides["z-"] != "periodic"
+            found |= self.parameters(self._column(np.r_[grid.lower[2], z] if on_face else z))
         if self.relief is not None:
             around = Box((box.lo[0], box.lo[1] - 1, box.lo[2] - 1), (box.hi[0], box.hi[1] + 1, box.hi[2] + 1))
             found |= self._over(checking, grid, around, self.load)
@@ -170,8 +171,8 @@ class Rock:
         lengths, planes = np.array([grid.spacing * n for n in grid.shape[::-1]]), []
         for k in range(box.lo[0], box.hi[0]):
             places = grid.places("sxx", Box((k, *box.lo[1:]), (k + 1, *box.hi[1:]))).reshape(-1, 3)
-            for axis in range(2):
-                if checking.sides[f"{'xy'[axis]}-"] == "periodic":
+            for axis in range(3):
+                if checking.sides[f"{'xyz'[axis]}-"] == "periodic":
                     low = grid.lower[axis]
                     places[:, axis] = low + (places[:, axis] - low) % lengths[axis]
             planes.append({n: v.reshape(box.shape[1:]) for n, v in of(places).items()})

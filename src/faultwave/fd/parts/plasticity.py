@@ -232,9 +232,9 @@ def _fill(op: Operator, rock: Rock, values: Mapping[str, np.ndarray]) -> None:
         if rock.lateral:
             op.filled_view(n)[...] = values[n]
         else:
-            found[n] = values[n][: len(op.runner.view(n))]
+            found[n] = values[n][: len(yielding.heights(op.scheme, "half"))]
     for n, line in found.items():
-        op.runner.view(n)[...] = line
+        op.fill_line(n, line)
     if yielding.LOAD in values:
         load, low = values[yielding.LOAD], op.scheme.filled(op.box).lo[0] - op.box.lo[0]
         op.runner.view(yielding.LOAD, 1)[1 + low : 1 + low + len(load)] = load
