@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from faultwave import backends
 from faultwave.backends import Part, Points
 from faultwave.backends.device.backend import SPARE, piece_of
+from faultwave.backends.injector import injected
 from faultwave.kernels.language import Kernel
 from tests.backends.here import DEVICE, needs_device, present
 
@@ -95,6 +97,22 @@ def test_sources_add_to_items(name: str, precision: str) -> None:
     np.testing.assert_array_equal(buffer.get(untouched), before[untouched].astype(backend.dtype))
     none = np.zeros(0, np.int64)
     backend.injector(Points(buffer, none, np.zeros(1, np.int64), np.zeros((0, 5)), np.zeros((0, 3))))(np.zeros(0))
+
+
+def test_many_sources_of_an_item_are_summed_in_their_order_and_little_by_little() -> None:
+    """A hundred sources in each of ten items: bit for bit what adding one after the other gives, in a cache's worth of memory."""
+    buffer, rng = backends.make("numpy", "double").batch(10, 56, 9), np.random.default_rng(6)
+    rows, columns, amounts = rng.normal(size=(1000, 56)), rng.normal(size=(1000, 9)), rng.normal(size=1000)
+    points = Points(buffer, np.arange(10), 100 * np.arange(11), rows, columns)
+    tracemalloc.start()
+    injected(points, amounts)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    want = np.zeros((10, 56, 9))
+    for n in range(1000):
+        want[n // 100] += amounts[n] * np.outer(rows[n], columns[n])
+    np.testing.assert_array_equal(buffer.get(), want)
+    assert peak < rows[0].size * columns.size * 8 // 2
 
 
 @needs_device

@@ -114,6 +114,13 @@ def test_when_sources_are_spread(monkeypatch):
     assert part_of(made(TENSOR, place, 2, {"source_spread": "cells"})).spread is not None
 
 
+def test_what_has_no_source_to_spread_is_told():
+    case = made(TENSOR, (130.0, -270.0, 90.0), 2).case.model_dump(exclude_unset=True)
+    for kind, told in (("cells", True), ("point", False)):
+        problems = fw.check({**case, "sources": [], "numerics": {"order": 2, "source_spread": kind}})
+        assert any(p.where == "numerics.source_spread" for p in problems.warnings) == told
+
+
 def test_seismograms_are_those_of_a_point():
     """Nearer to the exact ones than those of a source in one cell, at any place in the cell, until waves come back from the sides."""
     place, end = np.array([130.0, -270.0, 90.0]), 2.6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,19 @@ def test_a_fault_in_a_mesh(drawn: dict[str, Figure], tmp_path: Path) -> None:
     low, high = share.get_xlim()  # wide enough for a tick where all cells are resolved alike
     assert high > 2 * low
     assert not any(tmp_path.glob("*.h5"))
+
+
+def test_the_trace_of_a_dipping_fault_ends_where_the_fault_does(drawn: dict[str, Figure], tmp_path: Path) -> None:
+    """The first edges of its sides, which lie as shallow as the trace where elements are small, are none of it."""
+    dip = np.array([0.0, 1000.0, -1000.0])
+    model = modelled(ruptures())
+    x = np.array([[-1000.0, 0, 0], [0, 0, 0], [1000, 0, 0]])
+    rows = np.concatenate([x + depth * dip for depth in (0.0, 0.1, 1.0)])
+    cells = [[i + j, i + j + 1, i + j + 3] for j in (0, 3) for i in (0, 1)]
+    cells += [[i + j + 1, i + j + 4, i + j + 3] for j in (0, 3) for i in (0, 1)]
+    plot_model(replace(model, sheets=(Sheet("fault", rows, np.array(cells)),)), tmp_path)
+    (trace,) = (c for ax in drawn["map"].axes for c in ax.collections if c.get_label() == "faults")
+    assert np.ptp(np.concatenate([s.vertices for s in trace.get_paths()])[:, 1]) == 0.0
 
 
 def test_what_the_fault_shows() -> None:

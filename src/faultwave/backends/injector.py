@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-TOGETHER = 1 << 22
-"""Numbers of sources that a processor works out at once."""
+TOGETHER = 1 << 15
+"""Numbers of sources that a processor works out at once: those stay in its cache."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,23 @@ class Points:
 
 
 def injected(points: Points, amounts: np.ndarray) -> None:
-    """What a processor does with amounts (m,): sums of an item in the order of its sources."""
+    """What a processor does with amounts (m,): sums of an item in the order of its sources. The first of every item come first, then the
+    second: no item twice at once, as ``np.add.at``, which may, takes ten times as long."""
     item = np.repeat(np.arange(len(points.items)), np.diff(points.first))
     acting = np.flatnonzero(amounts)
+    of = item[acting]
+    turn = np.arange(len(of)) - np.searchsorted(of, of)
     sums = np.zeros((len(points.items), points.rows.shape[1], points.columns.shape[1]))
     some = max(1, TOGETHER // max(1, sums[0].size)) if len(sums) else 1
-    for part in (acting[i : i + some] for i in range(0, len(acting), some)):
-        each = amounts[part, None, None] * (points.rows[part, :, None] * points.columns[part, None, :])
-        np.add.at(sums, item[part], each)
+    by_turn = np.argsort(turn, kind="stable")
+    counts = np.bincount(turn)
+    ends = np.cumsum(counts)
+    for first, end in zip(ends - counts, ends, strict=True):
+        for i in range(first, end, some):
+            listed = by_turn[i : min(i + some, end)]
+            part = acting[listed]
+            each = amounts[part, None, None] * (points.rows[part, :, None] * points.columns[part, None, :])
+            sums[of[listed]] += each
     points.buffer.add(sums, points.items)
 
 

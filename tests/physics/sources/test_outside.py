@@ -60,3 +60,4 @@ def test_a_source_outside_is_told_with_its_line(tmp_path: Path, engine: str) -> 
     )
     (told,) = check(path).errors
     assert told.where == f"{path}:9" and "lies 700 m outside the" in told.what
+    assert told.allowed.startswith("a point in")

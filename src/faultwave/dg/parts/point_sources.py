@@ -108,11 +108,13 @@ def plan(planning: Planning) -> PointSources | None:
         tell_no_pores(sources, f"the {planning.law.name} law", problems)
     _check_moduli(sources, planning)
     if not len(sources):
+        if case.numerics.source_spread == "cells":
+            problems.warn("numerics.source_spread", "does nothing: the case has no point sources")
         return None
     found = whole.locate(sources.location, planning.topology, planning.geometry, planning.mesh)
     corners = planning.mesh.vertices.min(0), planning.mesh.vertices.max(0)
     tell_outside(
-        sources, np.where(found.cells == -1, found.distance, 0.0), "mesh", problems,
+        sources, np.where(found.cells == -1, found.distance, 0.0), "mesh", problems, "a point inside",
         advice=lambda place, far: exchange_advice(case.projection, place, far, *corners),
     )  # fmt: skip
     part = PointSources(sources, found.cells, found.xi, np.arange(len(sources)), len(sources))

@@ -24,6 +24,8 @@ LOOKS = {
     "fault receivers": ("s", 3.5, "#7fd6ff", "fault receivers"),
 }
 """Marker, size, colour and name of marks by kind."""
+LEVEL = 0.3
+"""Rise over length up to which an edge of a fault's outline may be its trace; others go down dip."""
 MANY = 12
 """Sources beyond which each is a dot."""
 
@@ -133,7 +135,9 @@ def _fault(ax: Axes, model: Model, sheet: Sheet) -> None:
     edges, count = np.unique(edges, axis=0, return_counts=True)
     outline = sheet.points[edges[count == 1]]
     top = sheet.points[:, 2].max() - 0.15 * np.ptp(sheet.points[:, 2])
-    upper = outline[..., 2].min(1) >= top
+    rise = np.diff(outline, axis=1)[:, 0]
+    level = np.abs(rise[:, 2]) <= LEVEL * np.linalg.norm(rise, axis=1)
+    upper = level & (outline[..., 2].min(1) >= top)
     flat = _frame.unit(model).scale * outline[..., :2]
     ax.add_collection(LineCollection(list(flat), colors="#c8553d", linewidths=0.6, zorder=4))
     ax.add_collection(
