@@ -239,12 +239,16 @@ def _read(checkpoint: Checkpoint, groups: Mapping[str, Group]) -> dict[str, dict
 def _needed(
     key: str, state: State | BlockState, span: tuple[int, int], whole: Mapping[str, Any], pieces: Mapping[str, Any]
 ) -> bool:
-    """Whether a part of the checkpoint must be opened for an array: of rows at least one piece, be it empty, tells the shape."""
+    """Whether a part of the checkpoint must be opened for an array: of rows at least one piece, be it empty, tells the shape. Some rows
+    stand in several parts, all alike: those of a source that several processes have."""
     if isinstance(state, BlockState):
         return True
     if state.rows is None:
         return key not in whole
-    return key not in pieces or bool(((state.rows >= span[0]) & (state.rows <= span[1])).any())
+    if key not in pieces:
+        return True
+    here = state.rows[(state.rows >= span[0]) & (state.rows <= span[1])]
+    return bool(len(here)) and not np.isin(here, np.concatenate([numbers for numbers, _ in pieces[key]])).all()
 
 
 def _rows(part: Mapping[str, Any], key: str, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
