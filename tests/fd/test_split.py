@@ -48,7 +48,7 @@ def names(s):
 def made(axis, backend="cpu", precision="double", slips=True, seed=1, **given):
     """A box of random motion with a fault, which may slip but for the nodes around it."""
     s = of(axis)
-    r = runner(s, backend, precision, observers=[friction.observer(s, sliding(axis))])
+    r = runner(s, backend, precision, observers=[friction.observer(s, sliding(axis), s.grid.box)])
     for a in s.fault.sliding:
         for name, value in (GIVEN | REST | given).items():
             r.view(array(name, a))[...] = value
@@ -174,7 +174,7 @@ def test_sides_exchange_their_names():
     found = []
     for sign in (1.0, -1.0):
         s = of("y")
-        r = runner(s, "cpu", "double", observers=[friction.observer(s, sliding("y", sign))])
+        r = runner(s, "cpu", "double", observers=[friction.observer(s, sliding("y", sign), s.grid.box)])
         for a in s.fault.sliding:
             rest = REST | {"stress1": sign * 0.8e6, "stress2": sign * 0.1e6}
             for name, value in (GIVEN | rest).items():
