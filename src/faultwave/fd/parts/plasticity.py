@@ -212,7 +212,8 @@ class AttachedPlasticity(GridAttached):
     def energy_given(self) -> float:
         """By the stress at rest."""
         rock = self.part.rock
-        by_depth = {op: rock.rest_at(yielding.heights(op.scheme, "half")) for op in self.blocks}
+        flat = self.blocks if rock.relief is None else ()
+        by_depth = {op: rock.rest_at(yielding.heights(op.scheme, "half")) for op in flat}
 
         def densities(op: Operator, plane: int, s: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
             if rock.relief is None:
