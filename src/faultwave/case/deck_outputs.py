@@ -9,6 +9,7 @@ from typing import Any
 from faultwave.base.paths import is_file
 from faultwave.case.deck_reader import Reader
 from faultwave.case.deck_syntax import unquoted, words
+from faultwave.case.outputs import MOST_DEGREE
 
 STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz", "eta")
 VOLUME_NAMES = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz", "v1", "v2", "v3")
@@ -30,9 +31,6 @@ FAULT_NAMES: tuple[tuple[str, ...], ...] = (
     ("P_f", "Tmp"),
 )
 """Quantities of each position of a fault mask."""
-
-MOST_DEGREE = 8
-"""Of cells of high degree."""
 
 _DEFAULT_MASK = [True] * 6 + [False] * 6
 _NEVER = 1e100

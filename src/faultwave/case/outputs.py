@@ -15,6 +15,9 @@ from faultwave.case.grid import IntensityOutput
 from faultwave.case.injection import BoxOutput
 from faultwave.case.measures import Checkpoints, FarField, Flux, Spectrum
 
+MOST_DEGREE = 8
+"""Of cells of high degree."""
+
 
 def _utc(value: Any) -> Any:
     """A date and time with its offset from UTC; without one it is UTC. A bare number could be counted from anywhere."""
@@ -142,7 +145,7 @@ class FieldOutput(Settings):
     degree: int | None = Field(
         None,
         ge=1,
-        le=8,
+        le=MOST_DEGREE,
         description="Engine dg: fields as polynomials of this degree in each cell (VTK's Lagrange cells) instead of one value; order - 1 "
         "shows all that the waves are.",
         json_schema_extra=only("dg", "cells of high degree exist on tetrahedra only"),
