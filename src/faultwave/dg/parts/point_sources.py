@@ -35,7 +35,7 @@ RESOLVED = 2.0
 
 
 MOST = 100
-"""Sources that are spread where the case does not say: each takes some 0.1 s of set-up and 60 cells."""
+"""Sources that are spread where the case does not say: each takes some 0.1 s of set-up and about 100 cells."""
 
 
 @dataclass(frozen=True)
