@@ -85,7 +85,11 @@ class LaneBuffer:
 
     def add(self, values: np.ndarray, items: np.ndarray) -> None:
         batch, lane = self._select(items)
-        np.add.at(self.storage, (batch, slice(None), slice(None), lane), values)  # type: ignore[arg-type]
+        place = (batch, slice(None), slice(None), lane)
+        if len(np.unique(items)) < len(items):
+            np.add.at(self.storage, place, values)  # type: ignore[arg-type]
+        else:  # the same sums in a fifth of the time
+            self.storage[place] += values
 
     @property
     def nbytes(self) -> int:

@@ -6,6 +6,7 @@ Xdmf3 reader handles badly, are avoided. Format: https://www.xdmf.org/index.php/
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 
 import h5py
@@ -73,12 +74,10 @@ class XdmfWriter(CellFieldWriter):
         self._temporary(self.path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _grid(self, file: h5py.File, step: int, time: float, static: list[str]) -> str:
-        from xml.sax.saxutils import quoteattr  # brings the whole of urllib
-
         cells = file["mesh/cells"]
         paths = [*static, *(f"{_step(step)}/{name}" for name in self.fields)]
         attributes = "\n".join(
-            f'<Attribute Name={quoteattr(path.split("/", 1)[1])} AttributeType="Scalar" Center="Cell">'
+            f'<Attribute Name="{html.escape(path.split("/", 1)[1])}" AttributeType="Scalar" Center="Cell">'
             f"{self._item(file, path)}</Attribute>"
             for path in paths
         )
