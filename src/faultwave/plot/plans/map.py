@@ -212,7 +212,8 @@ def _overview(ax: Axes, model: Model, shown: np.ndarray) -> None:
     """The whole box in a corner, with the map in it."""
     size = model.upper - model.lower
     high = 0.2 * float(np.clip(size[1] / size[0], 0.4, 1.5))
-    inset = ax.inset_axes((1.03, -0.02, 0.2, high), transform=ax.transAxes)
+    left, wide = (1.17, 0.16) if ax.child_axes else (1.03, 0.2)  # beside the colour bar and its words
+    inset = ax.inset_axes((left, -0.02, wide, high), transform=ax.transAxes)
     for low, extent, colour, face in (
         (model.lower, size, style.INK, "#f3f3f3"),
         (shown[0], np.ptp(shown, axis=0), "#b03a24", "none"),
