@@ -9,7 +9,9 @@ import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.dg.plan import make_plan
 from faultwave.dg.report import _resolution as resolution
+from faultwave.dg.resolved import within_region
 from faultwave.domain import tets
+from faultwave.run.engines import engine_of
 from faultwave.run.inputs import load_sound
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
@@ -108,6 +110,23 @@ def test_reflections_come_back_late_enough(tmp_path):
     low, high = plan.mesh.vertices.min(0), plan.mesh.vertices.max(0)
     np.testing.assert_allclose(low, [-11e3, -11e3, -12e3])
     np.testing.assert_allclose(high, [11e3, 11e3, 0.0], atol=1e-6)
+
+
+def test_elements_grow_around_the_region_and_the_raster_need_not_reach_there(tmp_path):
+    dem = {"file": write_dem(tmp_path / "dem.asc"), "crs": "local"}
+    plan = make_plan(load_sound(case(tmp_path, reflections_after="3 s", frequency="0.3 Hz", topography=dem))[0])
+    edge, x = np.cbrt(6 * np.sqrt(2) * plan.geometry.volume), plan.geometry.centroids
+    inner = within_region(plan.case, x)
+    assert 0.1 < inner.mean() < 0.9
+    far = (np.abs(x[:, :2]) > 14e3).any(1)
+    assert np.median(edge[far]) > 1.5 * np.median(edge[inner])
+    text = dict(resolution(plan))["frequency with 10 points per S wavelength"]
+    assert float(text.split(" Hz")[0]) > 0.9 * 0.3 and "of the region" in text
+    top = plan.mesh.vertices[np.abs(plan.mesh.vertices[:, 0] - plan.mesh.vertices[:, 0].max()) < 1.0]
+    inside = plan.mesh.vertices[np.abs(plan.mesh.vertices[:, 0] - 8e3) < 1e3]
+    assert abs(top[:, 2].max() - inside[:, 2].max()) < 300.0  # the ground goes on as at the side
+    (shown,) = [engine_of(plan.case).model(plan).region]
+    assert (shown[0, :2] > -11e3).all() and (shown[1, :2] < 11e3).all()
 
 
 @pytest.mark.parametrize(

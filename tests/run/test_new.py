@@ -175,7 +175,47 @@ def test_files_of_sources_are_taken_along(tmp_path):
 def test_what_cannot_be_is_told_and_nothing_written(tmp_path, trace, words, expected):
     code, text = typed("new", tmp_path / "case", *[str(trace) if w == "TRACE" else w for w in words])
     assert code == 2 and expected in text, text
-    assert [p.name for p in tmp_path.iterdir()] == ["trace.geojson"]
+    drawn = ["case-problems"] if "outside of the region" in expected else []
+    assert sorted(p.name for p in tmp_path.iterdir()) == [*drawn, "trace.geojson"]
+
+
+def test_a_run_shorter_than_its_source_is_told(tmp_path, trace):
+    assert "--until 3 s is less than the 3.9 s that the source acts" in well(
+        "new", tmp_path / "a", *TENSOR, "--until", "3s"
+    )
+    assert "less than" not in well("new", tmp_path / "b", *TENSOR, "--until", "5s")
+    told = well("new", tmp_path / "c", "--fault", trace, "--until", "3s")
+    assert "--until 3 s is less than the 4" in told and "that the rupture takes, about" in told
+
+
+def test_a_slow_source_of_a_file_is_waited_for(tmp_path):
+    cmt = tmp_path / "CMTSOLUTION"
+    cmt.write_text(
+        "PDE 2003 9 2 18 16 34.5 46.0 9.0 10.0 5.4 5.4 PLACE\nevent name: A\ntime shift: 0.0\nhalf duration: 20.0\nlatitude: 46.0\n"
+        "longitude: 9.0\ndepth: 4.0\nMrr: 1.0e+23\nMtt: -1.0e+23\nMpp: 0.0\nMrt: 0.0\nMrp: 0.0\nMtp: 0.0\n"
+    )
+    well("new", tmp_path / "case", "--lon", 9.0, "--lat", 46.0, "--size", "20km", "--moment-tensor", cmt)
+    assert load_sound(tmp_path / "case" / "case.yaml")[0].end_time >= 40.0
+
+
+def test_sides_are_as_far_as_reflections_want(tmp_path):
+    well("new", tmp_path / "case", *TENSOR)
+    case = load_sound(tmp_path / "case" / "case.yaml")[0]
+    assert case.mesh.build.reflections_after == case.end_time
+    told = well("new", tmp_path / "long", *TENSOR, "--until", "1000s")
+    built = load_sound(tmp_path / "long" / "case.yaml")[0].mesh.build
+    assert built.reflections_after < 300.0 and "may come back after" in told
+    assert "BEFORE the end" in (tmp_path / "long" / "case.yaml").read_text()
+
+
+def test_a_grid_is_fine_enough_for_a_shallow_source(tmp_path):
+    words = ("--frequency", "0.2Hz", "--engine", "fd")
+    well("new", tmp_path / "case", *TENSOR, *words)
+    frequency = load_sound(tmp_path / "case" / "case.yaml")[0].grid.frequency
+    np.testing.assert_allclose(3360.0 / 6.0 / frequency, 3000.0 / 4.0, rtol=1e-3)
+    deep = ("--moment-tensor", "0,90,0,5,30", *TENSOR[2:])
+    well("new", tmp_path / "deep", *deep, *words)
+    assert load_sound(tmp_path / "deep" / "case.yaml")[0].grid.frequency == 0.2
 
 
 def test_a_case_that_proves_unsound_leaves_nothing(tmp_path, trace, monkeypatch):

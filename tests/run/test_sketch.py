@@ -72,6 +72,75 @@ def test_receivers_outside_and_holes_say_where():
     assert 5e3 in x or (x > 1900).any()
 
 
+RASTER = "topography: { file: dem.asc, crs: local }"
+
+
+def raster(path, hole):
+    """Ground at 100 m from -12 to 12 km, with a hole around (5, 5) km."""
+    values = np.full((25, 25), 100.0)
+    if hole:
+        values[5:9, 16:20] = -9999.0
+    header = "ncols 25\nnrows 25\nxllcenter -12000\nyllcenter -12000\ncellsize 1000\nNODATA_value -9999"
+    np.savetxt(path, values, fmt="%g", header=header, comments="")
+
+
+def with_raster(tmp_path, monkeypatch, upper):
+    monkeypatch.chdir(tmp_path)
+    text = CASE.replace("depth: 10 km", f"depth: 10 km\n    {RASTER}").replace("upper: [10 km", f"upper: [{upper}")
+    (tmp_path / "case.yaml").write_text(text)
+    (tmp_path / "trace.csv").write_text("x[km],y[km]\n-5,0\n0,1\n")
+    case, _ = load_sound("case.yaml")
+    with pytest.raises(InputError) as error:
+        model_of(case)
+    return sketch(case, error.value.problems)
+
+
+def covered(model, x, y):
+    """Whether the ground is drawn at a place."""
+    (ground,) = model.of("ground")
+    middle = ground.points[ground.cells].mean(1)[:, :2]
+    return bool((np.abs(middle - [x, y]).max(1) < 150.0).any())
+
+
+def test_a_hole_in_a_raster_is_left_open(tmp_path, monkeypatch):
+    raster(tmp_path / "dem.asc", hole=True)
+    model = with_raster(tmp_path, monkeypatch, "10 km")
+    assert (np.abs(model.trouble.points[:, :2] - [5.5e3, 5.5e3]).max(1) < 4e3).all()
+    assert covered(model, -5e3, -5e3) and not covered(model, 5.5e3, 5.5e3)
+
+
+def test_a_raster_smaller_than_the_region_is_drawn_as_far_as_it_goes(tmp_path, monkeypatch):
+    raster(tmp_path / "dem.asc", hole=False)
+    model = with_raster(tmp_path, monkeypatch, "20 km")
+    assert (model.trouble.points[:, 0] > 12e3).all()
+    assert model.trouble.points[:, 0].max() > 19e3  # of many places some from all over
+    assert covered(model, 11e3, 0.0) and not covered(model, 14e3, 0.0)
+
+
+@pytest.mark.parametrize(
+    "rows, words",
+    [
+        ("lon,lat\n35.65,-117.55\n35.72,-117.5\n", "swapped"),
+        ("x,y\n-4,-5\n0,0\n5,6\n", "kilometres"),
+        ("x,y\n450000,3950000\n455000,3958000\n", "another coordinate system"),
+        ("x[km],y[km]\n-5,0\n5,0\n5,5\n0,-5\n", "crosses itself"),
+    ],
+)
+def test_new_draws_where_a_trace_is_wrong(tmp_path, rows, words):
+    (tmp_path / "trace.csv").write_text(rows)
+    place = ["--lon", "-117.5", "--lat", "35.7", "--size", "30km", "--fault", str(tmp_path / "trace.csv")]
+    result = CliRunner().invoke(app, ["new", str(tmp_path / "case"), *place])
+    assert result.exit_code == 2 and words in result.output
+    assert "case-problems/map.png" in result.output.replace("\\", "/") and not (tmp_path / "case").exists()
+    assert (tmp_path / "case-problems" / "map.png").stat().st_size > 5000
+
+
+def test_check_says_who_draws_where(tmp_path, monkeypatch):
+    assert drawn(tmp_path, monkeypatch, "x[km],y[km]\n-5,0\n15,2\n") is not None
+    assert "`faultwave plot CASE` draws" in CliRunner().invoke(app, ["check", "case.yaml"]).output
+    assert "`faultwave plot CASE` draws" not in CliRunner().invoke(app, ["plot", "case.yaml", "--dpi", "40"]).output
+
+
 def test_problems_without_a_place_are_not_drawn():
     case, _ = load_sound("plane-wave")
     problems = Problems()

@@ -10,13 +10,14 @@ import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from faultwave.base import html
 
 SHOWN = 500
 """Places at most that a problem keeps."""
-Places = Iterable[Iterable[float]]
+Places = Any
+"""A list or an array (n, 2 or 3)."""
 LONG_WORD = re.compile(r"\S{500,}")
 """Found in damaged files; of these an error shows both ends."""
 
@@ -26,8 +27,8 @@ def _ends(word: re.Match[str]) -> str:
 
 
 def as_places(points: Places) -> tuple[tuple[float, ...], ...]:
-    """The first of points (n, 2 or 3) [m], as a problem keeps them."""
-    return tuple(tuple(float(x) for x in point) for point, _ in zip(points, range(SHOWN), strict=False))
+    """Points (n, 2 or 3) [m] as a problem keeps them: of many, some from the first to the last."""
+    return tuple(tuple(float(x) for x in point) for point in points[:: 1 + len(points) // (SHOWN + 1)])
 
 
 @dataclass(frozen=True)

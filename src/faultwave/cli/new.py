@@ -81,8 +81,24 @@ def new(
     values = {**vars(region), **vars(quake)}
     if sys.stdin.isatty():
         values = _completed(values)
-    screen.files(new_case(_asked(values), folder, force))
+    asked = _asked(values)
+    try:
+        made = new_case(asked, folder, force)
+    except InputError as error:
+        raise _pictured(asked, error, folder.with_name(f"{folder.name}-problems")) from None
+    if made.warnings:
+        screen.show_problems(made.warnings)
+    screen.files(made.files)
     screen.out().print(f"next: faultwave plan {folder / 'case.yaml'}", soft_wrap=True)
+
+
+def _pictured(asked: Any, error: InputError, folder: Path) -> InputError:
+    """The error, after a map of where something is wrong, if it says where and the region is known."""
+    from faultwave.cli.results import pictured
+    from faultwave.run.new import draft
+
+    case = draft(asked) if any(p.places for p in error.problems) else None
+    return error if case is None else pictured(case, error, folder)
 
 
 def _completed(values: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -101,8 +101,7 @@ def _plot_case(name: str, overrides: dict[str, Any], look: Any, output: Path | N
         try:
             model, warnings = model_of(case)
         except InputError as error:
-            _plot_trouble(case, error, target, look)
-            raise
+            raise pictured(case, error, target, look) from None
         say("drawing")
         drawn = plot_model(model, target, look)
     if problems.warnings or warnings:
@@ -115,14 +114,16 @@ def _words(text: str | None) -> list[str] | None:
     return None if text is None else [word.strip() for word in text.split(",")]
 
 
-def _plot_trouble(case: Any, error: InputError, folder: Path, look: Any) -> None:
-    """A map of where something is wrong, as far as the problems say where."""
+def pictured(case: Any, error: InputError, folder: Path, look: Any = None) -> InputError:
+    """The error, after a map of where something is wrong, as far as its problems say where."""
     from faultwave.plot.plans import plot_model
     from faultwave.run.sketch import sketch
 
     model = sketch(case, error.problems)
-    if model is not None:
-        screen.files(plot_model(model, folder, look))
+    if model is None:
+        return error
+    screen.files(plot_model(model, folder, look))
+    return type(error)([replace(p, places=()) for p in error.problems])  # they are drawn
 
 
 def report(

@@ -85,6 +85,8 @@ def show_problems(problems: Iterable[Problem]) -> None:
             console.print(Text.assemble(("  advice: ", "cyan"), problem.advice), soft_wrap=True)
     counts = [(kind, sum(p.severity == kind for p in problems)) for kind in ("error", "warning")]
     console.print(Text(", ".join(f"{n} {kind}{'s' * (n != 1)}" for kind, n in counts if n), style="bold"))
+    if any(p.places for p in problems):
+        console.print("`faultwave plot CASE` draws a map of where", soft_wrap=True)
 
 
 def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> Group:

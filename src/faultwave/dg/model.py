@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from faultwave.dg.plan import Plan
-from faultwave.dg.resolved import edge_length, highest_frequency, resolved_frequency
+from faultwave.dg.resolved import edge_length, highest_frequency, resolved_frequency, within_region
 from faultwave.domain import tets
 from faultwave.domain.tets import slice as sliced
 from faultwave.domain.tets.mesh import SORTED_FACES
@@ -24,20 +24,27 @@ def model(plan: Plan) -> Model:
     resolved = resolved_frequency(plan.law, plan.material, edge, case.numerics.order)
     frequency, reason = _frequency(plan, resolved)
     values, labels, speeds = quantities(plan.law, plan.material)
-    values |= {RESOLUTION: TEN * resolved / frequency, CLUSTER: plan.clustering.cluster.astype(float)}
+    inner, vertices = within_region(case, plan.geometry.centroids), plan.mesh.vertices
+    values |= {
+        RESOLUTION: np.where(inner, TEN * resolved / frequency, np.nan),
+        CLUSTER: plan.clustering.cluster.astype(float),
+    }
     shapes = [shape for part in plan.parts for shape in part.shapes(plan)]
 
     def cut(start: np.ndarray, end: np.ndarray) -> Section:
         points, corners, cell = sliced.cut(plan.mesh.vertices, plan.topology.cells, start, end)
         return Section(points, corners, {name: v[cell] for name, v in values.items()})
 
-    vertices = plan.mesh.vertices
+    around = None
+    if not inner.all():
+        corners = vertices[plan.topology.cells[inner]].reshape(-1, 3)
+        around = np.array([corners.min(0), corners.max(0)])
     return Model(
         case.title or case.output.prefix, vertices.min(0), vertices.max(0),
         labels | {RESOLUTION: POINTS, CLUSTER: Label("cluster of time steps")}, speeds, cut,
         tuple(s for s in shapes if isinstance(s, Marks)), (*(s for s in shapes if isinstance(s, Sheet)), *_ground(plan, values, labels)),
         frequency, reason, plan.clustering.steps, plan.clustering.histogram, None if found is None else Coverage(*found),
-        axes_of(case.projection),
+        axes_of(case.projection), region=around,
     )  # fmt: skip
 
 

@@ -19,7 +19,15 @@ from faultwave.dg.attenuation import report as attenuation_report
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import Plan, cfl_number
 from faultwave.dg.replays import Replays
-from faultwave.dg.resolved import IN_METRES, SMALL, edge_length, highest_frequency, in_wavelengths, resolved_frequency
+from faultwave.dg.resolved import (
+    IN_METRES,
+    SMALL,
+    edge_length,
+    highest_frequency,
+    in_wavelengths,
+    resolved_frequency,
+    within_region,
+)
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 
@@ -187,14 +195,16 @@ def _duration(seconds: float) -> str:
 def _resolution(plan: Plan) -> Rows:
     order, geo, material = case_order(plan), plan.geometry, plan.material
     edge, moduli = edge_length(geo.volume), plan.law.moduli(material)
-    frequency = resolved_frequency(plan.law, material, edge, order)
+    inner = within_region(plan.case, geo.centroids)
+    frequency = resolved_frequency(plan.law, material, edge, order)[inner]
+    region = "" if inner.all() else " of the region, around which elements grow"
     asked = highest_frequency(plan.case, plan.parts)
     rows: Rows = [
         ("waves cross the mesh", _crossings(plan, asked)),
         ("edge length", f"{edge.min():.4g} to {edge.max():.4g} m"),
         (
             f"frequency with 10 points per {'S ' if 'mu' in moduli else ''}wavelength",
-            f"{frequency.min():.3g} Hz everywhere, {np.median(frequency):.3g} Hz in half of the cells",
+            f"{frequency.min():.3g} Hz everywhere, {np.median(frequency):.3g} Hz in half of the cells{region}",
         ),
     ]
     if asked is not None:

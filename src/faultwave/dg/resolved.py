@@ -46,11 +46,22 @@ SMALL = 0.02
 """Size of a mesh in wavelengths below which its unit is doubted."""
 
 
+def within_region(case: Case, centroids: np.ndarray) -> np.ndarray:
+    """Cells (n,) whose waves are to be resolved: all but those that ``mesh.build.reflections_after`` adds around the region."""
+    built = getattr(case.mesh, "build", None)
+    if built is None or not built.reflections_after:
+        return np.ones(len(centroids), bool)
+    low, high = np.array([*built.lower, -built.depth]), np.array([*built.upper, np.inf])
+    return np.asarray(((centroids >= low) & (centroids <= high)).all(1))
+
+
 def in_wavelengths(planning: Any, frequency: float) -> tuple[float, float]:
-    """Size of the mesh, and its longest edge, in wavelengths. ``planning``: anything with law, material, mesh and geometry."""
+    """Size of the mesh, and its longest edge in the region, in wavelengths. ``planning``: with case, law, material, mesh and geometry."""
     wavelength = planning.law.speed(planning.material) / frequency
     size = np.ptp(planning.mesh.vertices, axis=0).max()
-    return float(size / np.median(wavelength)), float((edge_length(planning.geometry.volume) / wavelength).max())
+    longest = edge_length(planning.geometry.volume) / wavelength
+    inner = within_region(planning.case, planning.geometry.centroids)
+    return float(size / np.median(wavelength)), float(longest[inner].max())
 
 
 def doubt_size(planning: Any, parts: Iterable[Part]) -> None:
@@ -88,4 +99,5 @@ def edge_length(volume: np.ndarray) -> np.ndarray:
 
 __all__ = [
     "IN_METRES", "SMALL", "doubt_conductors", "doubt_size", "edge_length", "highest_frequency", "in_wavelengths", "resolved_frequency",
+    "within_region",
 ]  # fmt: skip

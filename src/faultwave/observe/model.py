@@ -65,7 +65,8 @@ class Model:
     """A planned run. ``lower`` and ``upper`` (3,) [m] bound it; ``labels``: quantities of its cuts, ``speeds``: those of them that are wave
     speeds; ``frequency`` [Hz]: that for which points per wavelength are counted, in words ``reason``; ``steps`` [s] and ``counts``: of
     clusters of time steps, empty where all cells take one; ``coverage``: of its velocity models, None where it has none;
-    ``axes``: what x, y and z are called; ``trouble``: places (n, 3) [m] of what is wrong with it, with words."""
+    ``axes``: what x, y and z are called; ``trouble``: places (n, 3) [m] of what is wrong with it, with words;
+    ``region``: corners (2, 3) [m] between which waves are to be resolved, None: everywhere."""
 
     title: str
     lower: np.ndarray
@@ -82,6 +83,7 @@ class Model:
     coverage: Coverage | None = None
     axes: tuple[str, str, str] = ("x", "y", "z")
     trouble: Marks | None = None
+    region: np.ndarray | None = None
 
     def of(self, kind: str) -> tuple[Sheet, ...]:
         """Its sheets of a kind."""

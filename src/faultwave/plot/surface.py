@@ -23,6 +23,10 @@ from faultwave.plot.smooth import at_corners, merged_points, split_along
 Surface = VtkHdfReader | PlaneReader
 
 _SNAPSHOTS = 6
+WIDE = 5.0
+"""Times that a surface is larger than what stations span, from which a map shows what is around those."""
+AROUND = 0.3
+"""That much, in what they span."""
 _SHALLOW = 200.0  # [m]: receivers this near the surface are marked on its map
 
 
@@ -39,7 +43,8 @@ class MapFrame:
 
 
 def map_frame(surface: Surface, fault: Path | None, traces: list[Trace]) -> MapFrame:
-    """The map around the fault, half its length to every side (all of the surface if there is no fault)."""
+    """The map around the fault, half its length to every side; without one all of the surface, or what is around stations if it is
+    much larger."""
     xy = style.KM * surface.points[:, :2]
     limits = np.array([xy.min(axis=0), xy.max(axis=0)])
     outline = np.zeros((0, 2, 2))
@@ -51,6 +56,11 @@ def map_frame(surface: Surface, fault: Path | None, traces: list[Trace]) -> MapF
         limits = np.array([np.maximum(limits[0], near[0]), np.minimum(limits[1], near[1])])
     shallow = _shallow(surface.points, traces)
     places = np.array([style.KM * t.location[:2] for t in shallow]).reshape(-1, 2)
+    if fault is None and len(places) > 1:
+        size = float(np.ptp(places, axis=0).max())
+        if size > 0 and np.ptp(limits, axis=0).max() > WIDE * size:
+            near = np.array([places.min(axis=0) - AROUND * size, places.max(axis=0) + AROUND * size])
+            limits = np.clip(near, *limits)
     return MapFrame(
         outline, limits, places, tuple(t.station or str(t.number) for t in shallow), _merged(surface, outline)
     )

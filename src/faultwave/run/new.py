@@ -9,12 +9,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection
 from faultwave.case.load import load_case
+from faultwave.case.model import Case
 from faultwave.domain.build.faults import right_of
 from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces
 from faultwave.output.atomic import explaining
@@ -22,6 +24,7 @@ from faultwave.run import new_text as text
 from faultwave.run.new_ground import depth_below_ground
 from faultwave.run.new_options import Asked, Mechanism, check, names
 from faultwave.run.new_text import Rupture
+from faultwave.run.new_times import LARGEST, acting, grid_frequency, latest_reflections
 
 COHESIVE_SHARE = 0.12
 """Of the shorter side of the fault, that the cohesive zone is at most: the patch that starts the rupture must fit."""
@@ -29,27 +32,55 @@ POINTS = 3.0
 """In the cohesive zone, with so much to spare: 1.2."""
 PATCH = 1.31 * 1.5
 """Radius of that patch in cohesive zones: one and a half times the critical half length (Uenishi & Rice 2003)."""
-BELL = 0.39
-"""Standard deviation of a Gaussian times the frequency at which its spectrum has fallen to 5 %; it is over after ten of them."""
 AGREE = 0.1
 """Cosine between a reference direction and a normal from which it tells the sides of a fault, though the mesh bends it a little."""
-LARGEST = 2000e3
-"""Side of a region [m]."""
 SHALLOW = 0.002
 """Of the length of its trace, that a fault is deep at least: a smaller depth was meant in kilometres."""
 STATIONS = 6
 """Along a side."""
 
 
-def new_case(asked: Asked, folder: Path, force: bool = False) -> list[Path]:
-    """Write the case into ``folder`` and return what was written, case.yaml first. Raises InputError for what does not fit."""
+class Made(NamedTuple):
+    """Files of a new case, case.yaml first, and what whoever asked for it should know."""
+
+    files: list[Path]
+    warnings: tuple[Problem, ...]
+
+
+def new_case(asked: Asked, folder: Path, force: bool = False) -> Made:
+    """Write the case into ``folder``. Raises InputError for what does not fit; its problems of places carry them (``run/sketch.py``)."""
     check(asked, folder, force)
     lon, lat, size = _place(asked)
     epsg = _utm(lon, lat)
     projection = Projection(epsg, (lon, lat))
+    half = 0.5 * size
+    traces = _traces(asked, projection, half)
+    longest = max((_length(t.xy) for t in traces), default=0.0)
+    rupture = _rupture(asked, traces) if traces else None
+    mapped = SimpleNamespace(crs=epsg, origin=(lon, lat), azimuth=0.0)
+    needed = 100.0 * np.ceil(depth_below_ground(asked, mapped, half) / 100)
+    if asked.depth is not None and asked.depth < needed:
+        what = f"{asked.depth:g} m is too little for a grid that bends below this ground"
+        raise InputError(Problem("--depth", what, f"{needed:g} m or more"))
+    depth = asked.depth or max(0.5 * size, 1.6 * asked.fault_depth if traces else 0.0, _deep(asked, needed))
+    source, warned = acting(asked, mapped, longest), Problems()
+    end, late = _times(asked, size, source.time, warned)
+    lines = _header(asked, lon, lat, epsg)
+    lines.append(f"end_time: {text.number(end)} s\n")
+    lines.append(
+        f"projection: {{ crs: '{epsg}', origin: [{lon:.8g}, {lat:.8g}] }}   # x points east from there, y north, z up\n\n"
+    )
+    lines += _space(asked, text.Box(half, depth, late, late < end), source.depth, rupture)
+    lines.append(_material(asked))
+    lines.append("\n" + (text.fault_text(rupture) if rupture else _source(asked, lon, lat)))
+    lines.append(_numerics(asked, rupture is not None, size))
+    return Made(_write(asked, folder, "".join(lines), half), warned.warnings)
+
+
+def _traces(asked: Asked, projection: Projection, half: float) -> list[Trace]:
+    """Every line of the files of traces, all within the region. Raises InputError."""
     of_files = [read_traces(path, projection) for path in asked.faults]
     traces = [t for found in of_files for t in found]
-    half = 0.5 * size
     problems = Problems()
     for found in of_files:
         check_scale(found, asked.fault_depth, problems)
@@ -63,24 +94,41 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> list[Path]:
     for trace in traces:
         check_trace(trace, np.full(2, -half), np.full(2, half), lambda xy: f"x {xy[0]:.6g}, y {xy[1]:.6g} m", problems)
     problems.raise_errors()
-    rupture = _rupture(asked, traces) if traces else None
-    needed = 100.0 * np.ceil(
-        depth_below_ground(asked, SimpleNamespace(crs=epsg, origin=(lon, lat), azimuth=0.0), half) / 100
-    )
-    if asked.depth is not None and asked.depth < needed:
-        what = f"{asked.depth:g} m is too little for a grid that bends below this ground"
-        raise InputError(Problem("--depth", what, f"{needed:g} m or more"))
-    depth = asked.depth or max(0.5 * size, 1.6 * asked.fault_depth if traces else 0.0, _deep(asked, needed))
-    lines = _header(asked, lon, lat, epsg)
-    lines.append(f"end_time: {text.number(asked.end_time or _end(asked, size, traces))} s\n")
-    lines.append(
-        f"projection: {{ crs: '{epsg}', origin: [{lon:.8g}, {lat:.8g}] }}   # x points east from there, y north, z up\n\n"
-    )
-    lines += _space(asked, half, depth, rupture)
-    lines.append(_material(asked))
-    lines.append("\n" + (text.fault_text(rupture) if rupture else _source(asked, lon, lat)))
-    lines.append(_numerics(asked, rupture is not None, size))
-    return _write(asked, folder, "".join(lines), half)
+    return traces
+
+
+def _times(asked: Asked, size: float, acts: float, warned: Problems) -> tuple[float, float]:
+    """End of the run, and when the first reflections may come back [s]; warnings where what ``acts`` so long [s] does not fit."""
+    usual = float(np.ceil(0.75 * size / text.SLOWEST + acts))  # until waves have come from the middle to the corners
+    end = asked.end_time or usual
+    if end < acts:
+        what = f"{end:g} s is less than the {acts:.3g} s that the {'rupture takes, about' if asked.faults else 'source acts'}"
+        advice = f"What comes later is lost. Waves are at the corners of the region by {usual:g} s."
+        warned.warn("--until", what, advice=advice)
+    late = latest_reflections(end, size) if asked.engine == "dg" else end
+    if late < end:
+        what = f"waves that sides and bottom reflect may come back after {late:.4g} s, before the end at {end:g} s"
+        warned.warn("--until", what, f"up to {late:.4g} s", f"No map is larger than {LARGEST / 1e3:g} km: end earlier.")
+    return end, late
+
+
+def draft(asked: Asked) -> Case | None:
+    """What is known of a case that cannot be made, for a picture of it: map, region, traces and relief. None where no place is named."""
+    try:
+        lon, lat, size = _place(asked)
+    except InputError:
+        return None
+    relief = {"file": str(asked.topography), "crs": asked.topography_crs}
+    region = {
+        "lower": [-0.5 * size] * 2, "upper": [0.5 * size] * 2, "depth": asked.depth or 0.5 * size,
+        "topography": relief if asked.topography else None,
+        "faults": [{"trace": str(path), "depth": asked.fault_depth} for path in asked.faults],
+    }  # fmt: skip
+    return load_case({
+        "title": f"Longitude {lon:.5g}, latitude {lat:.5g}", "end_time": 1.0, "mesh": {"build": region},
+        "projection": {"crs": _utm(lon, lat), "origin": [lon, lat]},
+        "material": {"constant": {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}},
+    })[0]  # fmt: skip
 
 
 def _place(asked: Asked) -> tuple[float, float, float]:
@@ -187,13 +235,6 @@ def _deep(asked: Asked, needed: float) -> float:
     return max(2.0 * asked.mechanism.depth if asked.mechanism else 0.0, needed)
 
 
-def _end(asked: Asked, size: float, traces: Sequence[Trace]) -> float:
-    """Rupture from the middle at 0.8 times the S speed, then waves to the corners of the region."""
-    source = 2.0 if traces else 10.0 * BELL / asked.frequency
-    longest = max((_length(t.xy) for t in traces), default=0.0)
-    return float(np.ceil(0.5 * longest / (0.8 * text.SLOWEST) + 0.75 * size / text.SLOWEST + source))
-
-
 def _header(asked: Asked, lon: float, lat: float, epsg: str) -> list[str]:
     what = "moment tensor" if asked.mechanism else "finite source"
     if asked.faults:
@@ -209,17 +250,18 @@ def _header(asked: Asked, lon: float, lat: float, epsg: str) -> list[str]:
     ]
 
 
-def _space(asked: Asked, half: float, depth: float, rupture: Rupture | None) -> list[str]:
+def _space(asked: Asked, box: text.Box, source_depth: float | None, rupture: Rupture | None) -> list[str]:
     called = names(asked)
     raster = None if asked.topography is None else (called[asked.topography], asked.topography_crs, asked.sea)
     if asked.engine == "fd":
-        return [text.grid_text(half, depth, asked.frequency, asked.source is not None, raster)]
+        frequency = grid_frequency(asked.frequency, 2 * box.half, source_depth)
+        return [text.grid_text(box, (asked.frequency, frequency), asked.source is not None, raster)]
     shape = f"dip: {asked.dip:g} deg, depth: {text.kilometres(asked.fault_depth)}"
     faults = [
         f"      - {{ trace: {text.quoted(called[p])}, {shape} }}   # dips to the right of its trace"
         for p in asked.faults
     ]
-    return [text.mesh_text(half, depth, asked.frequency, faults, rupture, raster)]
+    return [text.mesh_text(box, asked.frequency, faults, rupture, raster)]
 
 
 def _material(asked: Asked) -> str:
@@ -241,7 +283,7 @@ def _source(asked: Asked, lon: float, lat: float) -> str:
         "rake": f"{m.rake:g} deg",
         "magnitude": f"{m.magnitude:g}",
     }
-    return text.double_couple_text(values, (lon, lat, -m.depth), BELL / asked.frequency)
+    return text.double_couple_text(values, (lon, lat, -m.depth), text.BELL / asked.frequency)
 
 
 def _numerics(asked: Asked, ruptures: bool, size: float) -> str:
@@ -308,4 +350,4 @@ def _check_made(made: Path, folder: Path) -> None:
         raise InputError(errors)
 
 
-__all__ = ["Asked", "Mechanism", "new_case"]
+__all__ = ["Asked", "Made", "Mechanism", "draft", "new_case"]

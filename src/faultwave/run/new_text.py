@@ -18,12 +18,29 @@ depth[km] vp[km/s] vs[km/s] rho[g/cm^3]
 """
 SLOWEST = 3360.0
 """S speed [m/s] of the first layer."""
+FASTEST = 8040.0
+"""P speed [m/s] of the last layer."""
+BELL = 0.39
+"""Standard deviation of a Gaussian times the frequency at which its spectrum has fallen to 5 %."""
+OVER = 10.0
+"""Of these after which it is over."""
 STATIC, DYNAMIC, SHARE = 0.6, 0.3, 0.45
 """Friction before and after slip, and shear over normal stress at the start: strength excess over stress drop, S, is 1."""
 DEEPEST_STRESS = 60e6
 """Effective normal stress [Pa] where it no longer grows with depth."""
 MODULUS = 2720.0 * SLOWEST**2 / (1 - 0.25)
 """mu/(1 - nu) of the first layer [Pa]."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Region from -``half`` to ``half`` along x and y and down to ``depth`` [m]. On a mesh reflections come back after ``late`` [s],
+    which may be ``too_early``."""
+
+    half: float
+    depth: float
+    late: float
+    too_early: bool
 
 
 @dataclass(frozen=True)
@@ -109,22 +126,24 @@ Ground = tuple[str, str | None, bool]
 
 
 def mesh_text(
-    half: float,
-    depth: float,
+    box: Box,
     frequency: float,
     faults: Sequence[str],
     rupture: Rupture | None,
     topography: Ground | None,
 ) -> str:
     """The group ``mesh``; ``faults``: a line each."""
+    why = "after this time, which is BEFORE the end: no map is larger" if box.too_early else "after the end of the run"
     lines = [
         "# Tetrahedra, made by Gmsh when the case is first planned, and kept. They follow the slowest wave at their place.",
         "mesh:",
         "  build:",
-        f"    lower: [{kilometres(-half)}, {kilometres(-half)}]",
-        f"    upper: [{kilometres(half)}, {kilometres(half)}]",
-        f"    depth: {kilometres(depth)}",
+        f"    lower: [{kilometres(-box.half)}, {kilometres(-box.half)}]",
+        f"    upper: [{kilometres(box.half)}, {kilometres(box.half)}]",
+        f"    depth: {kilometres(box.depth)}",
         f"    frequency: {frequency:g} Hz          # highest one that is resolved",
+        "    # The mesh goes on beyond this region, in ever larger elements, so that what its sides and bottom reflect comes back",
+        f"    reflections_after: {number(box.late)} s    # {why}. Leave it out, and the mesh ends with the region",
     ]
     if topography is not None:
         file, crs, sea = topography
@@ -142,14 +161,18 @@ def mesh_text(
     return "\n".join(lines) + "\n"
 
 
-def grid_text(half: float, depth: float, frequency: float, lowpass: bool, topography: Ground | None) -> str:
-    """The group ``grid``."""
+def grid_text(box: Box, frequencies: tuple[float, float], lowpass: bool, topography: Ground | None) -> str:
+    """The group ``grid``; ``frequencies``: the one asked for, and that of a grid fine enough for the source."""
+    frequency, finer = frequencies
+    why = "highest one that is resolved"
+    if finer > frequency:
+        why = f"{frequency:g} Hz was asked for; a source so shallow wants a finer grid"
     lines = [
         "# A regular grid: its spacing follows from the slowest wave and the frequency. The upper side is free, the others absorb.",
         "grid:",
-        f"  lower: [{kilometres(-half)}, {kilometres(-half)}, {kilometres(-depth)}]",
-        f"  upper: [{kilometres(half)}, {kilometres(half)}, {'0' if topography is None else '9 km'}]",
-        f"  frequency: {frequency:g} Hz            # highest one that is resolved",
+        f"  lower: [{kilometres(-box.half)}, {kilometres(-box.half)}, {kilometres(-box.depth)}]",
+        f"  upper: [{kilometres(box.half)}, {kilometres(box.half)}, {'0' if topography is None else '9 km'}]",
+        f"  frequency: {number(finer)} Hz            # {why}",
     ]
     if lowpass:
         lines.append(
@@ -178,9 +201,13 @@ sources:
 
 
 __all__ = [
+    "BELL",
     "DEEPEST_STRESS",
+    "FASTEST",
     "LAYERS",
+    "OVER",
     "SLOWEST",
+    "Box",
     "Rupture",
     "double_couple_text",
     "fault_text",

@@ -11,9 +11,15 @@ from faultwave.base.errors import FaultwaveError, Problem, Problems
 from faultwave.base.projection import Projection
 from faultwave.case.model import Case
 from faultwave.domain.build.traces import Trace, read_traces
+from faultwave.media.rasters import load_ground
 from faultwave.observe.model import Marks, Model, Sheet
 from faultwave.observe.points import read_points
 from faultwave.physics.sources.load import load_sources
+
+LOOK = 150
+"""Places along x and y at which a raster is drawn."""
+AROUND = 0.25
+"""Of the region, that it is drawn beyond."""
 
 
 def sketch(case: Case, problems: Sequence[Problem]) -> Model | None:
@@ -23,13 +29,14 @@ def sketch(case: Case, problems: Sequence[Problem]) -> Model | None:
         return None
     rows = [((*place, 0.0)[:3], str(n)) for n, p in enumerate(named, 1) for place in p.places]
     trouble = Marks("trouble", np.array([place for place, _ in rows], float), tuple(number for _, number in rows))
-    marks, sheets = tuple(_marks(case)), tuple(_faults(case))
-    lower, upper = _box(case, [trouble.points, *(m.points for m in marks), *(s.points for s in sheets)])
+    marks, faults = tuple(_marks(case)), tuple(_faults(case))
+    lower, upper = _box(case, [trouble.points, *(m.points for m in marks), *(s.points for s in faults)])
+    sheets = (*_ground(case, lower, upper), *faults)
     turned = case.projection is None or case.projection.azimuth != 0
     return Model(
         case.title or case.output.prefix, lower, upper, {}, (), None, marks, sheets,
         axes=("x", "y", "z") if turned else ("east", "north", "up"), trouble=trouble,
-        reason="; ".join(f"{n}: {p.what}" for n, p in enumerate(named, 1)),
+        reason="; ".join(f"{n}: {p.where}: {p.what}. {p.advice}".strip() for n, p in enumerate(named, 1)),
     )  # fmt: skip
 
 
@@ -72,6 +79,25 @@ def _faults(case: Case) -> Iterator[Sheet]:
             yield from (_sheet(trace, float(asked.depth)) for trace in read_traces(asked.trace, projection))
         except FaultwaveError:
             continue
+
+
+def _ground(case: Case, lower: np.ndarray, upper: np.ndarray) -> Iterator[Sheet]:
+    """What a raster of heights has in the region and somewhat around it; nothing where it has no value."""
+    setting = getattr(case.grid, "topography", None) or getattr(getattr(case.mesh, "build", None), "topography", None)
+    if setting is None:
+        return
+    margin = AROUND * (upper - lower)[:2]
+    x, y = (np.linspace(a, b, LOOK) for a, b in zip(lower[:2] - margin, upper[:2] + margin, strict=True))
+    places = np.stack([a.ravel() for a in np.meshgrid(x, y, indexing="ij")], 1)
+    try:
+        heights = load_ground(setting, case.projection, "topography").known(places)
+    except FaultwaveError:
+        return
+    a = (np.arange(LOOK - 1)[:, None] * LOOK + np.arange(LOOK - 1)).ravel()
+    corners = np.stack([a, a + LOOK, a + LOOK + 1, a + 1], 1)
+    cells = corners[np.isfinite(heights[corners]).all(1)][:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
+    if len(cells):
+        yield Sheet("ground", np.column_stack([places, np.nan_to_num(heights)]), cells)
 
 
 def _sheet(trace: Trace, depth: float) -> Sheet:

@@ -11,7 +11,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.bench.accuracy.problem import energetic_frequency
 from faultwave.bench.accuracy.propose import Estimate, Waves, estimate, like, proposals
 from faultwave.bench.accuracy.table import Kept, Series, series_name
-from faultwave.dg.resolved import edge_length, resolved_frequency
+from faultwave.dg.resolved import edge_length, resolved_frequency, within_region
 from faultwave.fd.plan import can_be_read, coarse_look
 from faultwave.physics.sources.spectrum import spectrum
 
@@ -65,9 +65,10 @@ def waves_of(made: Any, frequency: float) -> tuple[Waves, Series, float, float]:
         varied = changes(fast) or changes(np.where(shear > 0, shear, fast))
         waves = Waves("elastic", varied, periods, size * periods, across)
         return waves, ("fd", worst.scheme.order, precision), slow / spacing / frequency, slow
-    order, volume = case.numerics.order, made.geometry.volume
+    order, inner = case.numerics.order, within_region(case, made.geometry.centroids)
+    volume = made.geometry.volume[inner]
     edge = edge_length(volume)
-    resolved = resolved_frequency(made.law, made.material, edge, order)
+    resolved = resolved_frequency(made.law, {name: v[inner] for name, v in made.material.items()}, edge, order)
     speed = COUNTED * resolved * edge / order
     slow = float(speed.min())
     size = float((volume * (frequency / speed) ** 3).sum())

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from faultwave.base.cache import cache_root, owned_by_others
 from faultwave.base.children import PYTHON, without_launcher
 from faultwave.base.collect import collected
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.errors import InputError, Problem, Problems, as_places
 from faultwave.base.log import get_logger
 from faultwave.base.memory import machine_memory
 from faultwave.base.projection import Projection
@@ -51,6 +51,10 @@ KEPT = 20
 """Meshes in the cache."""
 SURFACE = -3
 """Of the sea, beside GROUND and SIDES."""
+
+
+Far = Callable[[Floats], Floats]
+"""Largest edges (n,) [m] at points (n, 3), whatever waves want."""
 
 
 def volumes(layers: int, sea: bool) -> dict[str, int]:
@@ -96,25 +100,53 @@ def build(setting: Any, place: Place) -> Mesh:
     2 on a sea surface of kind gravity, 5 at the sides, 3 on the first fault, 65, 66, ... on the others; surfaces of faults are called as
     the faults.
     """
-    lower, upper = region.extent(setting, place.waves.fastest)
-    far = setting.far_size or float((upper - lower).max()) / 8
-    faults = _faults(setting, lower, upper, far, place)
-    finest = min([far, *(f.size for f in faults)])
+    inner = region.region_of(setting)
+    lower, upper = region.extent(inner, setting.reflections_after, place.waves.fastest)
+    if setting.reflections_after:
+        place = _beyond(inner, place)
+    near, far = (setting.far_size or float((b - a).max()) / 8 for a, b in ((inner.lower, inner.upper), (lower, upper)))
+    faults = _faults(setting, lower, upper, near, place)
+    finest = min([near, *(f.size for f in faults)])
     relief = region.relief_of(lower, upper, 0.5 * finest, place.ground, list(place.below))
     problems = Problems()
     for fault in faults:
         check_inside(fault, facets(fault, relief)[1], lower, upper, problems)
     problems.raise_errors()
     apart: frozenset[str] = frozenset()
+
+    def far_size(points: Floats) -> Floats:
+        return np.minimum(near + inner.more(points), far)
+
     while True:  # without joints that turn out to be none
         joined = join(faults, apart)
-        box = _boxed(setting, (lower, upper, far, finest), joined, relief, place.waves)
+        box = _boxed(setting, (lower, upper, far_size, finest), joined, relief, place.waves)
         lost = _lost(faults, joined, box, _meshed(box))
         if not lost:
             break
         apart |= lost
     sea = Sea(relief.real + 1 if setting.sea else 0, GRAVITY if setting.sea_surface == "gravity" else FREE_SURFACE)
     return _until_resolved(setting, box, [f.name for f in faults], place.waves, sea)
+
+
+@dataclass(frozen=True)
+class LeavingWaves:
+    """Waves that are resolved in a region; what leaves it does not come back in time, and elements there grow with distance."""
+
+    waves: Waves
+    inner: region.Region
+
+    def edges(self, points: Floats, groups: Integers) -> Floats:
+        return self.waves.edges(points, groups) + self.inner.more(points)
+
+    def fastest(self, points: Floats) -> float:
+        return self.waves.fastest(points)
+
+
+def _beyond(inner: region.Region, place: Place) -> Place:
+    """A place that goes on beyond its region."""
+    ground = None if place.ground is None else inner.held(place.ground)
+    below = tuple((name, inner.held(surface)) for name, surface in place.below)
+    return replace(place, waves=LeavingWaves(place.waves, inner), ground=ground, below=below)
 
 
 def _lost(faults: Sequence[Fault], joined: Sequence[Fault], box: FlatBox, meshed: Meshed) -> frozenset[str]:
@@ -124,7 +156,8 @@ def _lost(faults: Sequence[Fault], joined: Sequence[Fault], box: FlatBox, meshed
         if joined[b].name in faults[a].stops_at:
             what = f"{joined[a].name} does not reach {joined[b].name} along its whole edge, so it cannot stop at it"
             advice = "Draw its trace up to the other, or make the other longer or deeper."
-            raise InputError(Problem("mesh.build.faults", what, advice=advice))
+            ends = np.zeros((0, 2)) if (xy := faults[a].xy) is None else xy[[0, -1]]
+            raise InputError(Problem("mesh.build.faults", what, advice=advice, places=as_places(ends)))
         found.add(joined[a].name)
     for a in {int(a) for a, _ in box.stops} - {int(a) for a, _ in box.stops[~meshed.cut]}:
         log.info("fault %s ends beside %s: it stops there", joined[a].name, ", ".join(joined[a].stops_at))
@@ -132,9 +165,9 @@ def _lost(faults: Sequence[Fault], joined: Sequence[Fault], box: FlatBox, meshed
 
 
 def _boxed(
-    setting: Any, measures: tuple[Floats, Floats, float, float], faults: Sequence[Fault], relief: Relief, waves: Waves
+    setting: Any, measures: tuple[Floats, Floats, Far, float], faults: Sequence[Fault], relief: Relief, waves: Waves
 ) -> FlatBox:
-    """The flat box with its faults and sizes; ``measures``: its corners, the largest and the finest element of faults."""
+    """The flat box with its faults and sizes; ``measures``: its corners, the largest elements and the finest one of faults."""
     lower, upper, far, finest = measures
     ways = [[facets(fault, relief, variant)[0] for fault in faults] for variant in VARIANTS]
     near = [(flat, f.size) for f, flat in zip(faults, ways[0], strict=True)]
@@ -174,9 +207,9 @@ def _check_count(count: float, smallest: float) -> None:
 
 
 def _sizes(
-    places: Sizes, relief: Relief, waves: Waves, faults: list[tuple[Floats, float]], limits: tuple[float, int, float]
+    places: Sizes, relief: Relief, waves: Waves, faults: list[tuple[Floats, float]], limits: tuple[Far, int, float]
 ) -> Sizes:
-    """Sizes on a lattice; ``limits``: the largest one, the number of the sea's volume or 0, and how they grow."""
+    """Sizes on a lattice; ``limits``: the largest ones, the number of the sea's volume or 0, and how they grow."""
     far, sea, growth = limits
 
     def of_waves(points: Floats) -> Floats:
@@ -186,7 +219,7 @@ def _sizes(
             floor = heights[:, 0]
             wet = (floor < 0) & (np.abs(points[:, 2] - floor) < 1.01 * places.spacing[2])
             edges = np.where(wet, np.minimum(edges, waves.edges(points, np.full(len(points), sea))), edges)
-        return np.minimum(ASKED * edges, far)
+        return np.minimum(ASKED * edges, far(points))
 
     return wanted(places, relief, of_waves, faults, growth)
 

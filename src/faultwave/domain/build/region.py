@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,18 +24,42 @@ THINNEST = 0.05
 """A layer's least thickness, in that it has in the flat box."""
 
 
-def extent(setting: Any, fastest: Callable[[Floats], float]) -> tuple[Floats, Floats]:
-    """Lower and upper corner (3,) of the box, z = 0 on top, widened so that reflections from its sides come late enough.
+@dataclass(frozen=True)
+class Region:
+    """What was asked for, between two corners (3,) [m]. Beyond, where waves only leave, edges grow by ``growth`` a metre of distance."""
+
+    lower: Floats
+    upper: Floats
+    growth: float
+
+    def more(self, points: Floats) -> Floats:
+        """Metres (n,) that edges at points (n, 3) may be longer than in the region; hills are in it."""
+        out = np.maximum(self.lower - points, points - self.upper)
+        out[:, 2] = self.lower[2] - points[:, 2]
+        return np.asarray(self.growth * np.linalg.norm(np.maximum(out, 0.0), axis=1))
+
+    def held(self, surface: Heights) -> Heights:
+        """A surface that goes on beyond the region as it is at the nearest side: rasters need not reach further."""
+        return lambda xy, width: surface(np.clip(xy, self.lower[:2], self.upper[:2]), width)
+
+
+def region_of(setting: Any) -> Region:
+    """The region that a setting asks for, z = 0 on top."""
+    lower, upper = np.array([*setting.lower, -setting.depth], float), np.array([*setting.upper, 0.0])
+    return Region(lower, upper, setting.growth)
+
+
+def extent(inner: Region, reflections_after: float | None, fastest: Callable[[Floats], float]) -> tuple[Floats, Floats]:
+    """Lower and upper corner (3,) of the box: the region, widened so that reflections from sides and bottom come back to it late enough.
 
     ``fastest``: wave speed among points (n, 3).
     """
-    lower = np.array([*setting.lower, -setting.depth], float)
-    upper = np.array([*setting.upper, 0.0])
-    if setting.reflections_after:
+    lower, upper = inner.lower, inner.upper
+    for _ in range(2 if reflections_after else 0):  # deeper, where the first look did not reach, waves are faster
         x = [np.linspace(a, b, 5) for a, b in zip(lower, upper, strict=True)]
         points = np.stack([a.ravel() for a in np.meshgrid(*x, indexing="ij")], 1)
-        margin = 0.5 * setting.reflections_after * fastest(points)
-        lower, upper = lower - margin, upper + np.array([margin, margin, 0.0])
+        margin = 0.5 * float(reflections_after or 0.0) * fastest(points)
+        lower, upper = inner.lower - margin, inner.upper + np.array([margin, margin, 0.0])
     return lower, upper
 
 
@@ -89,7 +113,10 @@ def _check_order(stack: Floats, names: list[str], levels: Floats, bottom: float,
             near = "above" if thick[worst] < 0 else f"{thick[worst]:.4g} m below"
             what = f"{names[k + 1]} is {near} {names[k]} at x {x:.6g}, y {y:.6g} m"
             advice = "Layers of a mesh cannot end: cut the surface off below the other, or leave it to element sizes."
-            problems.error("mesh.build", what, f"at least {max(THINNEST * usual, 0.0):.4g} m apart", advice)
+            allowed = f"at least {max(THINNEST * usual, 0.0):.4g} m apart"
+            problems.error(
+                "mesh.build", what, allowed, advice, xy[thick < THINNEST * usual] if usual > 0 else xy[[worst]]
+            )
     problems.raise_errors()
 
 
@@ -111,4 +138,4 @@ def no_gmsh(said: str, advice: str) -> InputError:
     return InputError(Problem("mesh.build", f"needs Gmsh, which cannot be loaded: {said}", "", advice))
 
 
-__all__ = ["Heights", "extent", "no_gmsh", "relief_of", "worded"]
+__all__ = ["Heights", "Region", "extent", "no_gmsh", "region_of", "relief_of", "worded"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.errors import InputError, Problem, Problems, as_places
 from faultwave.base.paths import shown
 from faultwave.base.projection import NEEDED, Projection
 
@@ -81,11 +81,10 @@ def _placed(path: Path, where: str, name: str, points: Floats, degrees: bool, pr
         advice = (
             "They look swapped: longitude comes first." if swapped else "Are these metres? Then name the columns x, y."
         )
-        raise InputError(
-            Problem(
-                where, f"longitude {lon:g}, latitude {lat:g} is no place on Earth", "degrees, longitude first", advice
-            )
-        )
+        what = f"longitude {lon:g}, latitude {lat:g} is no place on Earth"
+        meant = projection.to_local(points[:, 1], points[:, 0]) if swapped else np.zeros((0, 2))
+        meant = meant[np.isfinite(meant).all(1)]
+        raise InputError(Problem(where, what, "degrees, longitude first", advice, places=as_places(meant)))
     local = projection.to_local(points[:, 0], points[:, 1])
     if not np.isfinite(local).all():
         raise InputError(
@@ -248,7 +247,7 @@ def check_scale(traces: Sequence[Trace], depth: float, problems: Problems) -> No
     if extent < SMALL * depth:
         what = f"the trace is {extent:.4g} m long, far too short for a fault {depth:g} m deep"
         advice = "Are its coordinates kilometres? Name columns x[km], y[km]; or make the fault less deep."
-        problems.error(traces[0].source, what, f"{SMALL * depth:g} m or more", advice)
+        problems.error(traces[0].source, what, f"{SMALL * depth:g} m or more", advice, points)
 
 
 def self_crossing(xy: Floats) -> Floats | None:

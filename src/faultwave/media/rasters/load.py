@@ -53,8 +53,18 @@ class RasterGround:
             n = int(np.argmax(np.abs(found)))
             what = f"has a height of {found[n]:.6g} m at {coordinates(xy[n])} m"
             advice = "Is it what stands for missing values, and not declared as such? gdal_edit -a_nodata tells it."
-            raise InputError(Problem(self.raster.source, what, f"up to {HIGHEST:g} m up or down", advice))
+            allowed = f"up to {HIGHEST:g} m up or down"
+            raise InputError(Problem(self.raster.source, what, allowed, advice, places=as_places(xy[strange])))
         return found
+
+    def known(self, xy: np.ndarray) -> np.ndarray:
+        """Elevations (n,) [m] at places (n, 2) [m], NaN where it has none or does not reach: for pictures."""
+        own = self.to_own(xy)
+        found = np.full(len(xy), np.nan)
+        on = self.raster.reaches(own)
+        if on.any():
+            found[on] = self.raster.at(own[on])
+        return np.where(np.abs(found) > HIGHEST, np.nan, found)
 
     def _check(self, outside: np.ndarray, xy: np.ndarray, own: np.ndarray) -> None:
         if not outside.any():
@@ -78,7 +88,7 @@ def _advice(raster: Raster, own: np.ndarray) -> str:
             if raster.reaches(middle * factor)[0]:
                 return f"The raster seems to count in {unit}; its coordinates must be those of its projection."
         return (
-            "Look at projection.crs, projection.origin and grid.topography.crs: no part of the box's middle is on it."
+            "Look at projection.crs, projection.origin and the raster's own crs: no part of the box's middle is on it."
         )
     return "Shrink the box, or take a larger raster."
 

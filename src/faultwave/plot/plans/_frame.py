@@ -48,8 +48,10 @@ def places(model: Model) -> np.ndarray:
 
 
 def limits(model: Model, whole: bool = False) -> np.ndarray:
-    """Lower and upper corner (2, 3) [m] of what is shown: the box, or what matters of a much larger one."""
+    """Lower and upper corner (2, 3) [m] of what is shown: the box, or what matters of a much larger one; ``whole``: all of the region."""
     box = np.array([model.lower, model.upper])
+    if whole and model.region is not None:
+        return np.clip(model.region, *box)
     found = np.concatenate([places(model), *(marks.points for marks in model.marks)])
     if whole or not len(found):
         return box

@@ -24,10 +24,12 @@ LOOKS = {
     "fault receivers": ("s", 3.5, "#7fd6ff", "fault receivers"),
 }
 """Marker, size, colour and name of marks by kind."""
+NARROWEST = 0.6
+"""Side of a map of what is wrong, in the other one."""
 LEVEL = 0.3
 """Rise over length up to which an edge of a fault's outline may be its trace; others go down dip."""
 MANY = 12
-"""Sources beyond which each is a dot."""
+"""Sources beyond which each is a dot, and places of what is wrong beyond which crosses are small."""
 
 
 def draw(model: Model, folder: Path) -> Path:
@@ -53,7 +55,9 @@ def draw(model: Model, folder: Path) -> Path:
     ax.set_xlabel(_frame.along(model, 0))
     ax.set_ylabel(_frame.along(model, 1))
     ax.set_title(
-        model.title if model.trouble is None else f"{model.title}\nwhat is wrong, by number: {_short(model.reason)}"
+        model.title
+        if model.trouble is None
+        else f"{model.title}\n{_short(f'What is wrong, by number. {model.reason}')}"
     )
     handles, _ = ax.get_legend_handles_labels()
     if handles:
@@ -173,10 +177,12 @@ def _trouble(ax: Axes, model: Model, shown: np.ndarray) -> np.ndarray:
     scale, places, names = _frame.unit(model).scale, model.trouble.points, model.trouble.names
     size = model.upper - model.lower
     corner = scale * model.lower
-    ax.add_patch(Rectangle((corner[0], corner[1]), scale * size[0], scale * size[1], fc="none", ec=style.INK, lw=1.2))
-    ax.plot(
-        *(scale * places[:, :2].T), "x", ms=8, mec="#d40000", mew=1.8, ls="none", label="something is wrong", zorder=8
-    )
+    outline = Rectangle((corner[0], corner[1]), scale * size[0], scale * size[1], fc="none", ec=style.INK, lw=1.2)
+    outline.set_label("region")
+    ax.add_patch(outline)
+    large = len(places) <= MANY
+    look: dict[str, Any] = {"ms": 8 if large else 4, "mew": 1.8 if large else 0.8, "mec": "#d40000", "ls": "none"}
+    ax.plot(*(scale * places[:, :2].T), "x", **look, label="something is wrong", zorder=8)
     rim: list[effects.AbstractPathEffect] = [effects.withStroke(linewidth=2.0, foreground="white")]
     for name in dict.fromkeys(names):
         x, y = (scale * places[names.index(name), :2]).tolist()
@@ -185,13 +191,14 @@ def _trouble(ax: Axes, model: Model, shown: np.ndarray) -> np.ndarray:
         )
         text.set_path_effects(rim)
     every = np.concatenate([places, [model.lower, model.upper]])
-    margin = 0.05 * np.ptp(every, axis=0)
+    extent = np.ptp(every, axis=0)
+    margin = 0.5 * (np.maximum(1.1 * extent, NARROWEST * extent[:2].max()) - extent)
     return np.array([every.min(0) - margin, every.max(0) + margin])
 
 
-def _short(text: str, most: int = 180) -> str:
+def _short(text: str, most: int = 400) -> str:
     """A text in lines, cut off where it is long."""
-    return "\n".join(textwrap.wrap(text if len(text) <= most else f"{text[:most]} ...", 95))
+    return "\n".join(textwrap.wrap(text if len(text) <= most else f"{text[:most]} ...", 72))
 
 
 def _codes(ax: Axes, places: np.ndarray, names: tuple[str, ...]) -> None:
@@ -205,7 +212,8 @@ def _overview(ax: Axes, model: Model, shown: np.ndarray) -> None:
     """The whole box in a corner, with the map in it."""
     size = model.upper - model.lower
     high = 0.2 * float(np.clip(size[1] / size[0], 0.4, 1.5))
-    inset = ax.inset_axes((1.03, -0.02, 0.2, high), transform=ax.transAxes)
+    left, wide = (1.17, 0.16) if ax.child_axes else (1.03, 0.2)  # beside the colour bar and its words
+    inset = ax.inset_axes((left, -0.02, wide, high), transform=ax.transAxes)
     for low, extent, colour, face in (
         (model.lower, size, style.INK, "#f3f3f3"),
         (shown[0], np.ptp(shown, axis=0), "#b03a24", "none"),

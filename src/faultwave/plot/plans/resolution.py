@@ -25,6 +25,7 @@ def draw(model: Model, folder: Path) -> Path | None:
     lines = _frame.lines(model, shown)
     cuts = [model.cut(line.start, line.end) for line in lines]
     values = np.concatenate([section.values[RESOLUTION] for section in cuts])
+    values = values[np.isfinite(values)]  # none around the region
     if not len(values):
         return None
     norm, colours = BoundaryNorm(LEVELS, 256, extend="both"), style.colours("RdYlBu")
@@ -50,6 +51,7 @@ def _share(fig: SubFigure, cuts: list[Section], low: float) -> None:
     ax = fig.subplots()
     values = np.concatenate([section.values[RESOLUTION] for section in cuts])
     area = np.concatenate([_area(section.points[section.cells]) for section in cuts])
+    values, area = values[np.isfinite(values)], area[np.isfinite(values)]
     order = np.argsort(values)
     share = 100 * np.cumsum(area[order]) / area.sum()
     ax.plot([low, *values[order]], [0.0, *share], color=style.COLOURS[0])
