@@ -1,5 +1,7 @@
 """Every friction law on a grid: a uniform fault moves as the end of a string of points does, where the law is solved."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from faultwave.fd.split import BACKWARD, FORWARD, INSIDE, SIDE
 from faultwave.physics import friction
 from faultwave.physics.friction.law import Load
 from faultwave.physics.friction.nucleation import smooth_step
+from faultwave.physics.friction.solvers import known_rates
 
 from .test_faults import ROCK, H, case
 
@@ -48,7 +51,7 @@ MORE = {
 NUCLEATION = {"duration": 0.3, "stress": {"constant": {"Tnuc_n": 0.0, "Tnuc_s": 30e6, "Tnuc_d": 0.0}}}
 
 
-def ended(law, parameters, constants, settings):
+def ended(law, parameters, constants, settings, **numerics):
     """A run of a uniform fault that no wave from its edges or the sides (3.25 km away, there and back in 1 s) has reached in its middle."""
     made = case(end_time=0.6, numerics__precision="double", numerics__backend="numpy")
     made["grid"] |= {"lower": [-13000.0, -3250.0, -10500.0], "upper": [11000.0, 3250.0, 0.0], "absorbing": {"width": 5}}
@@ -58,6 +61,7 @@ def ended(law, parameters, constants, settings):
     if "rs_a" in parameters:
         made["fault"]["nucleation"] = [NUCLEATION]
     made["output"] = {}
+    made["numerics"] |= numerics
     sim = fw.simulate(made)
     sim.run(write=False)
     return sim
@@ -71,7 +75,9 @@ def middle(fault, name):
 
 
 def string(fault, step, steps):
-    """One side of the fault as points along a line, the other its mirror image: what the fault remembers after so many steps."""
+    """One side of the fault as points along a line, the other its mirror image: what the fault remembers after so many steps.
+
+    The traction of a step is that of its middle; rate and state is solved there, for the mean of the slip rates before and after."""
     part, at = fault.part, middle(fault, None)
     law, constants, given = part.law, part.constants, part.given["x"]
     values = {n: np.array([v[at]]) for n, v in given.values.items()}
@@ -88,14 +94,27 @@ def string(fault, step, steps):
         for k in range(2, 58):
             push[k] = np.dot(INSIDE, s[k - 2 : k + 2])
         v += step / (H * rho) * push
-        now, locked = n * step, 2.0 * v[0] / freed
+        now, locked = (n - 1) * step, 2.0 * v[0] / freed
         tau = values["stress1"] + locked
         for k, episode in enumerate(part.episodes):
             tau = tau + smooth_step(now - episode.start, episode.duration + 0.0 * tau) * values[f"nucleation{k}_1"]
-        load = Load(tau, 0.0 * tau, values["stress_n"], np.full(1, 1.0 / freed), step, now)
-        x = law.solve(parameters, constants, state, load)
-        state = state | law.advance(parameters, constants, state, x, x.slip_rate, load)
-        v[0] = 0.5 * x.slip_rate1[0]
+        if law.solver == "newton":
+            old = state["slip_rate1"]
+            both = Load(tau + old / freed, 0.0 * tau, values["stress_n"], np.full(1, 2.0 / freed), 0.5 * step, n * step)
+            x = law.solve(parameters, constants | {"rs_average": 1}, state, both)
+            end = np.maximum(2.0 * x.slip_rate1 - old, 0.5 * x.slip_rate1)
+            mean = 0.5 * (old + end)
+            whole = replace(both, dt=step)
+            x = known_rates(law, parameters, constants | {"rs_average": 1}, state, whole, (mean, 0.0 * mean))
+            slip = {"slip1": state["slip1"] + step * end, "accumulated_slip": state["accumulated_slip"] + step * end}
+            peak = np.maximum(state["peak_slip_rate"], end)
+            state = state | law.advance(parameters, constants | {"rs_average": 1}, state, x, x.slip_rate, whole) | slip
+            state |= {"slip_rate1": end, "slip_rate": end, "peak_slip_rate": peak}
+        else:
+            load = Load(tau, 0.0 * tau, values["stress_n"], np.full(1, 1.0 / freed), step, n * step)
+            x = law.solve(parameters, constants, state, load)
+            state = state | law.advance(parameters, constants, state, x, x.slip_rate, load)
+        v[0] = 0.5 * state["slip_rate1"][0]
         pull = np.zeros(60)
         pull[0] = np.dot(FORWARD[0][1:], v[:3])
         for k in range(1, 57):
@@ -132,6 +151,16 @@ def test_a_fault_without_strength_radiates_what_its_impedance_takes():
     drop = 81.6e6 - 0.525 * 120e6
     assert middle(fault, "slip_rate") == pytest.approx(2.0 * drop / (ROCK["rho"] * ROCK["vs"]), rel=0.02)
     assert middle(fault, "traction1") == pytest.approx(-drop, rel=1e-3)
+
+
+def test_halved_steps_change_a_rupture_of_rate_and_state_by_their_square():
+    """Slip after nucleation, with steps of 1, 1/2 and 1/4: friction that is half a step early would err by the step itself."""
+    law, constants, given = "strong-velocity-weakening", REST | {"rs_muw": 0.3}, RATES | {"rs_srW": 0.1}
+    slips = []
+    for n in (1, 2, 4):
+        sim = ended(law, given, constants, {}, cfl=0.8 / n)
+        slips.append(float(middle(sim.solver.parts["rupture"], "slip1")))
+    assert abs(slips[1] - slips[2]) < 0.35 * abs(slips[0] - slips[1]), slips
 
 
 def test_numbers_given_at_points_go_on_from_a_checkpoint(tmp_path):

@@ -374,6 +374,13 @@ def test_one_benchmark_from_mesh_to_page(tmp_path):
     kept.write_text(kept.read_text().replace('"name": "tpv5"', '"name": "tpv6"'))
     page.write(target, tmp_path / "scec")
     both = target.read_text()
+    (tmp_path / "scec" / "tpv6").rename(tmp_path / "scec" / "tpv5-fd")  # on a grid: a row of its own, below
+    kept = tmp_path / "scec" / "tpv5-fd" / drive.SUMMARY
+    kept.write_text(kept.read_text().replace('"name": "tpv6"', '"name": "tpv5"'))
+    page.write(target, tmp_path / "scec")
+    three = target.read_text()
+    assert three.index("| [TPV5](#tpv5) |") < three.index("| [TPV5 on a grid](#tpv5-fd) |") < three.index("#tpv6")
+    assert "images/scec-tpv5-fd.png" in three and "compared with, a spacing of" in three
     assert (
         both.index("| [TPV5](#tpv5) |")
         < both.index("| [TPV6](#tpv6) |")

@@ -359,8 +359,6 @@ def _scec_plan(
         return None
     if engine not in ("dg", "fd"):
         raise InputError(Problem("--engine", f"'{engine}' is no engine that runs benchmarks", "dg, fd"))
-    if write is not None and engine == "fd":
-        raise InputError(Problem("--write", "the page shows runs of the engine dg", "--engine dg"))
     if write is not None and output is None:
         raise InputError(Problem("--write", "needs the results of a folder", "--output DIR beside it"))
     from faultwave.verify.scec.drive import Plan, run_all

@@ -207,7 +207,7 @@ class FaultReader:
         r = {name: read[name, h] for name in self.horizontal}
         down = {name: read[name, "z"] for name in VERTICAL}
         sides: tuple[Axis, Axis] = (h, "z")
-        now = r[STEPS] * self.scheme.step
+        now = np.maximum(r[STEPS] - 1.0, 0.0) * self.scheme.step  # of tractions
         rest, rest_z = (self.sliding.at_rest(self.values_given[a], now) for a in sides)
         parameters = {n: self.values_given[h][parameter(n)] for n in law.kernel_parameters}
         state = {n: r[n] for n in law.shown_columns.widths}

@@ -8,12 +8,16 @@ one pascal: the equation that friction laws solve, 1/c in place of the impedance
 The state at either kind of points then evolves with the slip rates that there are: along the other axis the mean of those around. If it
 took those that the law has found at the same point, states of neighbours would drift apart while friction falls with slip: nothing holds
 a slip that moves no node.
+
+Times: a step takes velocities from half a step before the traction to half a step after it. Strength that depends on slip is known at the
+time of the traction. Rate and state is solved there, too: for the slip rate and the state in the middle of the step (Rojas et al. 2009),
+not for those at its end, which would be half a step ahead of the waves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from faultwave.fd.fault_plane import FaultPlane, high, locked
@@ -22,7 +26,8 @@ from faultwave.fd.split import compliance
 from faultwave.kernels import math as m
 from faultwave.kernels.overlap import meet
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
-from faultwave.physics.friction.law import FrictionLaw, Load
+from faultwave.physics.friction.law import FrictionLaw, Load, common_update
+from faultwave.physics.friction.load import Solved
 from faultwave.physics.friction.nucleation import smooth_step
 from faultwave.physics.friction.solvers import known_rates
 
@@ -86,20 +91,26 @@ class Sliding:
         """What changes."""
         return (STEPS, *self.state, *RECORD)
 
+    @property
+    def _in_middle(self) -> bool:
+        """Whether friction is solved for slip rates in the middle of a step: those that strength depends on."""
+        return self.law.solver == "newton"
+
+    @property
+    def _stated(self) -> Mapping[str, float]:
+        """Constants of the law; the state evolves with the slip rates that friction is solved for."""
+        return {**self.constants, "rs_average": 1} if self._in_middle else self.constants
+
     def slide(self, axis: Axis, kind: str, step: float) -> Stencil:
         """Velocities along an axis once friction has acted. ``kind`` 'inside', 'last' below the free surface, 'surface' on it."""
 
         def function(p: Point) -> dict[str, Any]:
             values, counted = self._values(p, axis), self.law.counted
-            eta = self._eta(p, axis)
-            now = (values[STEPS] + 1.0) * step
-            rest = self.at_rest(values, now)
-            normal = _pressing(p, self.plane.normal, axis, kind)
-            shear = [r + t for r, t in zip(rest[1:], self._locked(p, axis, kind), strict=True)]
-            load = Load(shear[0], shear[1], rest[0] + normal, eta, step, now)
-            x = self.law.solve(self._parameters(values), self.constants, self._state(values), load)
+            normal, evolves = _pressing(p, self.plane.normal, axis, kind), 0.5 * step if self._in_middle else step
+            load = self._load(values, self._locked(p, axis, kind), normal, self._eta(p, axis), evolves, step)
+            x = self.law.solve(self._parameters(values), self._stated, self._state(values), load)
             slips = values[SLIPS] > 0.0
-            own = x.slip_rate2 if axis == "z" else x.slip_rate1
+            own = self._at_end(values, x)[1 if axis == "z" else 0]
             name, rate = self.plane.sliding[axis], m.where(slips, self.sign * own, 0.0 * own)
             mean, half = 0.5 * (p.at(name) + p.at(high(name))), 0.5 * rate
             kept = {"traction_n": normal, "strength": x.strength, **{n: x.state[n] for n in counted}}
@@ -114,28 +125,59 @@ class Sliding:
 
         def function(p: Point) -> dict[str, Any]:
             values = self._values(p, axis)
-            s, parameters = self._state(values), self._parameters(values)
-            now = (values[STEPS] + 1.0) * step
-            rest, eta = self.at_rest(values, now), self._eta(p, axis)
             rates = [self.sign * r for r in self._around(lambda q, a: _jump(q, self.plane, a), p, axis, kind)]
-            locked = self._locked(p, axis, kind)
-            change = [t - eta * r for t, r in zip(locked, rates, strict=True)]
-            load = Load(rest[1] + locked[0], rest[2] + locked[1], rest[0] + values["traction_n"], eta, step, now)
-            x = known_rates(self.law, parameters, self.constants, s, load, (rates[0], rates[1]))
-            held = [r + t for r, t in zip(rest[1:], change, strict=True)]
-            shear = m.sqrt(held[0] * held[0] + held[1] * held[1])
-            new = s | self.law.advance(parameters, self.constants, s, x, x.slip_rate, load)
-            new |= self._times(values, new, now - 0.5 * step, parameters)
-            power = held[0] * rates[0] + held[1] * rates[1]
-            new |= {"traction1": change[0], "traction2": change[1], "dissipated": values["dissipated"] + step * power}
-            new |= _breakdown(values, new, shear)
+            new = self._aged(values, rates, self._locked(p, axis, kind), self._eta(p, axis), step)
             n = 1 if axis == "z" else 0
-            new["work"] = values["work"] + (0.5 * step) * (change[n] * (s[f"slip_rate{n + 1}"] + rates[n]))
+            moved = new[f"traction{n + 1}"] * (values[f"slip_rate{n + 1}"] + rates[n])
+            new["work"] = values["work"] + (0.5 * step) * moved
             slips, steps = values[SLIPS] > 0.0, values[STEPS] + 1.0
             changed = [n for n in self.kept if n not in (STEPS, "traction_n", "strength", *self.law.counted)]
             return {at(STEPS, axis): steps} | {at(n, axis): m.where(slips, new[n], values[n]) for n in changed}
 
         return Stencil(f"age_{self.plane.axis}{axis}" + f"_{kind}" * (kind != "inside"), function)
+
+    def _aged(
+        self, values: Mapping[str, Any], rates: Sequence[Any], locked: Sequence[Any], eta: Any, step: float
+    ) -> dict[str, Any]:  # fmt: skip
+        """What is remembered after a step that ends with slip ``rates``."""
+        s, parameters = self._state(values), self._parameters(values)
+        rest = self.at_rest(values, values[STEPS] * step)
+        change = [t - eta * r for t, r in zip(locked, rates, strict=True)]
+        load = self._load(values, locked, values["traction_n"], eta, step, step)
+        within = [0.5 * (s[f"slip_rate{n}"] + r) for n, r in enumerate(rates, 1)] if self._in_middle else rates
+        x = known_rates(self.law, parameters, self._stated, s, load, (within[0], within[1]))
+        new = s | self.law.advance(parameters, self._stated, s, x, x.slip_rate, load)
+        if self._in_middle:
+            rate = m.sqrt(rates[0] * rates[0] + rates[1] * rates[1])
+            new |= common_update(s, replace(x, slip_rate1=rates[0], slip_rate2=rates[1], slip_rate=rate), rate, step)
+        held = [r + t for r, t in zip(rest[1:], change, strict=True)]
+        shear = m.sqrt(held[0] * held[0] + held[1] * held[1])
+        new |= self._times(values, new, load.t - 0.5 * step, parameters)
+        power = held[0] * rates[0] + held[1] * rates[1]
+        new |= {"traction1": change[0], "traction2": change[1], "dissipated": values["dissipated"] + step * power}
+        return new | _breakdown(values, new, shear)
+
+    def _load(
+        self, values: Mapping[str, Any], locked: Sequence[Any], normal: Any, eta: Any, evolves: float, step: float
+    ) -> Load:  # fmt: skip
+        """What slip rates bear in a step; ``evolves``: how long the state does [s]. Of rates V in the middle of a step that began with V_0
+        and ends with V_1 = 2 V - V_0: the traction T - V_1/c is T + V_0/c - 2 V/c."""
+        rest = self.at_rest(values, values[STEPS] * step)
+        shear = [r + t for r, t in zip(rest[1:], locked, strict=True)]
+        if self._in_middle:
+            shear = [t + eta * values[f"slip_rate{n}"] for n, t in enumerate(shear, 1)]
+            eta = 2.0 * eta
+        return Load(shear[0], shear[1], rest[0] + normal, eta, evolves, (values[STEPS] + 1.0) * step)
+
+    def _at_end(self, values: Mapping[str, Any], x: Solved) -> tuple[Any, Any]:
+        """Slip rates at the end of a step: at least half of those in its middle, or rates that friction alone holds would swing about
+        theirs, and about none once a point has stopped."""
+        one, two = x.slip_rate1, x.slip_rate2
+        if not self._in_middle:
+            return one, two
+        end = [2.0 * v - values[f"slip_rate{n}"] for n, v in enumerate((one, two), 1)]
+        goes_on = end[0] * one + end[1] * two > 0.5 * (one * one + two * two)
+        return m.where(goes_on, end[0], 0.5 * one), m.where(goes_on, end[1], 0.5 * two)
 
     def _values(self, p: Point, axis: Axis) -> dict[str, Any]:
         return {n: p.at(at(n, axis)) for n in (*self.given, *self.kept)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
 import time
@@ -20,7 +21,8 @@ from faultwave.verify.scec.folder import write_case
 from faultwave.verify.scec.measure import Measured, Run, read_run
 from faultwave.verify.scec.references import against_reference
 
-SUMMARY, PICTURE = "result.json", "picture.png"
+SUMMARY, PICTURE, ON_GRID = "result.json", "picture.png", "-fd"
+"""Files of a benchmark, and what the names of folders of grids end with."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,21 @@ class Summary:
     ruptured: float
     stations: tuple[tuple[str, float, float, float], ...]
     rows: tuple[Row, ...]
+    engine: str = "dg"
+
+    @property
+    def folder(self) -> str:
+        """Its name."""
+        return folder_of(self.name, self.engine)
 
     @property
     def passed(self) -> bool:
         return all(row.ok for row in self.rows)
+
+
+def folder_of(name: str, engine: str) -> str:
+    """Where the results of a benchmark are kept."""
+    return name + ON_GRID * (engine == "fd")
 
 
 def run_all(progress: Progress, plan: Plan) -> Result:
@@ -74,7 +87,7 @@ def run_all(progress: Progress, plan: Plan) -> Result:
         folder = plan.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="faultwave-scec-")))
         for benchmark in chosen:
             run = run_on_grid if fd else run_one
-            summary = run(progress, benchmark, plan.quick, folder / (benchmark.name + "-fd" * fd))
+            summary = run(progress, benchmark, plan.quick, folder / folder_of(benchmark.name, plan.engine))
             rows += [replace(row, quantity=f"{benchmark.name}: {row.quantity}") for row in summary.rows]
             notes.append(f"{benchmark.name}: {_in_words(summary)}")
     return Result(tuple(rows), tuple(notes))
@@ -98,7 +111,7 @@ def run_one(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path)
 
 def _kept(measured: Measured, summary: Summary, folder: Path) -> Summary:
     """With its picture and file in ``folder``."""
-    pictures.draw(measured, folder / PICTURE)
+    pictures.draw(measured, folder / PICTURE, "a grid" if summary.engine == "fd" else "elements")
     with atomic_text(folder / SUMMARY) as file:
         json.dump(asdict(summary), file, indent=1)
         file.write("\n")
@@ -114,7 +127,7 @@ def run_on_grid(progress: Progress, benchmark: Benchmark, quick: bool, folder: P
     measured = Measured(on_grid.with_margin(benchmark), runs[1], runs[0], quick)
     summary = summarise(measured)
     against = (on_grid.against_tetrahedra(measured, other), on_grid.slip_against_tetrahedra(measured, other))
-    return _kept(measured, replace(summary, rows=(*summary.rows, *against)), folder)
+    return _kept(measured, replace(summary, rows=(*summary.rows, *against), engine="fd"), folder)
 
 
 def run_at(progress: Progress, benchmark: Benchmark, resolution: Resolution, folder: Path) -> Run:
@@ -161,13 +174,13 @@ def summarise(measured: Measured) -> Summary:
 def read_summaries(folder: Path) -> list[Summary]:
     """What earlier runs left in ``folder``, in the order of the benchmarks."""
     found = []
-    for name in benchmarks():
-        path = folder / name / SUMMARY
+    for name, engine in itertools.product(benchmarks(), ("dg", "fd")):
+        path = folder / folder_of(name, engine) / SUMMARY
         if path.is_file():
             kept = json.loads(path.read_text(encoding="utf-8"))
             rows = tuple(Row(**row) for row in kept.pop("rows"))
             given: dict[str, Any] = {name: _tuples(value) for name, value in kept.items()}
-            found.append(Summary(**given, rows=rows))
+            found.append(Summary(**{**given, "engine": engine}, rows=rows))
     return found
 
 

@@ -14,7 +14,7 @@ from faultwave.base.version import __version__
 from faultwave.output.atomic import atomic_path, atomic_text
 from faultwave.verify.case import Row
 from faultwave.verify.scec.benchmark import Benchmark, benchmarks, find
-from faultwave.verify.scec.drive import PICTURE, Summary, read_summaries
+from faultwave.verify.scec.drive import ON_GRID, PICTURE, Summary, read_summaries
 
 IMAGES = "images"
 WIDTH, COLOURS = 900, 192
@@ -35,7 +35,7 @@ def write(page: Path, folder: Path) -> list[Path]:
     images.mkdir(exist_ok=True)
     written = [page]
     for summary in summaries:
-        written.append(_picture(folder / summary.name / PICTURE, images / f"scec-{summary.name}.png"))
+        written.append(_picture(folder / summary.folder / PICTURE, images / f"scec-{summary.folder}.png"))
     with atomic_text(page) as file:
         file.write(f"{before}{BEGIN}\n{_body({**_shown(shown), **_written(summaries)})}{END}{after}")
     return written
@@ -56,11 +56,11 @@ def _picture(drawn: Path, target: Path) -> Path:
 
 
 Shown = dict[str, tuple[str, str]]
-"""Row of the table and section of each benchmark, by its name."""
+"""Row of the table and section of each benchmark, by the name of its folder."""
 
 
 def _written(summaries: Sequence[Summary]) -> Shown:
-    return {s.name: (_table_row(s), "\n".join(_section(s))) for s in summaries}
+    return {s.folder: (_table_row(s), "\n".join(_section(s))) for s in summaries}
 
 
 def _shown(body: str) -> Shown:
@@ -72,7 +72,7 @@ def _shown(body: str) -> Shown:
 
 
 def _body(shown: Shown) -> str:
-    known = [name for name in benchmarks() if name in shown]
+    known = [n for name in benchmarks() for n in (name, name + ON_GRID) if n in shown]
     missing = [name.upper() for name in benchmarks() if name not in shown]
     told = [f"Built in and not run for this page: {', '.join(missing)}.", ""] if missing else []
     table = [*_table_head(), *[shown[name][0] for name in known]]
@@ -83,8 +83,8 @@ def _table_head() -> list[str]:
     return [
         f"Faultwave {__version__}, core seconds on one core without making the mesh.",
         "",
-        "| benchmark | what it is | edge [m], order | cells | core s | moment [N m] | Mw | radiated [J] | mean slip [m] | ruptured "
-        "| two resolutions [ms] | checks |",
+        "| benchmark | what it is | edge or spacing [m], order | cells or points | core s | moment [N m] | Mw | radiated [J] "
+        "| mean slip [m] | ruptured | two resolutions [ms] | checks |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
 
@@ -93,25 +93,31 @@ def _table_row(s: Summary) -> str:
     good = sum(row.ok for row in s.rows)
     verdict = f"{good} of {len(s.rows)}" if not s.passed else f"all {len(s.rows)}"
     return (
-        f"| [{s.name.upper()}](#{s.name}) | {find(s.name).title} | {s.sizes[0]:g}, {s.order} | {s.cells:,} "
+        f"| [{_called(s)}](#{s.folder}) | {find(s.name).title} | {s.sizes[0]:g}, {s.order} | {s.cells:,} "
         f"| {s.core_seconds[0]:.0f} | {s.moments[0]:.3g} | {magnitude(s.moments[0]):.2f} | {s.radiated:.3g} "
         f"| {s.mean_slip:.2f} | {100 * s.ruptured:.0f} % | {1e3 * s.difference:.0f} | {verdict} |"
     )
 
 
+def _called(summary: Summary) -> str:
+    return summary.name.upper() + " on a grid" * (summary.engine == "fd")
+
+
 def _section(summary: Summary) -> list[str]:
-    benchmark = find(summary.name)
-    title = f"{summary.name.upper()}: {benchmark.title}"
+    benchmark, cells, edges = find(summary.name), "cells", "edges"
+    title = f"{_called(summary)}: {benchmark.title}"
+    if summary.engine == "fd":
+        cells, edges = "points", "a spacing"
     return [
-        f"## {title} {{ #{summary.name} }}",
+        f"## {title} {{ #{summary.folder} }}",
         "",
         *([f"Described by {benchmark.source}.", ""] if benchmark.source else []),
         *[f"{note}\n" for note in benchmark.notes],
-        f"![{title}]({IMAGES}/scec-{summary.name}.png)",
+        f"![{title}]({IMAGES}/scec-{summary.folder}.png)",
         "",
-        f"{summary.end_time:g} s of simulated time, {summary.cells:,} cells, {summary.core_seconds[0]:.0f} core seconds; the run that is "
-        f"compared with, edges of {summary.sizes[1]:g} m, took {summary.core_seconds[1]:.0f} and has a moment of {summary.moments[1]:.4g} "
-        f"against {summary.moments[0]:.4g} N m.",
+        f"{summary.end_time:g} s of simulated time, {summary.cells:,} {cells}, {summary.core_seconds[0]:.0f} core seconds; the run that "
+        f"is compared with, {edges} of {summary.sizes[1]:g} m, took {summary.core_seconds[1]:.0f} and has a moment of "
+        f"{summary.moments[1]:.4g} against {summary.moments[0]:.4g} N m.",
         "",
         *_stations(summary, benchmark),
         "| check | measured | limit | |",

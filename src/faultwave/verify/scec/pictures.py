@@ -20,8 +20,8 @@ TALLEST = 4.2
 
 
 @style.house()
-def draw(measured: Measured, path: Path) -> Path:
-    """Write the picture."""
+def draw(measured: Measured, path: Path, made_of: str = "elements") -> Path:
+    """Write the picture of runs ``made_of`` elements or a grid."""
     fine = measured.fine
     faults = [rupture.fault for rupture in fine.ruptures.values()]
     start, end = min(f.along[0] for f in faults), max(f.along[1] for f in faults)  # one scale for all
@@ -34,7 +34,7 @@ def draw(measured: Measured, path: Path) -> Path:
     for ax, (name, rupture) in zip(axes, fine.ruptures.items(), strict=False):
         _map(ax, rupture, measured.coarse.ruptures[name], measured, top)
         ax.set_xlim(*(style.KM * x for x in (start, end)))
-    _histories(axes[-1], measured)
+    _histories(axes[-1], measured, made_of)
     return style.save(fig, path)
 
 
@@ -81,7 +81,7 @@ def _map(ax: Axes, fine: Rupture, coarse: Rupture, measured: Measured, top: floa
     ax.set_title(f"{measured.benchmark.name.upper()}, {fine.fault.name} fault: slip, rupture front every {step:g} s")
 
 
-def _histories(ax: Axes, measured: Measured) -> None:
+def _histories(ax: Axes, measured: Measured, made_of: str) -> None:
     """Slip rates at the first stations of the first fault that has some, of both runs."""
     name = next(iter(measured.benchmark.stations))
     for (s, d), colour in zip(measured.benchmark.stations[name][:MOST_STATIONS], style.COLOURS, strict=False):
@@ -92,7 +92,7 @@ def _histories(ax: Axes, measured: Measured) -> None:
             ax.plot(trace.time, rate, color=colour, linestyle=lines, label=label, lw=1.1 if lines == "solid" else 0.8)
     sizes = measured.fine.resolution.size, measured.coarse.resolution.size
     ax.set_title(
-        f"slip rate; elements of {sizes[0]:g} m (solid) and {sizes[1]:g} m (dashed), order {measured.fine.resolution.order}"
+        f"slip rate; {made_of} of {sizes[0]:g} m (solid) and {sizes[1]:g} m (dashed), order {measured.fine.resolution.order}"
     )
     ax.set_xlabel("time [s]")
     ax.set_ylabel("slip rate [m/s]")
