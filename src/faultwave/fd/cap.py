@@ -14,19 +14,23 @@ any material and any ground (O'Reilly et al. 2022, Bull. Seismol. Soc. Am. 112, 
 Coefficients are kept over J: one over density and the moduli. So stresses, which are multiplied with J where they push, and strains
 times J make the same statements as in the flat grid.
 
-What is common to many of these terms is kept between levels, so that no mean runs over a square of points. In ``ACROSS`` that is the
-difference Dz of each velocity, later the traction that pushes it. In ``MEANS`` it is the mean of that difference times the rise,
-Mz(Dz u), later the stresses that act across a slope, slope_x M1 sxx + slope_y M2 sxy, of which the traction takes the mean Mz. A mean
-along z and one along the planes can change places, because slopes depend on x and y alone and the rise on z alone.
+What is common to many of these terms is kept between levels, so that no mean runs over a square of points. In ``MEANS`` that is, before
+stresses, the mean of the difference times the rise, Mz(Dz u) rise, and before velocities the stresses that act across a slope, times the
+rise, (slope_x M1 sxx + slope_y M2 sxy) rise, of which forces take the difference of the mean, Dz Mz. A mean along z and one along the planes
+can change places, because slopes depend on x and y alone and the rise on z alone. Mean and difference along z are one formula, seven planes
+wide, in which the point's own plane does not enter.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 from typing import Any
 
 import numpy as np
 
-from faultwave.fd.differences import DEEP, M1, M2, READ, grid_of, mean_weights, other, planes
+from faultwave.fd.differences import BENT, BENT_DEEP, M1, M2, bent_line, bent_planes, bent_weights, grid_of
 from faultwave.fd.grid import HALF, Grid
 from faultwave.fd.stencils import (
     FORCES,
@@ -44,10 +48,8 @@ from faultwave.fd.stencils import (
 )
 from faultwave.kernels.stencil import Axis, Point, Stencil
 
-ACROSS = {"u": "across_u", "v": "across_v", "w": "across_w"}
-"""Of each velocity: its difference across the planes of the grid, then the traction that pushes it."""
 MEANS = {"u": "mean_u", "v": "mean_v", "w": "mean_w"}
-"""Of each velocity, at its own points: the mean of that difference, then the stresses across the ground's slope."""
+"""Of each velocity, at its own points: the mean of its difference across planes, then the stresses across the ground's slope."""
 TRACTION = {"u": "sxz", "v": "syz", "w": "szz"}
 ALONG: dict[str, tuple[tuple[str, Axis, bool], ...]] = {  # of each traction: stress, axis of its mean, whether it looks forward
     "u": (("sxx", "x", True), ("sxy", "y", False)),
@@ -57,7 +59,6 @@ ALONG: dict[str, tuple[tuple[str, Axis, bool], ...]] = {  # of each traction: st
 PLACES = {(0, 0): "centre", (1, 0): "x", (0, 1): "y", (1, 1): "xy"}
 """Of points of a plane: at centres of cells, or half an edge further."""
 MEAN = (M2, M1, M1, M2)
-NEAR = len(MEAN)
 
 
 def place_of(name: str) -> str:
@@ -81,32 +82,20 @@ def sheets() -> dict[str, tuple[str, Axis | None]]:
     return found | {slope(axis, place): (place, axis) for axis in ("x", "y") for place in ("centre", "x", "y")}
 
 
-def share(kind: str, grid: str, number: int, surface: bool) -> str:
-    """The profile of weights of a mean along z of what lives on planes of ``grid``, times the rise: that of the plane it is for in strains,
-    that of the planes it is of in tractions."""
-    return f"rise_{kind}_{grid}{number}" + "_surface" * surface
+def weights() -> list[tuple[str, float]]:
+    """Numbers of means of differences along z, away from the surface."""
+    return [(f"m{n}", weight) for n, weight in enumerate(BENT, 1)]
 
 
 def profiles(top: int, rise: dict[str, np.ndarray], stretch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """All profiles (top + 1,) along z; ``rise`` and its slope ``stretch`` [1/m] by grid, on planes 0 to ``top`` of the arrays."""
     found = {f"stretch_{grid}": values for grid, values in stretch.items()}
-    levels = np.arange(top + 1)
-    for grid in rise:
-        last = top - (grid == "whole")
-        table = mean_weights(grid)
-        for kind, of in (("strain", rise[other(grid)]), ("traction", rise[grid])):
-            for n, weight in enumerate(MEAN):
-                at = levels if kind == "strain" else np.clip(levels + n - _behind(grid), 0, last)
-                found[share(kind, grid, n, False)] = weight * of[at]
-            for n, plane in enumerate(planes(grid, top)):
-                factor = of[levels[-DEEP:]] if kind == "strain" else of[plane]
-                found[share(kind, grid, n, True)] = np.r_[np.zeros(top + 1 - DEEP), table[:, n] * factor]
+    found |= {f"rise_{grid}": values for grid, values in rise.items()}
+    below = np.zeros(top + 1 - BENT_DEEP)
+    for grid, stresses in itertools.product(rise, (False, True)):
+        table = bent_weights(grid, stresses)
+        found |= {bent_line(grid, stresses, n): np.r_[below, values] for n, values in enumerate(table.T)}
     return found
-
-
-def _behind(grid: str) -> int:
-    """How many planes behind the first of a mean of what lives on ``grid`` is."""
-    return 2 if grid == "whole" else 1
 
 
 def rise_at(grid: Grid, name: str, planes_of: np.ndarray) -> np.ndarray:
@@ -128,15 +117,22 @@ def stretched(p: Point, name: str, axis: Axis) -> Times:
     return lambda offset: 1.0 + p.on(ground(place), 0, **{axis: offset}) * along_z
 
 
-def risen(p: Point, name: str, kind: str, place: Place) -> Any:
-    """The mean along z of a quantity, times the rise: ``kind`` of weights as in ``share``."""
-    grid, at_surface = grid_of(name), place.top is not None
-    total: Any = None
-    for n in range(READ if at_surface else NEAR):
-        value = p.at(name, z=n - _behind(grid)) if place.top is None else p.on(name, int(planes(grid, place.top)[n]))
-        term = p.line(share(kind, grid, n, at_surface), "z") * value
-        total = term if total is None else total + term
-    return total
+def bent(p: Point, name: str, place: Place) -> Any:
+    """The mean along z of the difference along z, or the difference of the mean, at the quantity's own place; with the factors of a
+    difference."""
+    grid, stresses = grid_of(name), name not in VELOCITY
+    kind = "s" if stresses else "v"
+    if place.near is None:
+        terms = [p.scalar(f"m{n}{kind}") * (p.at(name, z=n) - p.at(name, z=-n)) for n in range(1, len(BENT) + 1)]
+        return functools.reduce(operator.add, terms)
+    listed = enumerate(bent_planes(grid, place.near).tolist())
+    terms = [p.line(bent_line(grid, stresses, n), "z") * p.on(name, plane) for n, plane in listed]
+    return p.scalar(f"share_{kind}") * functools.reduce(operator.add, terms)
+
+
+def raised(p: Point, name: str) -> Any:
+    """The rise at the planes of a quantity."""
+    return p.line(f"rise_{grid_of(name)}", "z")
 
 
 def mean(values: Times, forward: bool) -> Any:
@@ -151,33 +147,24 @@ def vertical(p: Point, name: str, place: Place, forward: bool) -> Any:
     return beside_end(p, name, place) if place.at_end else difference(p, name, "z", forward)
 
 
-def gradients(place: Place) -> Stencil:
-    """Differences of velocities across the planes of the grid."""
-
-    def function(p: Point) -> dict[str, Any]:
-        return {across: vertical(p, name, place, name != "w") for name, across in ACROSS.items()}
-
-    return Stencil("gradients" + place.name, function)
-
-
 def mean_gradients(place: Place) -> Stencil:
-    """Their means, times the rise."""
+    """Means of the differences of velocities across the planes of the grid, times the rise."""
 
     def function(p: Point) -> dict[str, Any]:
-        return {MEANS[name]: risen(p, across, "strain", place) for name, across in ACROSS.items()}
+        return {mean_of: raised(p, name) * bent(p, name, place) for name, mean_of in MEANS.items()}
 
     return Stencil("mean_gradients" + place.name, function)
 
 
 def slope_forces() -> Stencil:
-    """Stresses across the slope of the ground: on every plane alike, also beside the surface."""
+    """Stresses across the slope of the ground, times the rise: on every plane alike, also beside the surface."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for name, of in MEANS.items():
             along, aside = (_along(p, stress, axis, forward) for stress, axis, forward in ALONG[name])
             at = place_of(name)
-            result[of] = p.on(slope("x", at), 0) * along + p.on(slope("y", at), 0) * aside
+            result[of] = raised(p, name) * (p.on(slope("x", at), 0) * along + p.on(slope("y", at), 0) * aside)
         return result
 
     return Stencil("slope_forces", function)
@@ -187,24 +174,13 @@ def _along(p: Point, name: str, axis: Axis, forward: bool) -> Any:
     return mean(lambda offset: p.at(name, **{axis: offset}), forward)
 
 
-def tractions(place: Place) -> Stencil:
-    """Tractions across the planes of the grid."""
-
-    def function(p: Point) -> dict[str, Any]:
-        return {
-            across: p.at(TRACTION[name]) - risen(p, MEANS[name], "traction", place) for name, across in ACROSS.items()
-        }
-
-    return Stencil("tractions" + place.name, function)
-
-
 def velocity(sponge: bool, place: Place) -> Stencil:
     """One step of the velocities."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for name, axis in VELOCITY.items():
-            total = vertical(p, ACROSS[name], place, name == "w")
+            total = vertical(p, TRACTION[name], place, name == "w") - bent(p, MEANS[name], place)
             for of, along, forward in FORCES[name]:
                 if along != "z":
                     d = difference(p, of, along, forward, stretched(p, of, along))
@@ -224,7 +200,7 @@ def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
         def rate(of: str, name: str, axis: Axis, forward: bool) -> Any:
             """J times the derivative of a velocity along an axis, at the place of the stress ``name``."""
             if axis == "z":
-                return p.at(ACROSS[of])
+                return vertical(p, of, place, of != "w")
             d = in_layer(p, difference(p, of, axis, forward), axis, forward, f"psi_e{of}_{axis}", place, result)
             sheet = slope(axis, place_of(of))
 
@@ -244,10 +220,8 @@ def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
 
 
 __all__ = [
-    "ACROSS",
     "MEAN",
     "MEANS",
-    "gradients",
     "ground",
     "mean_gradients",
     "place_of",
@@ -258,6 +232,6 @@ __all__ = [
     "slope_at",
     "slope_forces",
     "stress",
-    "tractions",
     "velocity",
+    "weights",
 ]

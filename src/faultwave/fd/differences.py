@@ -36,7 +36,7 @@ NORM, DEEP, READ = WEIGHTS[4].norm, WEIGHTS[4].deep, WEIGHTS[4].read
 GRIDS = ("whole", "half")
 M1, M2 = 9.0 / 16.0, -1.0 / 16.0
 """The same of a mean, which is half a point ahead or behind."""
-WHOLE = ("w", "sxz", "syz", "across_u", "across_v", "mean_w")
+WHOLE = ("w", "sxz", "syz", "mean_w")
 """What lives on whole planes; all else on half planes."""
 _MEANS_ON_HALF = (
     (0.8338228784688313, 0.17751233164292596, 0.14350670130765417, -0.15484191141941145, 0.0),
@@ -135,11 +135,6 @@ def low_weights(grid: str, order: int = 4) -> np.ndarray:
     return _joined(other(grid), order)[: LOWS[order], : len(low_planes(order))]
 
 
-def mean_weights(grid: str) -> np.ndarray:
-    """The same of means."""
-    return _uppermost(grid, _MEANS[other(grid)], 4)
-
-
 def _uppermost(grid: str, matrix: np.ndarray, order: int) -> np.ndarray:
     """Rows of a matrix, from the surface down, as weights of planes of the arrays of a quantity of ``grid``, from the lowest up."""
     deep, read = WEIGHTS[order].deep, WEIGHTS[order].read
@@ -153,17 +148,19 @@ def _uppermost(grid: str, matrix: np.ndarray, order: int) -> np.ndarray:
 
 WIDE, ROWS = 9, 24
 """Planes that a mean of differences reads, and how many are told apart below the surface."""
+BENT = (M1 * (C1 + C2) - M2 * C1, M1 * C2 + M2 * C1, M2 * C2)
+"""Weights of the nearest pair of planes, the next and so on in the mean of a difference, or the difference of a mean, away from the surface."""
 
 
-def _composite(grid: str) -> tuple[np.ndarray, np.ndarray]:
-    """Means of differences upwards of a quantity of ``grid``, on its own planes from the surface down: the first plane read (ROWS,), and
-    the weights of WIDE from there down (ROWS, WIDE)."""
+def _composite(grid: str, stresses: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Of a quantity of ``grid``, on its own planes from the surface down: means of differences upwards of velocities, or differences of means
+    of stresses, which bear no traction on the surface. The first plane read (ROWS,), and the weights of WIDE from there down (ROWS, WIDE)."""
     count = ROWS + WIDE
     steps = {}
     for of in GRIDS:  # differences downwards and means on planes of ``of``
         behind = (-2, -1, 0, 1) if of == "half" else (-1, 0, 1, 2)
         for kind, table, inside in (
-            ("difference", _matrices(4)[of, False], (-C2, -C1, C1, C2)),
+            ("difference", _matrices(4)[of, stresses], (-C2, -C1, C1, C2)),
             ("mean", _MEANS[of], (M2, M1, M1, M2)),
         ):
             matrix = np.zeros((2 * count, 2 * count))
@@ -174,7 +171,8 @@ def _composite(grid: str) -> tuple[np.ndarray, np.ndarray]:
             matrix[:DEEP] = 0.0
             matrix[:DEEP, : table.shape[1]] = table[:DEEP]
             steps[kind, of] = matrix
-    product = -steps["mean", grid] @ steps["difference", other(grid)]
+    last, before = ("difference", "mean") if stresses else ("mean", "difference")
+    product = -steps[last, grid] @ steps[before, other(grid)]
     first = np.array([np.flatnonzero(row)[0] for row in product[:ROWS]])
     return first, np.stack([row[a : a + WIDE] for row, a in zip(product, first, strict=False)])
 
@@ -185,13 +183,37 @@ def bent_along_z(name: str, at: np.ndarray, top: int) -> tuple[np.ndarray, np.nd
     grid = grid_of(name)
     surface = top - (grid == "whole")
     depth = surface - np.asarray(at)
-    first, table = _COMPOSITES[grid]
+    first, table = _COMPOSITES[grid, False]
     row = np.clip(depth, 0, ROWS - 1)
     start = first[row] + np.maximum(depth - row, 0)
     return surface - (start[..., None] + np.arange(WIDE)), table[row]
 
 
-_COMPOSITES = {grid: _composite(grid) for grid in GRIDS}
+_COMPOSITES = {(grid, stresses): _composite(grid, stresses) for grid in GRIDS for stresses in (False, True)}
+BENT_DEEP, BENT_READ = 6, 9
+"""Planes of the arrays where such products have weights of their own, and how many of those from the surface down they read."""
+
+
+def bent_planes(grid: str, top: int) -> np.ndarray:
+    """The planes of the arrays that such products beside the surface read, from the surface down."""
+    return top - np.arange(grid == "whole", BENT_READ)
+
+
+def bent_weights(grid: str, stresses: bool) -> np.ndarray:
+    """Their weights (BENT_DEEP, planes), in the uppermost planes of the arrays up to the one on the surface, by ``bent_planes``."""
+    first, table = _COMPOSITES[grid, stresses]
+    rows = np.zeros((BENT_DEEP, BENT_READ + WIDE))
+    for row, start, values in zip(rows, first, table, strict=False):
+        row[start : start + WIDE] = values
+    count = BENT_DEEP - (grid == "whole")  # which has none on the plane above the last
+    found = np.zeros((BENT_DEEP, BENT_READ - (grid == "whole")))
+    found[:count] = rows[:count, : found.shape[1]][::-1]
+    return found
+
+
+def bent_line(grid: str, stresses: bool, number: int) -> str:
+    """The profile along z of the weights of the plane that ``bent_planes`` names ``number``-th."""
+    return f"bent_{'stress' if stresses else 'velocity'}_{grid}{number}"
 
 
 def line(grid: str, stresses: bool, number: int) -> str:
@@ -303,13 +325,18 @@ __all__ = [
     "M2",
     "NORM",
     "READ",
+    "BENT",
+    "BENT_DEEP",
+    "BENT_READ",
     "Ends",
     "bent_along_z",
+    "bent_line",
+    "bent_planes",
+    "bent_weights",
     "grid_of",
     "joint",
     "line",
     "low_planes",
-    "mean_weights",
     "other",
     "other_line",
     "planes",

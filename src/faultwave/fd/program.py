@@ -12,7 +12,7 @@ import numpy as np
 from faultwave.fd import borders, cap, split, stencils
 from faultwave.fd.absorbing import Absorber, along, cpml, depths, sponge
 from faultwave.fd.closures import WEIGHTS, Weights
-from faultwave.fd.differences import LOWS, Ends
+from faultwave.fd.differences import BENT_DEEP, LOWS, Ends
 from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.half_precision import SI, Units
@@ -33,7 +33,7 @@ LOSS_LEVEL, YIELD_LEVEL = 2, 3
 FRICTION_LEVEL = 4
 """Between velocities and stresses, where a fault is."""
 WITH_FAULT = {VELOCITY_LEVEL: 0, FRICTION_LEVEL: 1, STRESS_LEVEL: 2}
-WITH_CAP = (2, 5, 6, 7)
+WITH_CAP = (1, 3, 4, 5)
 """Levels of velocities, stresses and what follows these in programs with a topography: the first two come after what the cap needs for
 them."""
 BELOW_CAP = 4
@@ -75,6 +75,11 @@ class Scheme:
         return WEIGHTS[self.order]
 
     @property
+    def deep(self) -> int:
+        """Planes of the arrays that are not as those inside beside a free surface or the face to a grid above."""
+        return self.differences.deep if self.cap is None else BENT_DEEP
+
+    @property
     def reach(self) -> int:
         """Points to either side that stencils read."""
         return self.differences.reach
@@ -94,7 +99,7 @@ class Scheme:
         """Levels that are run together where other grids are joined to this one, which tell it theirs in between."""
         if not (self.joined_above or self.joined_below):
             return ()
-        before = 1 if self.cap is None else 3
+        before = 1 if self.cap is None else 2
         return tuple(range(before)), tuple(range(before, 2 * before + 2 * self.yields))
 
     @property
@@ -142,6 +147,12 @@ class Scheme:
         """The level of the program of what others look at after velocities or stresses."""
         return self.level(number) if self.fault is None or number != VELOCITY_LEVEL else self.read_level(number)
 
+    def together(self, box: Box) -> int | None:
+        """The plane of a box of the grid from which on levels work on all planes at once; None where they do so nowhere."""
+        if not self.surfaced(box):
+            return None
+        return self.grid.shape[0] + 1 - self.deep - (self.cap is not None)  # what is bent reads a plane farther
+
     def surfaced(self, box: Box) -> bool:
         """Whether a free surface or the face to a grid above bounds a box of the grid: half planes have one more, which is on it."""
         return self.ends.upper and box.hi[0] == self.grid.shape[0]
@@ -184,7 +195,8 @@ def build_program(
     levels = [velocity, stress]
     if scheme.cap is not None:
         before = _add_cap(scheme, box, arrays)
-        levels = [*before[:2], velocity, *before[2:], stress]
+        levels = [before[0], velocity, before[1], stress]
+        weights += cap.weights()
     if scheme.yields:
         levels += [[], []]
     if scheme.fault is not None:
@@ -209,7 +221,7 @@ def build_program(
     sample_buffers = [replace(t, level=scheme.read_level(t.level)) for t in sample_buffers]
     return Program(
         "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic,
-        grid.shape[0] + 1 - of.deep if scheme.surfaced(box) else None, of.reach, scheme.stages,
+        scheme.together(box), of.reach, scheme.stages,
     )  # fmt: skip
 
 
@@ -278,15 +290,15 @@ def _add_regions(
         for first, end, side in parts[axis]:
             if side:
                 arrays |= _layer_arrays(scheme, side, first, end, box, damped)
-    top, deep = scheme.grid.shape[0], scheme.differences.deep
-    if scheme.free_surface and top - deep < box.hi[0] < top:
+    top = scheme.grid.shape[0]
+    if scheme.free_surface and top - scheme.deep < box.hi[0] < top:
         raise ValueError(f"a part ends {top - box.hi[0]} planes below the free surface, within those that differ there")
     if scheme.cap is not None:
         parts["z"] = _with_cap(parts["z"], scheme.cap)
     if scheme.joined_below:
         parts["z"] = _with_low_end(parts["z"], scheme.cap, LOWS[scheme.order])
     if scheme.surfaced(box):
-        parts["z"] = _with_surface(parts["z"], top, deep)
+        parts["z"] = _with_surface(scheme, parts["z"])
     if scheme.border is not None:
         for at in scheme.border:
             parts["z"] = _cut(parts["z"], at)
@@ -296,7 +308,8 @@ def _add_regions(
         sides = [side for side in (beside, aside, below) if side in SIDES]
         layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
         joined = below == "low" or (below == "surface" and scheme.joined_above)
-        place = stencils.Place(layers, damped, top if below == "surface" else None, scheme.order, joined)
+        near = top if below in ("surface", "near") and scheme.cap is not None else None
+        place = stencils.Place(layers, damped, top if below == "surface" else None, scheme.order, joined, near)
         region = Box((z0, y0, x0), (z1, y1, x1))
         names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
         for kind, part in _kinds(scheme, region, (below, aside, beside), bool(layers)):
@@ -357,23 +370,20 @@ def _with_cap(parts: list[tuple[int, int, str]], lowest: int) -> list[tuple[int,
 
 
 def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> list[list[Launch]]:
-    """Arrays and profiles of the cap, and what it does before velocities and before stresses: two levels each."""
-    (_, y0, x0), (_, y1, x1), top = box.lo, box.hi, scheme.grid.shape[0]
+    """Arrays and profiles of the cap, and what it does before velocities and before stresses: a level each."""
+    (_, y0, x0), (_, y1, x1) = box.lo, box.hi
     arrays |= {name: Layout(Box((0, y0, x0), (1, y1, x1)), group="relief") for name in cap.sheets()}
     arrays |= {name: line_of(scheme, box, "z") for name in cap_profiles(scheme)}
-    found: list[list[Launch]] = [[], [], [], []]
+    found: list[list[Launch]] = [[], []]
     room = scheme.across(box)
     if room is None:
         return found
-    arrays |= {name: Layout(room, group="across") for name in (*cap.ACROSS.values(), *cap.MEANS.values())}
-    parts = [(room.lo[0], room.hi[0], "")]
-    if scheme.surfaced(box):
-        parts = _with_surface(parts, top, scheme.differences.deep)
-    for z0, z1, kind in parts:
-        place, region = stencils.Place(top=top if kind else None), Box((z0, y0, x0), (z1, y1, x1))
-        stencils_of = cap.slope_forces(), cap.tractions(place), cap.gradients(place), cap.mean_gradients(place)
-        for level, of in zip(found, stencils_of, strict=True):
-            level.append(Launch(of, region))
+    arrays |= {name: Layout(room, group="across") for name in cap.MEANS.values()}
+    whole, first = scheme.filled(room), scheme.grid.shape[0] + 1 - scheme.deep
+    found[0].append(Launch(cap.slope_forces(), whole))
+    for z0, z1 in ((room.lo[0], first), (first, whole.hi[0])) if scheme.surfaced(box) else ((room.lo[0], room.hi[0]),):
+        place = stencils.Place(near=scheme.grid.shape[0] if z0 == first else None)
+        found[1].append(Launch(cap.mean_gradients(place), Box((z0, y0, x0), (z1, y1, x1))))
     return found
 
 
@@ -397,13 +407,15 @@ def sheets(scheme: Scheme, box: Box) -> dict[str, np.ndarray]:
     return {name: relief.sheet(halves[at], axis, first, count) for name, (at, axis) in cap.sheets().items()}
 
 
-def _with_surface(parts: list[tuple[int, int, str]], top: int, deep: int) -> list[tuple[int, int, str]]:
-    """Segments along z, the uppermost cut where planes have differences of their own."""
+def _with_surface(scheme: Scheme, parts: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Segments along z, the uppermost cut where planes have differences of their own, and where those are near (``Place``)."""
     *below, (first, _, side) = parts
-    lowest = top + 1 - deep
+    top = scheme.grid.shape[0]
+    lowest, beside = top + 1 - scheme.deep, top + 1 - scheme.differences.deep
     if side or first > lowest:
-        raise ValueError(f"layers of so many points leave fewer than {deep} of {top} planes below the free surface")
-    return [*below, *([(first, lowest, side)] if first < lowest else []), (lowest, top + 1, "surface")]
+        raise ValueError(f"layers of so many points leave fewer than {scheme.deep} of {top} planes below the free surface")
+    listed = [(first, lowest, side), (lowest, beside, "near"), (beside, top + 1, "surface")]
+    return [*below, *((a, b, name) for a, b, name in listed if a < b)]
 
 
 def _with_low_end(parts: list[tuple[int, int, str]], cap: int | None, planes: int) -> list[tuple[int, int, str]]:

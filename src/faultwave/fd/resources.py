@@ -10,7 +10,7 @@ from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engine import disk
-from faultwave.fd.cap import ACROSS, MEANS
+from faultwave.fd.cap import MEANS
 from faultwave.fd.grid import Grid
 from faultwave.fd.program import bytes_a_point, coefficients, fields
 
@@ -45,7 +45,7 @@ def grid_bytes(case: Case, grids: Sequence[Grid], world: World) -> float:
     first = len(coefficients(attenuation)) * number_bytes(case)  # coefficients twice at the start
     needed = 0.0
     for grid in grids:
-        across = 0 if grid.relief is None else (len(ACROSS) + len(MEANS)) * number_bytes(case)
+        across = 0 if grid.relief is None else len(MEANS) * number_bytes(case)
         needed += float(grid.box.points * (1.1 * (stored + across) + first) / world.size)
     return needed
 

@@ -53,13 +53,15 @@ Times = Callable[[int], Any]
 class Place:
     """Where points lie: in absorbing ``layers`` across these axes, all their motion ``damped`` or not; beside the free surface or the face
     to a grid above, which is plane ``top`` of the arrays, or (None) not. Differences there are of this ``order``. ``joined``: to a grid
-    above, or below where ``top`` is None."""
+    above, or below where ``top`` is None. ``near``: the plane of the surface where what reads farther than differences has weights of its
+    own beside it (``fd.cap``)."""
 
     layers: tuple[Axis, ...] = ()
     damped: bool = False
     top: int | None = None
     order: int = 4
     joined: bool = False
+    near: int | None = None
 
     @property
     def at_end(self) -> bool:
@@ -73,6 +75,7 @@ class Place:
         order = f"_order{self.order}" * (self.order != 4)
         end = "" if not self.joined else "_joined_below" if self.top is None else "_joined_above"
         surface = "_surface" * (self.top is not None and not self.joined)
+        surface = surface or "_near_surface" * (self.near is not None)
         return order + across + "_along" * (self.damped and bool(self.layers)) + surface + end
 
 
