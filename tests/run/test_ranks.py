@@ -186,6 +186,7 @@ def test_seismograms_of_all_ways_to_run(tmp_path, rates, outputs, make):
     "changes",
     [
         {"clustering": {"rates": [3]}, "precision": "single"},
+        {"precision": "single", "compensated": True},
         pytest.param({"clustering": {"rates": [1]}}, marks=pytest.mark.slow),
         {"flux": "rusanov", "flux_near_faults": "godunov"},
         {"flux_near_faults": "rusanov"},

@@ -368,3 +368,18 @@ def test_rows_that_are_no_rows_of_this_run_are_refused():
     for found, now in (((4, 10, 8), (4, 10, 9)), ((4, 10, 9, 1), (4, 10, 9)), ((4,), (4, 3))):
         with pytest.raises(InputError, match="has the shape"):
             _check_shape("here", np.zeros(found), np.zeros(now))
+
+
+COMPENSATED = {"precision": "single", "compensated": True}
+
+
+def test_compensated_sums_go_on_where_they_were(tmp_path):
+    case = asked(tmp_path, "whole")
+    case["numerics"] |= COMPENSATED
+    fw.simulate(case).run()
+    again = asked(tmp_path, "out")
+    again["numerics"] |= COMPENSATED
+    with pytest.raises(RunError, match="interrupted"):
+        fw.simulate(again).run(progress=stop_at(0.37))
+    fw.resume(tmp_path / "out").run()
+    same(contents(tmp_path / "out"), contents(tmp_path / "whole"))

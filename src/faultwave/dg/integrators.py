@@ -39,6 +39,8 @@ def check_integrator(case: Case, law: Law, problems: Problems) -> None:
     numerics = case.numerics
     if numerics.halo_compression != "exact" and law.face_channels != law.channels:
         problems.error("numerics.halo_compression", f"rounded messages are not built for the {law.name} law", "exact")
+    if numerics.compensated and not incremental(law):
+        problems.error("numerics.compensated", f"is not built for the {law.name} law", "false")
     if numerics.integrator == "ader":
         return
     traction, _ = law.sides(["flux"] * law.channels, ["potential"] * law.channels)
@@ -62,6 +64,11 @@ def check_integrator(case: Case, law: Law, problems: Problems) -> None:
             )
 
 
+def incremental(law: Law) -> bool:
+    """Whether cells of a law are advanced by what they change, so that sums can be compensated."""
+    return form(law, 2).predictor.incremental
+
+
 BY_LINES: dict[str, Any] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
 
 
@@ -83,7 +90,7 @@ def make_operator(
     if numerics.integrator in BY_LINES:
         made: Operator = BY_LINES[numerics.integrator](chosen, backend, layout, cells, flux(numerics))
         return made
-    return Operator(chosen, backend, layout, cells, alone, between)
+    return Operator(chosen, backend, layout, cells, alone, between, numerics.compensated)
 
 
 __all__ = ["DEFAULT_SHARE", "LIMITS", "check_integrator", "flux", "limit", "make_form", "make_operator"]

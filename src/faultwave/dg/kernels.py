@@ -41,8 +41,18 @@ class Kept:
     penalty: Penalised | None = None
 
 
-def predict(form: Form, kept: Kept | None = None) -> Kernel:
-    """q(t) -> q(t + dt) without neighbours; time-integrated waves w to the slots ``outgoing``, u kept.
+def compensate(k: Kernel, q: Array, remainder: Array) -> None:
+    """q and ``remainder`` of the same sum, of which q is what its precision holds: what is rounded away waits for the next (Kahan 1965)."""
+
+    def both(q: Any, r: Any) -> Any:
+        sums = [x + y for x, y in zip(q, r, strict=True)]
+        return [sums, [y - (s - x) for x, y, s in zip(q, r, sums, strict=True)]]
+
+    k.pointwise(both, [q, remainder], [q, remainder])
+
+
+def predict(form: Form, kept: Kept | None = None, compensated: bool = False) -> Kernel:
+    """q(t) -> q(t + dt) without neighbours; time-integrated waves w to the slots ``outgoing``, u kept. ``compensated``: see ``compensate``.
 
     ``kept`` cells also leave what others need within the step, each only where it has a slot: the predictor's coefficients
     (receivers, surfaces), and their traces on a face, w for a faster neighbour, [T, v] for friction.
@@ -55,7 +65,12 @@ def predict(form: Form, kept: Kept | None = None) -> Kernel:
     advance, integral = k.scalar("advance", predictor.terms), k.scalar("integral", len(predictor.rows))
     total = k.temp("total", form.b3, form.Q)
     series = k.temp("series", sum(predictor.rows), form.Q) if kept else None
-    predictor.expand(k, q, cell, [Sum(q, advance), Sum(total, integral, True)], series)
+    if compensated:
+        remainder = k.batch("remainder", form.b3, form.Q, "inout")
+        predictor.expand(k, q, cell, [Sum(remainder, advance, change=True), Sum(total, integral, True)], series)
+        compensate(k, q, remainder)
+    else:
+        predictor.expand(k, q, cell, [Sum(q, advance), Sum(total, integral, True)], series)
     form.publish(k, total, cell, face, lambda i, wave: k.scatter(wave, waves, outgoing, i), u)
     if kept and series is not None:
         slot, history = k.index("slot"), k.store("history", series.rows, form.Q, "out")
@@ -87,22 +102,29 @@ def _traces(
         k.when(slots, face, lambda face=face: one(face))  # type: ignore[misc]
 
 
-def correct(form: Form, kept: Kept | None = None) -> Kernel:
-    """Add the lifted jumps of the four faces to the predicted q; the neighbours' waves lie in the slots ``incoming``."""
+def correct(form: Form, kept: Kept | None = None, compensated: bool = False) -> Kernel:
+    """Add the lifted jumps of the four faces to the predicted q; the neighbours' waves lie in the slots ``incoming``. ``compensated``: see
+    ``compensate``."""
     penalty = kept.penalty if kept else None
     k = Kernel("correct_penalised" if penalty else "correct")
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
     incoming, waves = k.index("incoming", 4), k.store("waves", form.b2, form.faced, "in")
     u = k.batch("kept", 4 * form.b2, form.faced, "in")
-    form.lift(k, q, cell, face, lambda i, arrived: k.gather(arrived, waves, incoming, i), u)
+    target = k.batch("remainder", form.b3, form.Q, "inout") if compensated else q
+    form.lift(k, target, cell, face, lambda i, arrived: k.gather(arrived, waves, incoming, i), u)
     if penalty is not None:
-        penalty.lift(k, q, cell)
+        penalty.lift(k, target, cell)
+    if compensated:
+        compensate(k, q, target)
     return k
 
 
-def correct_and_predict(form: Form, kept: Kept | None = None, between: Sequence[Kernel] = ()) -> Kernel:
+def correct_and_predict(
+    form: Form, kept: Kept | None = None, between: Sequence[Kernel] = (), compensated: bool = False
+) -> Kernel:
     """``correct`` of one step, what comes ``between``, and ``predict`` of the next in one pass through memory."""
-    return fuse("correct_and_predict" + ("_keep" if kept else ""), correct(form, kept), *between, predict(form, kept))
+    first, last = correct(form, kept, compensated), predict(form, kept, compensated)
+    return fuse("correct_and_predict" + ("_keep" if kept else ""), first, *between, last)
 
 
 def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None) -> Kernel:

@@ -14,6 +14,7 @@ from faultwave.dg import kernels
 from faultwave.dg.forms import Cells, Form
 from faultwave.dg.layout import Layout, ranged
 from faultwave.dg.penalty_buffers import PenaltyBuffers
+from faultwave.dg.rounding import spread
 from faultwave.dg.sums import Sums
 from faultwave.kernels.language import Kernel, fuse
 
@@ -82,9 +83,11 @@ class Operator:
         cells: Cells,
         alone: bool = True,
         between: Sequence[CellWork] = (),
+        compensated: bool = False,
     ):
-        """``alone``: no other process has part of the mesh; ``between``: what is done between correction and prediction."""
-        self.between = tuple(between)
+        """``alone``: no other process has part of the mesh; ``between``: what is done between correction and prediction; ``compensated``:
+        what sums of the state round away is kept for the next, of forms whose predictor is ``incremental``."""
+        self.between, self.compensated = tuple(between), compensated
         self.form, self.backend, self.layout, self.cells = form, backend, layout, cells
         self.law, self.order, self.time_unit = form.law, form.order, form.unit
         self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
@@ -113,6 +116,7 @@ class Operator:
     def _allocate(self) -> None:
         b, lay, size, form = self.backend, self.layout, len(self.layout.cell_at), self.form
         self.q = b.batch(size, form.b3, form.Q)
+        self.remainder: Any = b.batch(size, form.b3, form.Q) if self.compensated else None  # of the sums in q
         self.kept = b.batch(size, 4 * form.b2, form.faced)
         self.waves = b.store(lay.wave_slots, form.b2 * form.faced)
         self.history = b.store(lay.histories, sum(self.predictor.rows) * form.Q)
@@ -124,7 +128,7 @@ class Operator:
             [self.q, self.kept, self.waves, self.cell, self.face],
             [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges],
         )
-        self.fill(self.cell, form.cell_constants(self.cells)[:, None])
+        self.fill(self.cell, self._constants()[:, None])
         self.fill(self.face, form.face_constants(self.cells))
         self.incoming = [b.index(slots) for slots in lay.incoming]
         same = lay.incoming is lay.outgoing
@@ -134,6 +138,16 @@ class Operator:
         left = [b.index(slots) if self.special else None for slots in (lay.slow, lay.friction)]
         self.slow_slots, self.friction_slots = left
         self.penalty = PenaltyBuffers.make(form, b, lay, self.cells)
+
+    def _constants(self) -> np.ndarray:
+        """(nc, columns) of every cell; in single precision rounded so that waves, which feel means, have the right speed."""
+        values = self.form.cell_constants(self.cells)
+        if self.backend.dtype is np.float64:
+            return values
+        numbers, places = self.cells.numbers, self.form.cell_columns.places
+        columns = [i for name in self.form.moduli for i in range(places[name].start, places[name].stop)]
+        values[:, columns] = spread(values[:, columns], np.arange(len(values)) if numbers is None else numbers)
+        return values
 
     @property
     def mixing(self) -> np.ndarray:
@@ -157,9 +171,10 @@ class Operator:
         kept = kernels.Kept(bool((lay.friction > 0).any()), self.penalty.penalised if self.penalty else None)
         variants = (None, kept) if self.special else (None,)
         between = [work.kernel(form) for work in self.between]
-        wanted = [kernels.predict(form, which) for which in variants]
-        wanted += [kernels.correct_and_predict(form, which, between) for which in variants]
-        wanted += [kernels.correct(form), *([kernels.correct(form, kept)] if self.penalty else [])]
+        more = self.compensated
+        wanted = [kernels.predict(form, which, more) for which in variants]
+        wanted += [kernels.correct_and_predict(form, which, between, more) for which in variants]
+        wanted += [kernels.correct(form, None, more), *([kernels.correct(form, kept, more)] if self.penalty else [])]
         wanted += [fuse("between", *between)] if between else []
         compiled = self.backend.compile(wanted)
         common = {
@@ -170,6 +185,8 @@ class Operator:
         for work in self.between:
             self.own.update(work.buffers(self))
         common |= self.own
+        if self.remainder is not None:
+            common["remainder"] = self.remainder
         for i in range(2):
             slots = common | {"incoming": self.incoming[i], "outgoing": self.outgoing[i]}
             own = slots | (self.penalty.bound(i) if self.penalty else {})
@@ -331,14 +348,20 @@ class Operator:
 
     def set_dofs(self, values: np.ndarray, cells: np.ndarray | None = None) -> None:
         cells = self._all() if cells is None else cells
-        self.q.put(self.working(values, cells), self.layout.position[cells])
+        self._put(self.working(values, cells), self.layout.position[cells])
+
+    def _put(self, values: np.ndarray, position: np.ndarray) -> None:
+        """The form's quantities (n, B3, Q) to the cells at these places."""
+        self.q.put(values, position)
+        if self.remainder is not None:
+            self.remainder.put(values - values.astype(self.backend.dtype), position)
 
     def state(self) -> np.ndarray:
         """(cells, B3, Q) as they stand, in the form's own quantities: what ``set_state`` puts back to the last bit."""
         return self.q.get(self.layout.position)
 
     def set_state(self, values: np.ndarray) -> None:
-        self.q.put(values, self.layout.position)
+        self._put(values, self.layout.position)
 
     def add_dofs(self, values: np.ndarray, cells: np.ndarray) -> None:
         """Add values (n, B3, Q) to the listed cells, which may repeat."""
@@ -376,6 +399,7 @@ class Operator:
         buffers: Iterable[Any] = (
             self.q, self.kept, self.waves, self.history, self.slow, self.friction, self.cell, self.face, *self.incoming,
             *([] if self.outgoing is self.incoming else self.outgoing), *self.own.values(),
+            *([] if self.remainder is None else [self.remainder]),
         )  # fmt: skip
         return sum(b.nbytes for b in buffers) + (self.penalty.nbytes() if self.penalty else 0)
 

@@ -32,6 +32,7 @@ from faultwave.dg.penalties.choice import penalised_faces
 from faultwave.dg.planning import Planning
 from faultwave.dg.registry import part_modules
 from faultwave.dg.resolved import doubt_conductors, doubt_size
+from faultwave.dg.rounding import with_short_steps
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import fingerprint
 from faultwave.engine.backend import check_backend
@@ -267,9 +268,10 @@ def _clusters(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> 
     setting, near = planning.case.numerics.clustering, planning.topology.neighbours
     together = planning.frictional | (driven_faces(parts, near.shape) & (near >= 0))
     rates = setting.rates if planning.case.numerics.integrator == "ader" else (1,)
-    return tets.assign_clusters(
+    found = tets.assign_clusters(
         step, near, together, rates, tets.Wiggle(setting.wiggle_minimum, setting.wiggle_step), setting.maximum, elsewhere=planning.whole
     )  # fmt: skip
+    return found if planning.case.numerics.precision == "double" else with_short_steps(found)
 
 
 def _borne(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> np.ndarray:

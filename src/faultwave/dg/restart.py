@@ -46,6 +46,16 @@ def state(solver: Any) -> Mapping[str, Mapping[str, State]]:
     found = {"dofs": State(plan.numbers, dofs, set_dofs)}
     if exact:
         found["modes"] = State(plan.numbers, op.state, nothing, optional=True)
+
+    def remainders() -> np.ndarray:
+        return np.asarray(op.remainder.get(op.layout.position))
+
+    def set_remainders(values: np.ndarray, origin: Origin) -> None:
+        if origin.notes["form"] == _form(solver) and _same_numbers(solver, origin.notes):
+            op.remainder.put(values, op.layout.position)
+
+    if op.remainder is not None:
+        found["remainders"] = State(plan.numbers, remainders, set_remainders, optional=True)
     return {"cells": found}
 
 

@@ -105,7 +105,7 @@ class Solver:
         cells = Cells(
             geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material, plan.walls,
             driven, top.neighbour_faces, plan.share.beyond if plan.share else None, plan.penalised,
-            plan.echoes,
+            plan.echoes, plan.numbers,
         )  # fmt: skip
         (worst,) = plan.world.largest([worst_shape(geo.inverse, self.backend.dtype)])  # one form for all processes
         form = make_form(numerics, plan.law, plan.time_unit, shapely(worst))

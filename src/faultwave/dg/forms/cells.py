@@ -41,6 +41,7 @@ class Cells:
     beyond: np.ndarray | None = None  # (nc, 4, k) impedance of neighbours on other processes, NaN elsewhere
     penalised: PenalisedFaces | None = None
     echoes: np.ndarray | None = None  # (nc, 4, 2) a and b of boundary faces that parts say, NaN elsewhere
+    numbers: np.ndarray | None = None  # (nc,) in the whole mesh, where they are not 0, 1, ...
 
     @property
     def remote(self) -> np.ndarray:

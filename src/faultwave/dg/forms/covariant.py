@@ -67,6 +67,8 @@ class CovariantCurls(ComponentForm):
     """``metric`` of a cell is g, ``size`` det J / unit, ``rates`` those of the reaction. ``tangents`` of a face are A, ``sign`` s; its
     ``z`` is the neighbour's."""
 
+    moduli = ("alpha", "beta")
+
     @classmethod
     def suits(cls, law: Law) -> bool:
         return is_two_curls(law)

@@ -41,6 +41,8 @@ class ContravariantAcoustic(ComponentForm):
     """``metric`` of a cell is G; ``bulk`` and ``inverse_rho`` are K/rho and 1/rho. ``height`` of a face is h; its ``z`` is the
     neighbour's."""
 
+    moduli = ("bulk",)
+
     @classmethod
     def suits(cls, law: Law) -> bool:
         return same_equations(law, Acoustic())

@@ -74,6 +74,7 @@ class FullStiffness(ComponentForm):
     density and its inverse. ``height`` of a face is h; its ``own``, ``other`` and ``admittance`` are Z', Z_R' and (Z' + Z_R')^-1."""
 
     self_contained = True
+    moduli = ("stiffness",)
 
     @classmethod
     def suits(cls, law: Law) -> bool:

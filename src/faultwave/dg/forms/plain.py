@@ -49,6 +49,7 @@ class Form:
     """
 
     self_contained = True  # whether ``outward`` and ``inward`` are there
+    moduli: tuple[str, ...] = ("constants",)  # columns of a cell that speeds of waves depend on, and faces do not
 
     @classmethod
     def suits(cls, law: Law) -> bool:

@@ -27,6 +27,8 @@ TENSOR = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 class ContravariantViscoelastic(ContravariantElastic):
     """Cells also have ``springs``, lambda/rho and mu/rho of every element."""
 
+    moduli = ("lam", "mu", "springs")
+
     @classmethod
     def suits(cls, law: Any) -> bool:
         return isinstance(law, Viscoelastic) and law.elements > 0

@@ -124,6 +124,7 @@ class Decaying:
     step is its length."""
 
     starts_with_state = True
+    incremental = False
 
     def __init__(self, form: CellTerms):
         self.form, n = form, form.order

@@ -54,11 +54,13 @@ class CellTerms(Protocol):
 @dataclass(frozen=True)
 class Sum:
     """target (B3, Q) = sum_k table[k] c_k over the coefficients; ``target`` may be the state at the start of the step. ``table`` holds
-    the weights of a value or, with ``integral``, of the integral over a whole step."""
+    the weights of a value or, with ``integral``, of the integral over a whole step. ``change``: what the state changes by is added to
+    the target instead, of predictors that are ``incremental``."""
 
     target: Array
     table: Array
     integral: bool = False
+    change: bool = False
 
 
 class Predictor(Protocol):
@@ -66,13 +68,15 @@ class Predictor(Protocol):
 
     ``rows``: rows of each coefficient that cells keep for others, ``face_rows`` of its traces; ``terms``: how many weights a value in
     the cell itself has, at least as many. The first ``len(rows)`` weights are those of the kept coefficients.
-    ``starts_with_state``: the first kept coefficient is the state at the start of the step.
+    ``starts_with_state``: the first kept coefficient is the state at the start of the step. ``incremental``: whether sums may ask for
+    the change of the state.
     """
 
     rows: list[int]
     face_rows: list[int]
     terms: int
     starts_with_state: bool
+    incremental: bool
 
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
         """Statements that compute the coefficients from the state q: they fill every sum, and ``series`` with the kept

@@ -35,6 +35,7 @@ class Derivatives:
     """What predictors share whose kept coefficients are derivatives at the start of the step, per unit of time in the kernels."""
 
     starts_with_state = True
+    incremental = False
     form: CellTerms
     rows: list[int]
     terms: int
@@ -59,6 +60,8 @@ class Derivatives:
 class Taylor(Derivatives):
     """The degree of the derivatives D_k falls with k, unless there is a reaction."""
 
+    incremental = True
+
     def __init__(self, form: CellTerms):
         self.form = form
         self.rows, self.face_rows = derivative_rows(form.order, form.full), face_rows(form.order, form.full)
@@ -76,7 +79,7 @@ class Taylor(Derivatives):
         if series is not None:
             k.pointwise(lambda q: [list(q)], [q], [series.view(0, self.form.b3)])
         for s in sums:
-            if s.target is not q:  # the rows that no derivative reaches
+            if not _in_place(s, q):  # the rows that no derivative reaches
                 rest = self.form.b3 - rows[1]
                 k.pointwise(_scaled, [q.view(rows[1], rest), s.table.view(0, 1)], [s.target.view(rows[1], rest)])
         source = q.view()
@@ -84,10 +87,10 @@ class Taylor(Derivatives):
             n = rows[step]
             self.form.differentiate(k, source, n, after, cell)
             target = current.view(0, n) if current is not None else series.view(sum(rows[:step]), n)  # type: ignore[union-attr]
-            starts = [(q if step == 1 else s.target).view(0, n) for s in sums]
+            starts = [(q if step == 1 and not s.change else s.target).view(0, n) for s in sums]
             tables = [s.table.view(row, 1) for s in sums for row in ((0, 1) if step == 1 else (step,))]
             k.pointwise(
-                self._term(step == 1, [s.target is q for s in sums]),
+                self._term(step == 1, [_in_place(s, q) for s in sums]),
                 [after.view(0, n), cell, *starts, *tables],
                 [target, *[s.target.view(0, n) for s in sums]],
             )
@@ -120,7 +123,7 @@ class Taylor(Derivatives):
         after = k.temp("after", made, self.form.differentiated)
         terms = [k.temp(f"term{'ab'[i]}", self.form.b3, self.form.Q) for i in range(2)]
         for s in sums:
-            if s.target is not q:
+            if not _in_place(s, q):
                 k.pointwise(_scaled, [q, s.table.view(0, 1)], [s.target])
         if series is not None:
             k.pointwise(lambda q: [list(q)], [q], [series.view(0, self.form.b3)])
@@ -148,6 +151,11 @@ class Taylor(Derivatives):
             if series is not None and step < self.form.order:
                 k.pointwise(lambda d: [list(d)], [target], [series.view(step * self.form.b3, self.form.b3)])
             source = target
+
+
+def _in_place(s: Sum, q: Array) -> bool:
+    """Whether the target holds all but the terms of the derivatives."""
+    return s.change or s.target is q
 
 
 def _scaled(q: Any, c: Any) -> Any:

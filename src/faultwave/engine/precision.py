@@ -1,0 +1,78 @@
+"""How much single precision may change seismograms and slip, and the choice of ``numerics.precision: auto``.
+
+The estimate is a bound found by measurement (docs/theory/single-precision.md): errors of rounding grow as the root of the number of steps,
+with the order, and with what the case simulates beside waves in rock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from faultwave.base.asked import option
+from faultwave.base.errors import Problems
+
+ROUNDING = 2.0**-24
+"""Largest relative error of rounding to single precision."""
+
+OF_ORDER = {2: 4.0, 3: 4.0, 4: 4.0, 5: 6.0, 6: 10.0, 7: 15.0, 8: 20.0}
+"""On tetrahedra, in units of ``ROUNDING`` times the root of the number of steps."""
+OF_GRIDS = 4.0
+COMPENSATED = 0.7
+"""Share that is left with ``numerics.compensated``."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What single precision changes by the end of a run of so many ``steps``, at most, relative to the largest values: ``scheme`` is of
+    waves alone, ``more`` by what else multiplies it."""
+
+    steps: float
+    scheme: float
+    more: Mapping[str, float]
+
+    @property
+    def error(self) -> float:
+        return ROUNDING * self.scheme * math.prod(self.more.values()) * math.sqrt(self.steps)
+
+    def __str__(self) -> str:
+        reasons = [f"{self.steps:,.0f} steps", *(f"{name} (times {factor:g})" for name, factor in self.more.items())]
+        return f"up to {self.error:.1e} of the largest seismogram and slip ({', '.join(reasons)})"
+
+    def compensated(self) -> Estimate:
+        return Estimate(self.steps, COMPENSATED * self.scheme, self.more)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Settings with a precision that a backend can have, and what is told of it: empty where nothing was left to choose."""
+
+    numerics: Any
+    note: str = ""
+
+
+def settle(numerics: Any, found: Estimate, can_compensate: bool, problems: Problems) -> Choice:
+    """The precision of a case: what ``auto`` stands for, and a warning where single precision was asked for and may not be enough."""
+    most, kept = numerics.precision_error, found.compensated()
+    if numerics.precision == "double":
+        return Choice(numerics)
+    if numerics.precision == "single":
+        own = kept if numerics.compensated else found
+        if own.error > most:
+            advice = f"Take double ({option('precision', 'double')}), or a larger numerics.precision_error."
+            problems.warn("numerics.precision", f"single may change results by {own}", f"{most:g}", advice)
+        return Choice(numerics)
+    limit = f"numerics.precision_error is {most:g}"
+    for own, compensated in ((found, False), (kept, True)):
+        if own.error <= most and (can_compensate or not compensated) and (compensated or not numerics.compensated):
+            how = "single, compensated" if compensated else "single"
+            made = numerics.model_copy(update={"precision": "single", "compensated": compensated})
+            return Choice(made, f"precision auto: {how}, which changes results by {own}; {limit}")
+    made = numerics.model_copy(update={"precision": "double", "compensated": False})
+    best = kept if can_compensate else found
+    return Choice(made, f"precision auto: double, as single may change results by {best}; {limit}")
+
+
+__all__ = ["OF_GRIDS", "OF_ORDER", "Choice", "Estimate", "settle"]

@@ -1,0 +1,102 @@
+"""Single precision: constants and steps rounded so that waves keep their speed, and sums of the state that are compensated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faultwave import backends
+from faultwave.dg.rounding import STEP_BITS, spread, with_short_steps
+from faultwave.domain.tets.clusters import assign_clusters
+from tests.dg.driver import Waves, cube, plane_waves
+
+ROCK = {"rho": 2.67, "lambda": 32.04, "mu": 32.038}
+
+
+def test_spread_constants_keep_their_mean() -> None:
+    values = np.tile([32.038, 1.0, 0.0, 1e-3, -7.7], (2000, 1))
+    found = spread(values, np.arange(2000) + 123_456)
+    assert (found == found.astype(np.float32)).all()
+    assert (found[:, 1:3] == values[:, 1:3]).all()  # exact ones stay
+    off = np.abs(found - values) / np.maximum(np.abs(values), 1e-30)
+    assert off.max() < 2**-23
+    plain = np.abs(values[0].astype(np.float32) - values[0])
+    means = np.abs(found.mean(0) - values[0])
+    assert (means[[0, 3, 4]] < 0.02 * plain[[0, 3, 4]]).all()
+
+
+def test_constants_of_a_cell_do_not_depend_on_its_process() -> None:
+    values = np.random.default_rng(1).uniform(1, 2, (50, 3))
+    numbers = np.random.default_rng(2).permutation(50)
+    assert np.array_equal(spread(values[numbers], numbers), spread(values, np.arange(50))[numbers])
+
+
+@pytest.mark.parametrize("first", [0.00334455, 1.7e-11, 123.0, 1.0])
+def test_steps_have_few_digits(first: float) -> None:
+    dt = first * np.array([1.0, 2.5, 6.1, 1.3])
+    near = np.array([[1, 3, -1, -1], [0, 2, 3, -1], [1, -1, -1, -1], [0, 1, -1, -1]])
+    long = assign_clusters(dt, near, np.zeros((4, 4), bool))
+    short = with_short_steps(long)
+    assert (short.steps <= long.steps).all() and (short.steps > long.steps * (1 - 2.0 ** (1 - STEP_BITS))).all()
+    for power in (1, 2):
+        assert (short.steps**power == (short.steps**power).astype(np.float32)).all()
+    assert np.array_equal(short.steps[1:] / short.steps[:-1], long.ratios[:-1])
+
+
+def run(precision: str, order: int = 3, until: float = 0.5, **more: Any) -> Waves:
+    mesh = cube(3, perturb=0.1)
+    return Waves(mesh, order=order, precision=precision, material=ROCK, rates=(2,), **more)
+
+
+def remainders(operator: Any) -> np.ndarray:
+    return np.asarray(operator.remainder.get(operator.layout.position))
+
+
+def difference(order: int, compensated: bool, drift: float) -> float:
+    """Of velocities, relative to those of the waves without the drift."""
+    found = []
+    for precision in ("single", "double"):
+        waves = run(precision, order, compensated=compensated and precision == "single")
+        found.append(waves.start(plane_waves(0.0, (drift, 0.0, 0.0))).run(1.0).operator.dofs()[..., 6:].astype(float))
+    return float(np.linalg.norm(found[0] - found[1]) / np.linalg.norm(found[1]))
+
+
+@pytest.mark.parametrize("order, gain", [(3, 0.85), (4, 0.75)])
+def test_compensated_sums_are_nearer_to_double(order: int, gain: float) -> None:
+    plain, kept = (difference(order, compensated, 30.0) for compensated in (False, True))
+    assert kept < gain * plain < 1e-5
+
+
+@pytest.mark.parametrize("name", ["numpy", "opencl"])
+def test_backends_compensate_alike(name: str) -> None:
+    if name not in backends.names():
+        pytest.skip(f"no {name}")
+    found = [
+        run("single", compensated=True, backend=b).start(plane_waves(0.0)).run(0.05).operator for b in ("cpu", name)
+    ]
+    states, rest = ([f(op).astype(float) for op in found] for f in (lambda op: op.dofs(), remainders))
+    assert np.abs(states[0] - states[1]).max() < 3e-6 * np.abs(states[0]).max()
+    largest = [np.abs(r).max() for r in rest]
+    assert 0.3 < largest[0] / largest[1] < 3.0 and largest[0] > 0.0
+
+
+def test_what_is_left_of_sums_is_below_their_rounding() -> None:
+    op = run("single", compensated=True).start(plane_waves(0.0)).run(0.1).operator
+    state, rest = op.state(), remainders(op)
+    below = np.abs(rest) <= 0.5 * np.spacing(np.abs(state))  # above only where a state is smaller than what is added
+    assert below.mean() > 0.98 and np.count_nonzero(rest) > rest.size // 2
+
+
+def test_a_run_goes_on_from_state_and_remainders_to_the_bit() -> None:
+    whole = run("single", compensated=True).start(plane_waves(0.0))
+    longest = whole.clustering.steps[-1]
+    whole.run(4 * longest)
+    rest = run("single", compensated=True)
+    rest.operator.set_state(whole.operator.state())
+    rest.operator.remainder.put(remainders(whole.operator), rest.operator.layout.position)
+    whole.run(8 * longest)
+    rest.run(4 * longest)
+    assert np.array_equal(whole.operator.state(), rest.operator.state())
+    assert np.array_equal(remainders(whole.operator), remainders(rest.operator))
