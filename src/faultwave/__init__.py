@@ -11,8 +11,8 @@
     ground = fw.snapshots(sim.folder, "surface")   # fields in time, for NumPy and xarray
 
 ``simulate`` prepares a run and writes nothing until its ``run``; ``resume`` goes on from a checkpoint; ``compare`` judges one run
-against another, ``score`` against observed records; ``convert`` writes receivers in another format. help(fw.check) and so on tell
-arguments, units and errors.
+against another, ``score`` against observed records; ``estimate_errors`` estimates what its seismograms err by; ``convert`` writes receivers
+in another format. help(fw.check) and so on tell arguments, units and errors.
 """
 
 import importlib
@@ -24,6 +24,7 @@ PUBLIC = {
     "check": "faultwave.run.check",
     "compare": "faultwave.verify.compare",
     "convert": "faultwave.output.convert",
+    "estimate_errors": "faultwave.run.errors",
     "load": "faultwave.output.results",
     "plan": "faultwave.run.planned",
     "plot": "faultwave.plot",

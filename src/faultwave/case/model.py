@@ -261,6 +261,13 @@ class Numerics(Settings):
         description="Point sources: cells spreads each over the cells within about an edge, its moments those of a point; "
         "point puts it into one cell, as SeisSol does. Default: cells up to 100 sources, else point.",
     )
+    source_spread_order: int | None = Field(
+        None,
+        ge=2,
+        le=8,
+        description="Order for which sources are spread over cells; default that of the waves. Runs of several orders that share it have "
+        "the same sources.",
+    )
 
     @field_validator("flux", mode="before")
     @classmethod

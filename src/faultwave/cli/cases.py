@@ -72,6 +72,10 @@ def run(
         Path | None, typer.Option("--tuned", metavar="FILE", help="Processes, threads and mode from tune.")
     ] = None,
     checkpoint_every: Every = None,
+    estimate_errors: Annotated[
+        bool,
+        typer.Option("--estimate-errors", help="Then estimate errors of the seismograms, as estimate-errors does."),
+    ] = False,
     force: Force = False,
 ) -> None:
     """Run a case and write its outputs.
@@ -87,7 +91,17 @@ def run(
 
         say("reading and preparing")
         simulation = ready(case, force=force, **asked)
+        if estimate_errors:
+            from faultwave.run.coarser import coarser
+
+            coarser(simulation.case)  # what cannot be is told before the run
     advance(simulation)
+    if estimate_errors:
+        from faultwave.cli.errors import estimate
+
+        place = simulation.case.output.folder
+        del simulation
+        estimate(place, threads)
 
 
 def resume(

@@ -8,7 +8,7 @@ import typer
 
 from faultwave.base.asked import command_line
 from faultwave.base.errors import FaultwaveError, InputError, Problem
-from faultwave.cli import bench, cases, grids, kernels, launch, lists, mesh, new, ports, results, screen
+from faultwave.cli import bench, cases, errors, grids, kernels, launch, lists, mesh, new, ports, results, screen
 
 
 class Guarded(screen.Commands):
@@ -34,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help takes half the time
     pretty_exceptions_show_locals=False,
 )
-for part in (new, cases, results, grids, ports, lists):
+for part in (new, cases, errors, results, grids, ports, lists):
     part.add_commands(app)
 app.add_typer(mesh.app, name="mesh")
 app.add_typer(kernels.app, name="kernels")

@@ -82,9 +82,10 @@ class Around:
 def spread(planning: Planning, sources: Sources, cells: np.ndarray) -> Spread:
     """Sources in ``cells`` (n,), negative where other processes have them. All processes ask together."""
     whole, order = planning.whole, planning.case.numerics.order
+    spread_for = planning.case.numerics.source_spread_order or order
     here = cells >= 0
     radius = np.zeros(len(sources))
-    radius[here] = edges(order) * edge_length(_mean_volume(planning)[cells[here]])
+    radius[here] = edges(spread_for) * edge_length(_mean_volume(planning)[cells[here]])
     home = np.where(here, planning.numbers[np.maximum(cells, 0)], -1)
     moment = np.zeros((len(sources), 6))
     at = {name: values[cells[here]] for name, values in planning.material.items()}
@@ -97,7 +98,7 @@ def spread(planning: Planning, sources: Sources, cells: np.ndarray) -> Spread:
     numbers, found, rows = planning.numbers, [], []
     for i in np.flatnonzero(home >= 0):
         start = int(np.searchsorted(around.number, home[i]))
-        touched, modes = shape(around, near, start, (sources.location[i], radius[i]), order)
+        touched, modes = shape(around, near, start, (sources.location[i], radius[i]), order, spread_for)
         place = np.searchsorted(numbers, around.number[touched])
         place = np.minimum(place, len(numbers) - 1)
         own = numbers[place] == around.number[touched]
@@ -119,12 +120,13 @@ def degree(order: int) -> int:
 
 
 def shape(
-    around: Around, near: np.ndarray, start: int, ball: tuple[np.ndarray, float], order: int
+    around: Around, near: np.ndarray, start: int, ball: tuple[np.ndarray, float], order: int, spread_for: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Cells (c,) of ``around`` that the function of a source in cell ``start`` reaches, and its modes (c, B3) there."""
-    reference, weights = tet_quadrature(order + 2)
+    """Cells (c,) of ``around`` that the function of a source in cell ``start`` reaches, and its modes (c, B3) there: those of
+    ``order``, of the function that is made for order ``spread_for``."""
+    reference, weights = tet_quadrature(max(order, spread_for) + 2)
     listed, bell, y = _reached(around, near, start, ball, reference)
-    function = _function(bell * weights * around.volume[listed, None], y, degree(order))
+    function = _function(bell * weights * around.volume[listed, None], y, degree(spread_for))
     if function is None:
         corners = around.corners[start]
         local = np.linalg.solve((corners[1:] - corners[0]).T, ball[0] - corners[0])

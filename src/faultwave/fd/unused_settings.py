@@ -14,7 +14,16 @@ from faultwave.media.field import Field, check_physics, check_used, ways_to_give
 from faultwave.physics.waves.other_physics import readers_of
 
 TETRAHEDRA_ONLY = {
-    "numerics": ("order", "integrator", "flux", "clustering", "homogenise", "source_window", "source_spread"),
+    "numerics": (
+        "order",
+        "integrator",
+        "flux",
+        "clustering",
+        "homogenise",
+        "source_window",
+        "source_spread",
+        "source_spread_order",
+    ),
     "plasticity": ("points", "sampled"),
     "output": ("sync",),
     "fault": (

@@ -163,3 +163,10 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return str(value)
+
+
+def given(settings: Any) -> Any:
+    """Settings of a case as somebody would write them, without those that are not there."""
+    if isinstance(settings, dict):
+        return {name: given(value) for name, value in settings.items() if value is not None}
+    return [given(value) for value in settings] if isinstance(settings, list) else settings

@@ -10,6 +10,7 @@ import numpy as np
 
 from faultwave.base.named import Named
 from faultwave.observe.dataset import CODES, Dataset
+from faultwave.observe.seismogram_errors import motion_errors
 from faultwave.output.folder import find_prefix
 from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.receivers_hdf5 import read_receivers
@@ -45,6 +46,7 @@ def _from_dataset(kind: Kind, dataset: Dataset) -> dict[int, Trace]:
     units = dict(zip(dataset.quantities, dataset.attrs.get("units", []), strict=False))
     stations, networks = (dataset.attrs.get(name, [""] * len(dataset["location"])) for name in CODES)
     origin = _date(dataset.attrs.get("origin_time"))
+    errors = motion_errors(dataset)
     traces = {}
     for i, location in enumerate(dataset["location"]):
         time = dataset["time"] if dataset["time"].ndim == 1 else dataset["time"][:, i]
@@ -52,8 +54,20 @@ def _from_dataset(kind: Kind, dataset: Dataset) -> dict[int, Trace]:
         columns = Named("quantity", {name: dataset["values"][keep, i, q] for q, name in enumerate(dataset.quantities)})
         place = (float(degrees[0][i]), float(degrees[1][i]), float(degrees[2][i])) if len(degrees) == 3 else None
         directions = {n: dataset[n][i] for n in vectors}
+        error = None if errors is None else float(errors[i])
         traces[i + 1] = Trace(
-            kind, i + 1, time[keep], columns, location, directions, place, units, stations[i], networks[i], origin
+            kind,
+            i + 1,
+            time[keep],
+            columns,
+            location,
+            directions,
+            place,
+            units,
+            stations[i],
+            networks[i],
+            origin,
+            error,
         )
     return traces
 

@@ -25,6 +25,7 @@ class Trace:
     vectors holds 'normal', 'strike', 'dip' and 'initial_traction' (3,) where the file states them, geographic longitude,
     latitude and the direction of the y axis, clockwise from true north [deg]. units: of the columns, where the file states them.
     station, network: its codes; origin: date and UTC of the start of the simulated time, None where nobody has said it.
+    relative_error: of velocity, or of the electric field, as estimated; None where it has not been.
     """
 
     kind: Kind
@@ -38,6 +39,7 @@ class Trace:
     station: str = ""
     network: str = ""
     origin: datetime | None = None
+    relative_error: float | None = None
 
     def __repr__(self) -> str:
         called = f" {self.network}.{self.station}" if self.station else ""

@@ -12,7 +12,7 @@ from faultwave.case.model import Case
 from faultwave.comm import world
 from faultwave.output.checkpoint import Checkpoint, latest
 from faultwave.output.folder import find_checkpoints, refuse_folder
-from faultwave.output.manifest import plain, read_manifest
+from faultwave.output.manifest import given, plain, read_manifest
 from faultwave.run.engines import engine_of
 from faultwave.run.inputs import load_sound
 from faultwave.run.session import Session
@@ -85,7 +85,7 @@ def _belongs(checkpoint: Checkpoint, settings: Case) -> None:
     prefix = checkpoint.folder.parent.name.removesuffix("-checkpoints")
     manifest = checkpoint.folder.parent.parent / f"{prefix}-manifest.json"
     try:
-        known, _ = load_case(_given(read_manifest(manifest)["case"]))
+        known, _ = load_case(given(read_manifest(manifest)["case"]))
     except (InputError, KeyError):
         return  # there is no manifest to compare with
     if known is None:
@@ -99,10 +99,3 @@ def _belongs(checkpoint: Checkpoint, settings: Case) -> None:
         what = f"is of another case than {manifest.name}: {', '.join(other)} {'differ' if other[1:] else 'differs'}"
         advice = f"Go on in the folder it was written to, or remove it if {manifest.name} is right."
         raise InputError(Problem(str(checkpoint.folder), what, advice=advice))
-
-
-def _given(settings: Any) -> Any:
-    """Settings as somebody would write them, without those that are not there."""
-    if isinstance(settings, dict):
-        return {name: _given(value) for name, value in settings.items() if value is not None}
-    return [_given(value) for value in settings] if isinstance(settings, list) else settings

@@ -183,9 +183,21 @@ def compare(
         else:
             _span("energies", a.energies["time"], b.energies["time"], last, notes, missing)
             misfits += _energies(a.energies, b.energies, chosen["energy"], last)
+    notes += [*_estimated("the run", a), *_estimated("the reference", b)]
     return Comparison(
         Path(run), Path(reference), tuple(misfits), tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(notes))
     )
+
+
+def _estimated(who: str, results: Results) -> list[str]:
+    """What the seismograms of one of both are estimated to err by, where that has been done."""
+    known = [t.relative_error for t in results.traces["receiver"].values() if t.relative_error is not None]
+    found = np.array([error for error in known if np.isfinite(error)])
+    if not len(found):
+        return []
+    return [
+        f"receivers of {who} err by {100 * np.median(found):.2g} % (median, at most {100 * found.max():.2g} %) as estimated"
+    ]
 
 
 def _limits(limit: float, given: Mapping[str, float], rupture_time: float) -> dict[str, float]:

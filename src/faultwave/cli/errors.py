@@ -1,0 +1,50 @@
+"""The command that estimates errors of seismograms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from faultwave.cli import screen
+from faultwave.cli.launch import relaunch
+from faultwave.cli.options import Ranks, Threads
+
+HEADER = ("", "median", "90 % are below", "largest", "at receiver")
+
+
+def estimate_errors(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a finished run with receivers.")],
+    *,
+    ranks: Ranks = None,
+    threads: Threads = None,
+) -> None:
+    """Estimate by how much the seismograms of a finished run err, and write that beside them.
+
+    Its case runs twice more, in memory and in single precision: at two lower orders, or on two coarser grids. Each receiver gets its
+    relative errors of velocity and stress, in PREFIX-receivers.h5 and PREFIX-errors.csv.
+    """
+    relaunch(ranks, threads)
+    estimate(folder, threads)
+
+
+def estimate(folder: Path, threads: int | None = None) -> None:
+    """Estimate errors and show them."""
+    from faultwave.run.errors import estimate_errors as estimate_of
+    from faultwave.run.errors import summary
+
+    with screen.progress() as report:
+        found = estimate_of(folder, report, threads)
+    rows = [(name, *(f"{100 * x:.2g} %" for x in numbers), worst) for name, *numbers, worst in summary(found)]
+    title = f"estimated errors of seismograms, from {found.attrs['estimated_from']}"
+    screen.out().print(screen.table(title, rows, HEADER))
+    screen.out().print(f"that took {found.attrs['cost']:.2f} times as long as the run", soft_wrap=True)
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Give the program the commands of this file."""
+    app.command("estimate-errors", epilog="Example: faultwave estimate-errors results")(estimate_errors)
+
+
+__all__ = ["add_commands", "estimate"]

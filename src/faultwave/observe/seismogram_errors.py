@@ -1,0 +1,76 @@
+"""How much seismograms err, judged by those of two coarser runs at the same places and times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from faultwave.observe.convergence import Level, errors
+from faultwave.observe.dataset import CODES, Dataset, Variable
+
+Array = np.ndarray
+
+KIND = "seismogram_errors"
+VECTORS = {"m/s": "velocity", "Pa": "stress", "V/m": "electric_field", "A/m": "magnetic_field", "1/s": "rates"}
+"""What all quantities of a unit are together."""
+MOTIONS = ("velocity", "electric_field")
+OF = "relative_error_of_"
+"""Name of the variable for all quantities of a unit, but for what they are together."""
+
+
+def estimated(ours: Dataset, coarser: Sequence[Dataset], levels: Sequence[Level], told: str) -> Dataset:
+    """Relative L2 errors in time of receivers, from those of two coarser runs, the nearer one first.
+
+    ``relative_error`` (receiver, quantity): the error of one quantity, over the size of all quantities of its unit at the receiver;
+    ``relative_error_of_velocity`` (receiver,) and so on: of all together. NaN where nothing was recorded. ``told``: of which runs.
+    """
+    count = min(len(data["time"]) for data in (ours, *coarser))
+    values = ours["values"][:count]
+    apart = [data["values"][:count] - values for data in coarser]
+    units = np.array(ours.attrs["units"])
+    each = np.full(values.shape[1:], np.nan)
+    totals: dict[str, Array] = {}
+    for unit in dict.fromkeys(units.tolist()):
+        chosen = np.flatnonzero(units == unit)
+        size = np.sqrt((values[..., chosen] ** 2).sum((0, 2)))
+        moved = size > 0
+        near, far = (_part(difference[..., chosen], size, moved) for difference in apart)
+        total = errors(levels, near, far)
+        shares = np.sqrt((apart[0][..., chosen] ** 2).sum(0)) / np.where(moved, size, np.nan)[:, None]
+        each[:, chosen] = shares * np.where(near > 0, total / np.where(near > 0, near, 1.0), 0.0)[:, None]
+        totals[OF + VECTORS.get(unit, unit)] = total
+    return _dataset(ours, each, totals, told)
+
+
+def _part(difference: Array, size: Array, moved: Array) -> Array:
+    found = np.sqrt((difference**2).sum((0, 2)))
+    return np.asarray(np.where(moved, found / np.where(moved, size, 1.0), np.nan))
+
+
+def _dataset(ours: Dataset, each: Array, totals: dict[str, Array], told: str) -> Dataset:
+    variables = {name: ours.variables[name] for name in ("location", "longitude", "latitude") if name in ours}
+    text = "estimated L2 error in time of a quantity, over the size of all quantities of its unit"
+    variables["relative_error"] = Variable(each, ("receiver", "quantity"), "", text)
+    for name, total in totals.items():
+        what = name.removeprefix(OF).replace("_", " ")
+        variables[name] = Variable(total, ("receiver",), "", f"estimated relative L2 error in time of {what}")
+    kept = {key: ours.attrs[key] for key in ("quantities", "units", *CODES) if key in ours.attrs}
+    return Dataset(KIND, variables, {**kept, "estimated_from": told})
+
+
+def with_errors(receivers: Dataset, errors: Dataset) -> Dataset:
+    """Seismograms that know what they err by."""
+    new = {name: v for name, v in errors.variables.items() if name.startswith("relative_error")}
+    kept = {name: v for name, v in receivers.variables.items() if not name.startswith("relative_error")}
+    attrs = {**receivers.attrs, "errors_estimated_from": errors.attrs["estimated_from"]}
+    return replace(receivers, variables={**kept, **new}, attrs=attrs)
+
+
+def motion_errors(data: Dataset) -> Array | None:
+    """Estimated errors (n,) of velocity, or of the electric field; None where there are none."""
+    return next((data[OF + name] for name in MOTIONS if OF + name in data), None)
+
+
+__all__ = ["KIND", "OF", "VECTORS", "estimated", "motion_errors", "with_errors"]

@@ -1,0 +1,140 @@
+"""A case at two coarser resolutions, by which the errors of its seismograms are estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from faultwave.base.errors import InputError, NotBuiltError, Problem
+from faultwave.case.load import load_case
+from faultwave.case.model import Case
+from faultwave.observe.convergence import Level, of_orders, of_spacings
+from faultwave.output.manifest import given
+
+ORDERS = {4: (3, 2), 5: (4, 3), 6: (5, 3), 7: (6, 4), 8: (7, 5)}
+"""By order, the two lower ones."""
+TIMES = (1.5, 2.0)
+"""Spacings of the two coarser grids, over that of the run."""
+NEAR = 0.2
+"""By how much they may differ from that, where periodic sides allow only some spacings."""
+COHESIVE_POINTS = 3.0
+"""As in ``dg.built_mesh``."""
+
+
+@dataclass(frozen=True)
+class Coarser:
+    """Two cases, the less coarse first, ``levels`` of the run itself and of both, and what they are in words."""
+
+    cases: tuple[Case, ...]
+    levels: tuple[Level, ...]
+    told: str
+
+
+def coarser(case: Case) -> Coarser:
+    """In single precision, with receivers as their only output. Raises InputError where a case cannot be made coarser."""
+    return _lower_orders(case) if case.engine == "dg" else _larger_spacings(case)
+
+
+def _lower_orders(case: Case) -> Coarser:
+    order = case.numerics.order
+    if order not in ORDERS:
+        what = f"errors of order {order} are not estimated: that takes two lower orders, of which the lowest is 2"
+        raise NotBuiltError(Problem("numerics.order", what, "4 to 8"))
+    near, far = ORDERS[order]
+    spread = case.numerics.source_spread_order or order  # sources are the same: what is compared is waves
+    made = tuple(
+        _changed(case, {"numerics": {"order": n, "source_spread_order": spread}, "mesh": _same_edges(case, n)})
+        for n in (near, far)
+    )
+    return Coarser(made, of_orders((order, near, far)), f"orders {near} and {far} beside order {order}")
+
+
+def _same_edges(case: Case, order: int) -> dict[str, Any]:
+    """Settings of a mesh that is built, with which it is the same at another order."""
+    built = None if case.mesh is None else case.mesh.build
+    if built is None:
+        return {}
+    own = case.numerics.order
+    changed: dict[str, Any] = {"points_per_wavelength": built.points_per_wavelength * order / own}
+    if built.fault_size is None and built.cohesive_zone is not None:
+        changed["fault_size"] = min(built.cohesive_zone, built.cohesive_zone * own / COHESIVE_POINTS)
+    return {"build": changed}
+
+
+def _larger_spacings(case: Case) -> Coarser:
+    grid = case.grid
+    for name in ("fault", "blocks"):
+        if getattr(grid, name):
+            what = "errors are not estimated where it is given: coarser grids have their points elsewhere"
+            raise NotBuiltError(Problem(f"grid.{name}", what, "a grid without it, or engine: dg"))
+    lower, upper, spacing = (getattr(grid, name, None) for name in ("lower", "upper", "spacing"))
+    box = Box(lower, upper, spacing, _periods(case))
+    if None in (box.lower, box.upper, box.spacing):
+        what = "errors are estimated by grids of larger spacing, so that of the run and its box must be given"
+        raise InputError(Problem("grid", what, "spacing, lower and upper"))
+    step, spacings = getattr(grid, "step", None), [_spacing(box, times) for times in TIMES]
+    made = tuple(
+        _changed(case, {"grid": {"spacing": h, "frequency": None, "step": step and step * h / box.spacing}})
+        for h in spacings
+    )
+    told = f"spacings of {spacings[0]:g} and {spacings[1]:g} m beside {box.spacing:g} m"
+    return Coarser(made, of_spacings((box.spacing, *spacings)), told)
+
+
+@dataclass(frozen=True)
+class Box:
+    """Corners [m] of a grid, its spacing, and which of its axes are periodic."""
+
+    lower: Any
+    upper: Any
+    spacing: Any
+    periodic: tuple[bool, ...]
+
+
+def _periods(case: Case) -> tuple[bool, ...]:
+    sides = getattr(case.grid, "boundaries", None) or {}
+    return tuple(sides.get(axis) == "periodic" for axis in "xyz")
+
+
+def _spacing(box: Box, times: float) -> float:
+    """About ``times`` that of the run: periodic sides are whole numbers of it apart. Raises InputError where none is near."""
+    wanted = float(times * box.spacing)
+    lengths = [b - a for a, b, repeats in zip(box.lower, box.upper, box.periodic, strict=True) if repeats]
+    if not lengths:
+        return wanted
+    count = round(lengths[0] / wanted)
+    for number in sorted(range(1, 2 * count + 2), key=lambda n: abs(n - count)):
+        spacing = lengths[0] / number
+        if abs(spacing / wanted - 1) > NEAR:
+            break
+        if all(abs(length / spacing - round(length / spacing)) < 1e-6 for length in lengths):
+            return float(spacing)
+    told = ", ".join(f"{x:g}" for x in lengths)
+    what = f"errors are not estimated: no spacing near {wanted:g} m divides the lengths of its periodic axes, {told} m"
+    raise InputError(Problem("grid", what))
+
+
+def _changed(case: Case, changes: Mapping[str, Any]) -> Case:
+    """The case with other settings, nothing but its receivers as output, and to the same end."""
+    data = case.model_dump(exclude_unset=True)
+    _merge(data, {"numerics": {"precision": "single", "halo_compression": "exact"}})
+    data["output"] = {"receivers": data["output"]["receivers"]}
+    data.pop("stop", None)
+    _merge(data, changes)
+    made, problems = load_case(given(data))
+    problems.raise_errors()
+    assert made is not None  # it is None only where there are errors
+    return made
+
+
+def _merge(data: dict[str, Any], changes: Mapping[str, Any]) -> None:
+    """Put ``changes`` into nested settings."""
+    for name, value in changes.items():
+        if isinstance(value, Mapping):
+            _merge(data.setdefault(name, {}), value)
+        else:
+            data[name] = value
+
+
+__all__ = ["Coarser", "coarser"]

@@ -1,0 +1,116 @@
+"""How much the seismograms of a finished run err: its case run again at two coarser resolutions, in memory, and what these tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.asked import command
+from faultwave.base.errors import InputError, Problem
+from faultwave.case.load import load_case
+from faultwave.case.model import Case
+from faultwave.comm import world
+from faultwave.engine.progress import Progress
+from faultwave.observe.dataset import Dataset
+from faultwave.observe.result import Result
+from faultwave.observe.seismogram_errors import KIND, OF, estimated, with_errors
+from faultwave.output.folder import MANIFEST, find_prefix
+from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
+from faultwave.output.manifest import given, read_manifest, write_manifest
+from faultwave.output.writers import write_results
+from faultwave.run.coarser import Coarser, coarser
+from faultwave.run.start import start
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that is over: its folder, the prefix of its files, its manifest and its case."""
+
+    folder: Path
+    prefix: str
+    manifest: dict[str, Any]
+    case: Case
+
+    @property
+    def seismograms(self) -> Path:
+        return self.folder / f"{self.prefix}-receivers.h5"
+
+
+def estimate_errors(
+    folder: str | Path, report: Callable[[Progress], None] | bool | None = None, threads: int | None = None
+) -> Dataset:
+    """Estimate by how much every seismogram of the finished run in ``folder`` errs, and write that beside them.
+
+    The case runs twice more, in memory and in single precision, at lower orders (engine dg) or larger spacings (fd).
+    PREFIX-receivers.h5 gets the variables ``relative_error`` and ``relative_error_of_velocity`` and so on, PREFIX-errors.csv a row a
+    receiver. report: as ``progress`` of ``Session.run``. Returns the estimates; its attribute ``cost`` is the time that they took over
+    that of the run. Raises InputError where there is no such run or it cannot be made coarser.
+    """
+    together = world()
+    found = together.agree(lambda: _finished(Path(folder), threads))
+    lower = together.agree(lambda: coarser(found.case))
+    records, seconds = [], 0.0
+    for case in lower.cases:
+        session = start(case)
+        session.run(progress=report, write=False)
+        records.append(session.receivers)
+        seconds += sum(session.solver.timings().get(name, 0.0) for name in ("setup", "stepping"))
+    errors: Dataset = together.share(together.together(lambda: _written(found, lower, records, seconds)))
+    return errors
+
+
+def _finished(folder: Path, threads: int | None) -> Finished:
+    """Raises InputError where a folder holds no finished run with seismograms."""
+    prefix = find_prefix(folder)
+    path = folder / f"{prefix}{MANIFEST}"
+    manifest = read_manifest(path)
+    status = manifest.get("status")
+    if status != "finished":
+        advice = f"Let it come to its end first: {command('resume', folder)}" if status == "interrupted" else ""
+        raise InputError(Problem(str(path), f"is of a run that is {status}", "a finished run", advice))
+    case, problems = load_case(given(manifest.get("case_as_given", manifest["case"])), {"threads": threads})
+    problems.raise_errors()
+    assert case is not None  # it is None only where there are errors
+    if case.output.receivers is None or not (folder / f"{prefix}-receivers.h5").is_file():
+        advice = "Seismograms are written where output.receivers says so."
+        raise InputError(Problem(str(folder), "holds no seismograms of receivers", "a run with receivers", advice))
+    if abs(manifest.get("time_reached", case.end_time) - case.end_time) > 1e-6 * case.end_time:
+        case = case.model_copy(update={"end_time": float(manifest["time_reached"])})
+    return Finished(folder, prefix, manifest, case)
+
+
+def _written(found: Finished, lower: Coarser, records: Sequence[Dataset | None], seconds: float) -> Dataset:
+    """The estimates, once they stand in the files."""
+    known = read_receivers(found.seismograms)
+    errors = estimated(known["receivers"], [r for r in records if r is not None], lower.levels, lower.told)
+    timings = found.manifest["timings_s"]
+    spent = sum(timings.get(name, 0.0) for name in ("setup", "stepping"))
+    errors = replace(errors, attrs={**errors.attrs, "cost": seconds / spent if spent else float("nan")})
+    write_receivers(
+        found.seismograms, [{**known, "receivers": with_errors(known["receivers"], errors)}[n] for n in known]
+    )
+    files = write_results([Result(KIND, errors)], found.folder, found.prefix)
+    told = {"from": lower.told, "seconds": seconds, "cost": errors.attrs["cost"]}
+    outputs = sorted({*found.manifest["outputs"], *(path.name for path in files)})
+    path = found.folder / f"{found.prefix}{MANIFEST}"
+    write_manifest(path, {**found.manifest, "outputs": outputs, "estimated_errors": told})
+    return errors
+
+
+def summary(errors: Dataset) -> list[tuple[str, float, float, float, int]]:
+    """Of velocity and so on: median over receivers, what 90 % are below, the largest, and the number of the receiver that has it."""
+    rows = []
+    for name in (n for n in errors.variables if n.startswith(OF)):
+        found = errors[name]
+        if np.isfinite(found).any():
+            middle, most = np.nanquantile(found, [0.5, 0.9])
+            told = name.removeprefix(OF).replace("_", " ")
+            rows.append((told, float(middle), float(most), float(np.nanmax(found)), int(np.nanargmax(found)) + 1))
+    return rows
+
+
+__all__ = ["estimate_errors", "summary"]

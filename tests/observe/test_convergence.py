@@ -1,0 +1,62 @@
+"""Errors from the differences of two coarser runs: laws that are known are found again, and what tells nothing is bounded."""
+
+import math
+
+import numpy as np
+import pytest
+
+from faultwave.observe.convergence import LARGEST, error, errors, of_orders, of_spacings
+
+SIZES = np.array([1e-4, 1e-2, 0.3, 1.0])
+
+
+def differences(x):
+    """Of the second and third of waves that arrive as exp(-x) of themselves from the first."""
+    return [1.0 - np.exp(-(coarse - x[0])) for coarse in x[1:]]
+
+
+@pytest.mark.parametrize("orders", [(4, 3, 2), (5, 4, 3), (6, 5, 3), (8, 7, 5)])
+def test_errors_of_polynomials_of_a_harmonic_wave_are_found(orders):
+    for wavenumber in (0.5, 1.0, 1.5):
+        x = [0.5 * SIZES * wavenumber**n / math.factorial(n) for n in orders]
+        np.testing.assert_allclose(
+            error(of_orders(orders), *differences(x)), 1.0 - np.exp(-x[0]), rtol=1e-6, atol=1e-14
+        )
+
+
+@pytest.mark.parametrize("power", [1.2, 2.0, 4.0])
+def test_errors_that_go_with_a_power_of_the_spacing_are_found(power):
+    spacings = (100.0, 150.0, 200.0)
+    x = [0.2 * SIZES * (h / 100.0) ** power for h in spacings]
+    near, far = differences(x)
+    known = far < LARGEST
+    found = error(of_spacings(spacings), near, far)
+    np.testing.assert_allclose(found[known], (1.0 - np.exp(-x[0]))[known], rtol=1e-6)
+
+
+def test_what_does_not_converge_errs_as_at_first_order_at_most():
+    near = np.array([0.01])
+    found = error(of_orders((4, 3, 2)), near, near)
+    assert found == pytest.approx(0.03, rel=0.02)  # 1 / (4/3 - 1) times the difference
+
+
+def test_a_coarser_run_that_shows_nothing_gives_a_number_below_one():
+    found = error(of_orders((4, 3, 2)), np.array([0.9, 1.4, 3.0]), np.array([1.0, 1.5, 4.0]))
+    assert np.all((found > 0.3) & (found < 1.0))
+
+
+def test_runs_that_agree_have_no_error():
+    assert error(of_orders((4, 3, 2)), np.zeros(1), np.zeros(1)) < 1e-9
+
+
+def test_receivers_of_one_run_share_a_factor():
+    levels = of_orders((4, 3, 2))
+    near, far = np.array([0.02, 0.04, np.nan, 0.0]), np.array([0.1, 0.4, np.nan, 0.0])
+    found = errors(levels, near, far)
+    all_near, all_far = (np.sqrt(np.nansum(d**2, keepdims=True) / 3) for d in (near, far))
+    np.testing.assert_allclose(found[:2], near[:2] * error(levels, all_near, all_far) / all_near)
+    assert np.isnan(found[2])
+    assert found[3] == 0.0
+    np.testing.assert_allclose(errors(levels, near[:1], far[:1]), error(levels, near[:1], far[:1]))
+    assert np.isnan(errors(levels, near[2:3], far[2:3])).all()
+    assert errors(levels, near[3:], far[3:]) == 0.0

@@ -1,0 +1,57 @@
+"""Estimated errors of seismograms, of waves that coarser runs damp in a known way."""
+
+import math
+
+import numpy as np
+import pytest
+
+from faultwave.observe.convergence import of_orders
+from faultwave.observe.dataset import receivers_from_arrays
+from faultwave.observe.seismogram_errors import estimated, with_errors
+
+ORDERS = (4, 3, 2)
+QUANTITIES = ["s_xx", "s_xy", "v1", "v2"]
+
+
+def run(order, samples=200, share=(1.0, 0.2, 1.0, 0.0)):
+    """Receivers at 1, 2 and 4 wavelengths, and one at rest."""
+    time = np.linspace(0.0, 10.0, 401)[:samples]
+    lost = np.array([1.0, 2.0, 4.0, 0.0]) / math.factorial(order)
+    size = np.exp(-lost) * np.array([1.0, 0.5, 0.2, 0.0])
+    wave = np.exp(-(((time - 3.0) / 0.7) ** 2)) * np.sin(6 * time)
+    values = wave[:, None, None] * size[:, None] * np.array(share)
+    attrs = {"stations": ["A", "B", "C", "D"], "networks": ["FW"] * 4}
+    return receivers_from_arrays(time, values, QUANTITIES, np.eye(4, 3), attrs=attrs)
+
+
+def true(order):
+    return 1.0 - np.exp(-np.array([1.0, 2.0, 4.0]) / math.factorial(order))
+
+
+def test_errors_of_damped_waves_are_found_for_every_unit():
+    ours, near, far = (run(n) for n in ORDERS)
+    found = estimated(ours, [near, far], of_orders(ORDERS), "orders 3 and 2 beside order 4")
+    for name in ("velocity", "stress"):
+        assert found[f"relative_error_of_{name}"][:3] == pytest.approx(true(4), rel=0.35)  # one factor for all
+        assert np.isnan(found[f"relative_error_of_{name}"][3])
+    each = found["relative_error"]
+    np.testing.assert_allclose(np.hypot(each[:3, 0], each[:3, 1]), found["relative_error_of_stress"][:3])
+    np.testing.assert_allclose(each[:3, 1], 0.2 * each[:3, 0])
+    assert np.all(each[:3, 3] == 0.0)
+
+
+def test_a_coarser_run_with_fewer_samples_is_compared_as_far_as_it_goes():
+    ours, near, far = run(4, 300), run(3, 299), run(2, 300)
+    found = estimated(ours, [near, far], of_orders(ORDERS), "")
+    assert found["relative_error_of_velocity"][:3] == pytest.approx(true(4), rel=0.35)  # one factor for all
+
+
+def test_seismograms_keep_everything_and_know_their_errors():
+    ours, near, far = (run(n) for n in ORDERS)
+    errors = estimated(ours, [near, far], of_orders(ORDERS), "orders 3 and 2 beside order 4")
+    made = with_errors(with_errors(ours, errors), errors)
+    assert made["values"] is ours["values"]
+    assert made.attrs["errors_estimated_from"] == "orders 3 and 2 beside order 4"
+    assert made.attrs["stations"] == ["A", "B", "C", "D"]
+    np.testing.assert_array_equal(made["relative_error"], errors["relative_error"])
+    assert len(made.variables) == len(ours.variables) + 3

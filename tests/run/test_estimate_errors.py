@@ -1,0 +1,179 @@
+"""Estimated errors of seismograms: what a finished run gets, against a run of higher order, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.base.errors import InputError, NotBuiltError
+from faultwave.case.load import load_case
+from faultwave.output.formats.receivers_hdf5 import read_receivers
+from faultwave.run.coarser import coarser
+
+BOX = {"lower": [0, 0, 0], "upper": [4000, 4000, 4000]}
+POINTS = [[600.0, 800.0, 3000.0], [3500.0, 3000.0, 3900.0], [2500.0, 800.0, 1000.0]]
+
+
+def case(folder: Path, order: int = 4, **more: Any) -> dict[str, Any]:
+    """A source in a box whose waves are resolved well at order 4."""
+    mesh = {"shape": "box", "cells": [5, 5, 5], **BOX, "boundaries": {"z+": "free-surface"}}
+    source = {
+        "kind": "moment-tensor", "location": [1900, 2100, 2300], "tensor": {"xy": 1e15},
+        "time_function": {"kind": "gaussian", "duration": 0.3},
+    }  # fmt: skip
+    return {
+        "mesh": {"generate": mesh}, "material": {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0}},
+        "end_time": 3.0, "numerics": {"order": order, "source_spread": "point"}, "sources": [source],
+        "output": {"folder": str(folder), "receivers": {"points": POINTS, "interval": 0.05}}, **more,
+    }  # fmt: skip
+
+
+def velocity(data: Any) -> np.ndarray:
+    return np.stack([data.quantity(f"v{i}") for i in (1, 2, 3)], -1)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Folder of a finished run with estimates, and its session."""
+    folder = tmp_path_factory.mktemp("errors")
+    session = fw.run(case(folder))
+    return folder, session, fw.estimate_errors(folder)
+
+
+def test_estimates_are_near_the_errors_against_a_higher_order(finished):
+    _, session, found = finished
+    exact = velocity(fw.simulate(case(Path("x"), 6)).run(write=False).receivers)
+    wrong = velocity(session.receivers) - exact
+    true = np.sqrt((wrong**2).sum((0, 2)) / (exact**2).sum((0, 2)))
+    estimated = found["relative_error_of_velocity"]
+    assert np.all(true < 0.15)
+    assert np.all((estimated > true / 4) & (estimated < 4 * true))
+    assert 0.5 < np.exp(np.log(estimated / true).mean()) < 2
+
+
+def test_files_of_the_run_tell_estimates(finished):
+    folder, session, found = finished
+    written = read_receivers(folder / "run-receivers.h5")["receivers"]
+    np.testing.assert_array_equal(written["values"], session.receivers["values"])
+    np.testing.assert_array_equal(written["relative_error"], found["relative_error"])
+    np.testing.assert_array_equal(written["relative_error_of_velocity"], found["relative_error_of_velocity"])
+    assert written.attrs["errors_estimated_from"] == "orders 3 and 2 beside order 4"
+    with (folder / "run-errors.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["station"] for row in rows] == ["R0001", "R0002", "R0003"]
+    for row, error in zip(rows, found["relative_error_of_velocity"], strict=True):
+        assert float(row["velocity"]) == pytest.approx(error, rel=1e-4)
+        assert np.hypot(np.hypot(float(row["v1"]), float(row["v2"])), float(row["v3"])) == pytest.approx(
+            error, rel=1e-3
+        )
+    manifest = json.loads((folder / "run-manifest.json").read_text())
+    assert "run-errors.csv" in manifest["outputs"]
+    assert manifest["estimated_errors"]["cost"] > 0
+
+
+def test_estimating_again_finds_the_same(finished):
+    folder, _, found = finished
+    before = (folder / "run-errors.csv").read_text()
+    again = fw.estimate_errors(folder)
+    np.testing.assert_array_equal(again["relative_error"], found["relative_error"])
+    assert (folder / "run-errors.csv").read_text() == before
+
+
+def test_results_are_read_plotted_and_replaced_as_before(finished):
+    folder, session, _ = finished
+    traces = fw.load(folder).traces["receiver"]
+    assert traces[2].relative_error == pytest.approx(
+        read_receivers(folder / "run-receivers.h5")["receivers"]["relative_error_of_velocity"][1]
+    )
+    assert len(traces) == 3
+
+
+def test_grids_are_estimated_by_larger_spacings(tmp_path):
+    grid = {**BOX, "spacing": 200.0}
+    settings = case(tmp_path) | {"engine": "fd", "grid": grid, "numerics": {"precision": "single"}}
+    del settings["mesh"]
+    session = fw.run(settings)
+    found = fw.estimate_errors(tmp_path)
+    exact = velocity(fw.simulate(settings | {"grid": {**grid, "spacing": 100.0}}).run(write=False).receivers)
+    wrong = velocity(session.receivers) - exact
+    true = np.sqrt((wrong**2).sum((0, 2)) / (exact**2).sum((0, 2)))
+    assert found.attrs["estimated_from"] == "spacings of 300 and 400 m beside 200 m"
+    estimated = found["relative_error_of_velocity"]
+    assert np.all((estimated > true / 3) & (estimated < 3 * true))
+
+
+def made(**settings: Any):
+    found, problems = load_case(settings)
+    problems.raise_errors()
+    return found
+
+
+def test_periodic_grids_keep_their_period():
+    grid = {**BOX, "spacing": 4000 / 28, "boundaries": {"x": "periodic", "y": "periodic"}, "step": 0.01}
+    settings = case(Path("x")) | {"engine": "fd", "grid": grid, "numerics": {}}
+    del settings["mesh"]
+    lower = coarser(made(**settings))
+    spacings = [c.grid.spacing for c in lower.cases]
+    assert spacings == pytest.approx([4000 / 19, 4000 / 14])
+    assert [c.grid.step for c in lower.cases] == pytest.approx([0.01 * 28 / 19, 0.02])
+    assert [level.coarseness for level in lower.levels] == pytest.approx([1.0, 28 / 19, 2.0])
+
+
+def test_meshes_that_are_built_keep_their_elements():
+    build = {
+        "lower": [0, 0],
+        "upper": [9e3, 9e3],
+        "depth": 9e3,
+        "frequency": 1.0,
+        "points_per_wavelength": 10.0,
+        "cohesive_zone": 600.0,
+    }
+    settings = case(Path("x"), 5) | {"mesh": {"build": build}}
+    for found, order in zip(coarser(made(**settings)).cases, (4, 3), strict=True):
+        assert found.numerics.order == order
+        assert order / found.mesh.build.points_per_wavelength == pytest.approx(5 / 10.0)
+        assert found.mesh.build.fault_size == 600.0
+
+
+def test_other_outputs_are_left_out():
+    settings = case(Path("x"), 6, stop={"energy_below": 0.01})
+    settings["output"] |= {"energies": {"interval": 0.1}, "surface": {"interval": 0.1}, "checkpoint": {"interval": 1.0}}
+    for found in coarser(made(**settings)).cases:
+        assert found.output.receivers.interval == 0.05
+        assert (found.output.energies, found.output.surface, found.output.checkpoint) == (None, None, None)
+        assert found.stop.energy_below is None
+        assert found.numerics.precision == "single"
+
+
+def test_what_cannot_be_estimated_is_told(tmp_path):
+    with pytest.raises(NotBuiltError, match="4 to 8"):
+        coarser(made(**case(tmp_path, 3)))
+    with pytest.raises(InputError, match="not a folder"):
+        fw.estimate_errors(tmp_path / "nowhere")
+    short = case(tmp_path / "run", 2, end_time=0.1)
+    fw.run(short)
+    with pytest.raises(NotBuiltError, match="4 to 8"):
+        fw.estimate_errors(tmp_path / "run")
+    manifest = tmp_path / "run" / "run-manifest.json"
+    known = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(known | {"status": "interrupted"}))
+    with pytest.raises(InputError, match="resume"):
+        fw.estimate_errors(tmp_path / "run")
+    manifest.write_text(json.dumps(known | {"status": "finished"}))
+    (tmp_path / "run" / "run-receivers.h5").unlink()
+    with pytest.raises(InputError, match="no seismograms"):
+        fw.estimate_errors(tmp_path / "run")
+
+
+def test_grids_whose_points_would_lie_elsewhere_are_refused():
+    fault = {"lower": [1000, 2000, 1000], "upper": [3000, 2000, 4000]}
+    settings = case(Path("x")) | {"engine": "fd", "grid": {**BOX, "spacing": 100.0, "fault": fault}, "numerics": {}}
+    del settings["mesh"]
+    with pytest.raises(NotBuiltError, match=r"grid\.fault"):
+        coarser(made(**settings))
