@@ -347,3 +347,16 @@ def test_negative_numbers_as_keys_are_told(tmp_path):
     )
     case, problems = load_native(tmp_path / "case.yaml")
     assert case is None and len(problems.errors) >= 3
+
+
+def test_a_modifier_that_is_no_list_is_told_those_that_exist():
+    fault = {"friction": "linear-slip-weakening", "modifiers": "thermal", "parameters": {"constant": {"mu_s": 0.6}}}
+    problems = load_case(
+        {
+            "end_time": 1.0,
+            "mesh": {"generate": {"shape": "tpv5"}},
+            "material": {"constant": {"rho": 1.0}},
+            "fault": fault,
+        }
+    )[1]
+    assert any("thermal-pressurisation" in p.allowed for p in problems.errors)

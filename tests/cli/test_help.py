@@ -120,6 +120,11 @@ def test_version(cli):
     assert cli("--version").stdout.strip() == f"faultwave {__version__}"
 
 
+def test_a_wrong_value_of_an_option_is_repeated(cli):
+    result = cli("run", "tpv5", "--order", "many")
+    assert result.exit_code == 2 and "--order" in result.stderr and "many" in result.stderr
+
+
 def test_a_mistyped_command_is_refused_with_a_suggestion(cli):
     result = cli("complare")
     assert result.exit_code == 2

@@ -172,8 +172,8 @@ def test_boxes_that_are_too_small_grow_and_say_so():
         ({"grid__boundaries": {"z-": "free-surface"}}, ["free surface at z+"]),
         ({"grid__boundaries": {"x-": "periodic"}}, ["'x: periodic'"]),
         ({"grid__lower": [0, 2000, -1500]}, ["lower must be below upper"]),
-        ({"material": {"constant": {"rho": 1, "vp": 2}}}, ["mu is needed"]),
-        ({"attenuation": {}}, ["Qp is needed", "Qs is needed"]),
+        ({"material": {"constant": {"rho": 1, "vp": 2}}}, ["no parameter mu", "and rho, lambda, mu are needed"]),
+        ({"attenuation": {}}, ["no parameter Qp, Qs"]),
         ({"material": {"expression": {"rho": "if (x > 800) { return -999; } return 2000;", "vp": "3000", "vs": "1000"}}},
          ["rho is not positive", "-999"]),
         ({"numerics": {"cfl": 1.2}}, ["1.2 is unstable"]),
@@ -274,3 +274,9 @@ def test_shear_across_the_surface_shakes_in_proportion_to_its_depth():
     assert peaks[0.0] == 0 < peaks[1.0]
     for depth, tolerance in ((4.0, 0.03), (10.0, 0.06), (25.0, 0.15)):  # of a spacing of 100 m
         assert peaks[depth] / peaks[1.0] == pytest.approx(depth, rel=tolerance)
+
+
+@pytest.mark.parametrize("interval, told", [(1e-5, True), (5e-3, False)])
+def test_samples_between_steps_are_told(interval, told):
+    found = check(load_case(case(output__receivers={"points": [[300, 900, -50]], "interval": interval}))[0])
+    assert any("times shorter than the time step" in w.what for w in found.warnings) is told

@@ -118,6 +118,7 @@ class Fault(Settings):
     modifiers: list[str] = Field(
         default_factory=list,
         description="What acts on the law's normal traction or strength, as thermal-pressurisation; `faultwave laws` lists all.",
+        json_schema_extra={"words": f"list of {', '.join(entries('faultwave.physics.friction.modifiers'))}"},
     )
     parameters: FieldSetting = Field(description="Friction parameters and initial stress on the fault.")
     constants: Constants = Field(default_factory=dict, description="Constants of the law, e.g. rs_f0, rs_sr0.")

@@ -20,10 +20,20 @@ class Guarded(screen.Commands):
             try:
                 with launch.heeding(told):
                     return super().invoke(ctx)
+            except typer.BadParameter as error:
+                error.message = _with_value(error)
+                raise
             except FaultwaveError as error:
                 screen.show_error(error)
                 launch.leave(error)
                 raise typer.Exit(error.code) from error
+
+
+def _with_value(error: typer.BadParameter) -> str:
+    """What is wrong with an option, with what was given: not every typer says it."""
+    listed = getattr(error.__cause__, "errors", list)()
+    value = listed[0].get("input") if listed else None
+    return error.message if value is None or str(value) in error.message else f"'{value}'. {error.message}"
 
 
 app = typer.Typer(

@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.collect import collected
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.errors import Problems
 from faultwave.base.projection import Projection, check_lengths
 from faultwave.case.grid import Grid as Setting
 from faultwave.case.model import Case
@@ -37,7 +37,7 @@ from faultwave.fd.topography import Ground, Hanging, Lines, check_slopes, read_g
 from faultwave.fd.unused_settings import check_unused
 from faultwave.media import load_field, quality
 from faultwave.media.attenuation import Relaxation, relaxation
-from faultwave.media.field import Field, axes_of, limits_told
+from faultwave.media.field import Field, axes_of, limits_told, missing
 from faultwave.media.homogenise import at_points
 from faultwave.media.plausible import doubt_layers, doubt_rock
 from faultwave.physics.sources.released import check_time
@@ -333,12 +333,8 @@ def _sides(case: Case, problems: Problems) -> dict[str, SideKind]:
 
 def _check_parameters(case: Case, field: Field) -> None:
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
-    missing = [n for n in names if n not in field.parameters]
-    if missing:
-        given = ", ".join(sorted(field.parameters))
-        raise InputError(
-            [Problem("material", f"parameter {n} is needed and cannot be had", f"given are {given}") for n in missing]
-        )
+    if not field.parameters.issuperset(names):
+        raise missing(field, names)
 
 
 def coarse_look(

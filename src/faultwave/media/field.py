@@ -45,7 +45,7 @@ def source_of(field: Field) -> str:
     return str(getattr(field, "source", type(field).__name__))
 
 
-def _missing(field: Field, names: Sequence[str]) -> InputError:
+def missing(field: Field, names: Sequence[str]) -> InputError:
     """One problem; near names are suggested of those that nobody asked for: the others mean what they say."""
     lacking = [name for name in names if name not in field.parameters]
     stated = field.field.parameters if isinstance(field, Converted) else field.parameters
@@ -71,7 +71,7 @@ class Constant:
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
     ) -> dict[str, Floats]:
         if not self.parameters.issuperset(names):
-            raise _missing(self, names)
+            raise missing(self, names)
         return {name: np.full(len(points), self.values[name]) for name in names}
 
 
@@ -109,7 +109,7 @@ class Expression:
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
     ) -> dict[str, Floats]:
         if not self.parameters.issuperset(names):
-            raise _missing(self, names)
+            raise missing(self, names)
         if time is None and self.timed.intersection(names):
             needy = ", ".join(sorted(self.timed.intersection(names)))
             raise InputError(
@@ -151,7 +151,7 @@ class Layers:
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
     ) -> dict[str, Floats]:
         if not self.parameters.issuperset(names):
-            raise _missing(self, names)
+            raise missing(self, names)
         layer = np.clip(np.searchsorted(self.tops, -points[:, 2], side="right") - 1, 0, None)
         return {name: self.table[layer, self.names.index(name)] for name in names}
 
@@ -250,7 +250,7 @@ class Merged:
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
     ) -> dict[str, Floats]:
         if not self.parameters.issuperset(names):
-            raise _missing(self, names)
+            raise missing(self, names)
         result: Values = {}
         for field in self.fields:
             own = [name for name in names if name in field.parameters]
@@ -404,7 +404,7 @@ class Converted:
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
     ) -> dict[str, Floats]:
         if not self.parameters.issuperset(names):
-            raise _missing(self, names)
+            raise missing(self, names)
         needed = sorted(frozenset().union(*(self._ingredients(name) for name in names)))
         values = self.field.evaluate(points, groups, needed, time)
         for name in ("vp", "vs"):  # their squares would pass

@@ -48,6 +48,11 @@ def test_useless_references_are_refused(method, reference, text):
         plus_side(method, reference, NORMALS, ON_FACE, OPPOSITE)
 
 
+def test_the_point_that_is_taken_where_none_is_given_is_told():
+    with pytest.raises(InputError, match="none is given it is \\(0, 0, 0\\)"):
+        plus_side("point", (0.0, 0.0, 0.0), NORMALS, ON_FACE, OPPOSITE)
+
+
 def test_strike_and_dip_of_tpv5_and_in_general():
     strike, dip = strike_dip(np.array([[0.0, 1, 0], [0.0, -1, 0]]))
     assert strike.tolist() == [[1, 0, 0], [-1, 0, 0]] and dip.tolist() == [[0, 0, -1], [0, 0, -1]]

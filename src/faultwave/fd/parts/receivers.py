@@ -13,7 +13,7 @@ from faultwave.base.errors import Problem
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engine.part import Demand, State
-from faultwave.fd.part import FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
+from faultwave.fd.part import Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
 from faultwave.fd.points import RECORDED, Sampler, reading
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.recorded_points import of_all, state_of
@@ -32,6 +32,8 @@ from faultwave.observe.stations import Station, with_stations
 
 COPIES = 4
 """Of the samples, at the end of a run."""
+MUCH_SHORTER = 0.2
+"""Of the time step, below which an interval is no use."""
 
 
 def plan(planning: Planning) -> Receivers | None:
@@ -86,6 +88,14 @@ class Receivers(GridPart):
         placing.check_inside([(f"receiver {i + 1}", p) for i, p in enumerate(points)])
         columns = len(RECORDED) + 3 * self.setting.rotation + 6 * self.setting.strain_rate
         return replace(self, points=points, demand=Demand(disk=8 * columns * len(points) * self.samples))
+
+    def checked(self, checking: Checking) -> Self:
+        own, step = self.setting.interval, checking.step
+        if "interval" in self.setting.model_fields_set and own < MUCH_SHORTER * step:
+            what = f"{own:g} s is {step / own:.3g} times shorter than the time step, {step:.4g} s: samples between steps are interpolated"
+            advice = "They tell nothing new and fill memory and disk."
+            checking.placing.problems.warn("output.receivers.interval", what, f"about {step:.3g} s or more", advice)
+        return self
 
     def memory(self, steps: int, world: World) -> Memory:
         """Its own samples, and those of all."""
