@@ -215,7 +215,7 @@ class _Rupture:
             s, new = changed(*given)
             return [*[[new[name]] for name in names], self.inner_columns.flat(s | new)]
 
-        given = [self.parameter, self.state, *self.inner, clock, *self.of_step]
+        given: list[Array | View] = [self.parameter, self.state, *self.inner, clock, *self.of_step]
         _, found = changed(
             *[[wrap(1.0)] * as_view(x).cols for x in given]
         )  # to see which numbers of the state it changes

@@ -28,12 +28,12 @@ def parameters(thermal, hydraulic, width=0.02, **more):
         "tp_initial_temperature": 483.15,
         "tp_initial_pressure": 0.0,
     }
-    values |= more
-    return THERMAL.prepare({k: np.array([v]) for k, v in values.items()}, values)
+    return {k: np.array([v]) for k, v in (values | more).items()}
 
 
 def heated(p, steps, heating=None):
     """State after steps at constant heating [W/m^2], or one for each."""
+    p = THERMAL.prepare(p, {k: v[0] for k, v in p.items()})
     s = THERMAL.initial(p, {}, np.zeros(1), np.zeros(1)) | {
         "past_heating": [np.zeros(1)] * tp.COUNT,
         "heating": np.zeros(1),

@@ -103,7 +103,7 @@ class Modified(FrictionLaw):
 
     def __init__(self, law: FrictionLaw, modifiers: Sequence[Modifier]):
         self.law, self.modifiers = law, tuple(modifiers)
-        parts: tuple[FrictionLaw | Modifier, ...] = (law, *self.modifiers)
+        parts = self.parts = _parts(law, self.modifiers)
         self.name, self.title = (" + ".join(getattr(part, of) for part in parts) for of in ("name", "title"))
         self.parameters = tuple(x for part in parts for x in part.parameters)
         self.constants = tuple(x for part in parts for x in part.constants)
@@ -220,17 +220,20 @@ class Modified(FrictionLaw):
         return self.law.evolve(p, c, s, solved, projected_rate, load) | own | self._kept(p, c, solved.strength)
 
     def begin_step(self, p: Values, c: Values) -> dict[str, Any]:
-        return {k: v for part in (self.law, *self.modifiers) for k, v in part.begin_step(p, c).items()}
+        return {k: v for part in self.parts for k, v in part.begin_step(p, c).items()}
 
     def begin_substep(self, p: Values, c: Values, s: Values, before: Any, dt: Any) -> dict[str, Any]:
-        parts = (self.law, *self.modifiers)
-        return {k: v for part in parts for k, v in part.begin_substep(p, c, s, before, dt).items()}
+        return {k: v for part in self.parts for k, v in part.begin_substep(p, c, s, before, dt).items()}
 
     def end_step(self, p: Values, c: Values, s: Values, dt: Any) -> dict[str, Any]:
-        return {k: v for part in (self.law, *self.modifiers) for k, v in part.end_step(p, c, s, dt).items()}
+        return {k: v for part in self.parts for k, v in part.end_step(p, c, s, dt).items()}
 
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
         return self.law.dynamic_stress_reached(p, c, s, mu)
+
+
+def _parts(law: FrictionLaw, modifiers: Sequence[Modifier]) -> tuple[FrictionLaw | Modifier, ...]:
+    return (law, *modifiers)
 
 
 def _rows(states: Sequence[State], values: Values) -> dict[str, Any]:

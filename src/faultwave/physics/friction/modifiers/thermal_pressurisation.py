@@ -12,7 +12,8 @@ fluid's pressure rises.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import exp, log, pi, sqrt
 from typing import Any
 
@@ -54,6 +55,11 @@ _UNIFORM = (
 )  # fmt: skip
 
 
+_OF_ZONE = ("tp_width_squared", "tp_thermal_diffusivity", "tp_hydraulic_diffusivity", "tp_response", "tp_gap", "tp_both", "tp_share",
+            "tp_warming", "tp_spread0", "tp_spread1", "tp_steeper0", "tp_steeper1", "tp_gone0", "tp_gone1")  # fmt: skip
+"""What kernels get of the shear zone and its fluid; ``_zone`` makes it."""
+
+
 class ThermalPressurisation(Modifier):
     name = "thermal-pressurisation"
     title = "Thermal pressurisation: frictional heat raises pore pressure"
@@ -66,7 +72,7 @@ class ThermalPressurisation(Modifier):
     )  # fmt: skip
     constants = tuple(q.uniform for q in _UNIFORM)
     kernel_parameters = (
-        "tp_half_width", "tp_hydraulic_diffusivity", *(q.point.name for q in _UNIFORM),
+        "tp_initial_temperature", "tp_initial_pressure", *_OF_ZONE,
         *(f"tp_slow_{what}{i}" for what in ("pressing", "warming") for i in range(SLOW)),
     )  # fmt: skip
     state = (
@@ -90,11 +96,12 @@ class ThermalPressurisation(Modifier):
         Output("Tmp", "K", "temperature", lambda p, c, s: s["temperature"]),
     )
     solvers = ("closed-form", "newton")
-    work = 3.0
+    work = 4.0
 
     def prepare(self, p: Values, c: Values) -> dict[str, np.ndarray]:
-        found = {name: np.array(p[name], float) for name in self.kernel_parameters[:2]} | filled(p, c, _UNIFORM)
-        return found | _slow(found)
+        zone = _Zone.of({**p, **filled(p, c, _UNIFORM)})
+        first = {name: filled(p, c, _UNIFORM)[name] for name in self.kernel_parameters[:2]}
+        return first | zone.numbers() | zone.slow_parts()
 
     def check(self, p: Values, c: Values, points: np.ndarray) -> Problems:
         problems = Problems()
@@ -113,16 +120,17 @@ class ThermalPressurisation(Modifier):
     def evolve(self, p: Values, c: Values, s: Values, slip_rate: Any, load: Load) -> dict[str, Any]:
         """Linear in the heat: a solver that tries many slip rates computes all else once."""
         heat = m.maximum(load.shear() - load.eta * slip_rate, 0.0) * slip_rate
-        w, thermal, hydraulic = p["tp_half_width"], p["tp_thermal_diffusivity"], p["tp_hydraulic_diffusivity"]
-        widths = m.sqrt(w * w + 2.0 * thermal * load.dt) + m.sqrt(w * w + 2.0 * hydraulic * load.dt)
-        rise = sqrt(2.0 / pi) * load.dt * p["tp_undrained_response"] / (p["tp_heat_capacity"] * widths)
+        square, time = p["tp_width_squared"], 2.0 * load.dt
+        widths = m.sqrt(square + time * p["tp_thermal_diffusivity"]) + m.sqrt(
+            square + time * p["tp_hydraulic_diffusivity"]
+        )
+        rise = time / sqrt(2.0 * pi) * p["tp_response"] / widths
         return {"tp_pressure": s["tp_pressure_unheated"] - rise * heat, "heating": heat}
 
     def begin_step(self, p: Values, c: Values) -> dict[str, Any]:
-        slow, fast, bend = _diffusivities(p)
-        gap, square = fast - slow, p["tp_half_width"] * p["tp_half_width"]
-        steeper = _by_cubes([_steeper(rate, bend, gap) for rate in RATES[:2]], gap)
-        found = _pressing(p, slow, fast, zip(_lost(0.5 * square / fast), steeper, strict=True))
+        steeper = _by_cubes([p["tp_steeper0"], p["tp_steeper1"]], p["tp_gap"])
+        spread = _by_cubes([p["tp_spread0"], p["tp_spread1"]])
+        found = [_pressing(p["tp_both"], p["tp_share"], *part) for part in zip(spread, steeper, strict=True)]
         return {"pressing": [x + p[f"tp_slow_pressing{i}"] if i < SLOW else x for i, x in enumerate(found)]}
 
     def begin_substep(self, p: Values, c: Values, s: Values, before: Any, dt: Any) -> dict[str, Any]:
@@ -131,50 +139,78 @@ class ThermalPressurisation(Modifier):
         return {"past_heating": past, "tp_pressure_unheated": pressure}
 
     def end_step(self, p: Values, c: Values, s: Values, dt: Any) -> dict[str, Any]:
-        past, thermal = _heated(s, dt), p["tp_thermal_diffusivity"]
-        warm = 1.0 / (p["tp_heat_capacity"] * m.sqrt(thermal))
-        gone = _lost(0.5 * p["tp_half_width"] * p["tp_half_width"] / thermal)
+        past, gone = _heated(s, dt), _by_cubes([p["tp_gone0"], p["tp_gone1"]])
         parts = [x - lost * x for x, lost in zip(past, gone, strict=True)]
         parts[:SLOW] = [x + p[f"tp_slow_warming{i}"] * past[i] for i, x in enumerate(parts[:SLOW])]
-        return {"past_heating": past, "temperature": p["tp_initial_temperature"] + warm * _sum(parts)}
+        return {"past_heating": past, "temperature": p["tp_initial_temperature"] + p["tp_warming"] * _sum(parts)}
 
 
-def _diffusivities(p: Values) -> tuple[Any, Any, Any]:
-    """The smaller and the larger diffusivity a and b, and w^2/2ab (kernel)."""
-    thermal, hydraulic = p["tp_thermal_diffusivity"], p["tp_hydraulic_diffusivity"]
-    slow, fast = m.minimum(thermal, hydraulic), m.maximum(thermal, hydraulic)
-    return slow, fast, 0.5 * p["tp_half_width"] * p["tp_half_width"] / (slow * fast)
+@dataclass(frozen=True)
+class _Zone:
+    """Shear zones (n,): half their squared width, diffusivities, ``response`` Lambda/(rho c) and ``capacity`` rho c."""
+
+    square: np.ndarray
+    thermal: np.ndarray
+    hydraulic: np.ndarray
+    response: np.ndarray
+    capacity: np.ndarray
+
+    @classmethod
+    def of(cls, p: Values) -> _Zone:
+        capacity = p["tp_heat_capacity"]
+        return cls(
+            0.5 * np.asarray(p["tp_half_width"], float) ** 2, np.array(p["tp_thermal_diffusivity"], float),
+            np.array(p["tp_hydraulic_diffusivity"], float), p["tp_undrained_response"] / capacity, capacity,
+        )  # fmt: skip
+
+    @property
+    def slow(self) -> np.ndarray:
+        """The smaller diffusivity."""
+        return np.minimum(self.thermal, self.hydraulic)
+
+    @property
+    def fast(self) -> np.ndarray:
+        return np.maximum(self.thermal, self.hydraulic)
+
+    def numbers(self) -> dict[str, np.ndarray]:
+        """Values of ``_OF_ZONE``."""
+        slow, fast = self.slow, self.fast
+        values = (
+            2.0 * self.square, self.thermal, self.hydraulic, self.response, fast - slow, *self.factors(),
+            1.0 / (self.capacity * np.sqrt(self.thermal)), *(-np.expm1(-rate * self.square / fast) for rate in RATES[:2]),
+            *(self.steeper(rate) for rate in RATES[:2]), *(-np.expm1(-rate * self.square / self.thermal) for rate in RATES[:2]),
+        )  # fmt: skip
+        return dict(zip(_OF_ZONE, values, strict=True))
+
+    def factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of ``_pressing``."""
+        root = np.sqrt(self.slow)
+        return self.response / (np.sqrt(self.fast) + root), self.response * root
+
+    def steeper(self, rate: float) -> np.ndarray:
+        """(1 - exp(-r w^2/2 (1/a - 1/b)))/(b - a) for the diffusivities a < b, and its limit where they are the same."""
+        gap, bend = self.fast - self.slow, self.square / (self.slow * self.fast)
+        safe = np.where(gap > 0.0, gap, 1.0)
+        return np.where(gap > 0.0, -np.expm1(-rate * bend * gap) / safe, rate * bend)
+
+    def slow_parts(self) -> dict[str, np.ndarray]:
+        """What the first parts take on for slower ones: sums of these times powers of their rates, made up of the first ones."""
+        powers, zero = np.arange(SLOW), np.zeros((SLOW, *self.square.shape))
+        moments = {"pressing": zero, "warming": zero.copy()}
+        for rate in RATES[0] * np.exp(-SPACING * np.arange(1, SLOWER + 1)):
+            scale = np.multiply.outer(sqrt(rate) * (rate / RATES[0]) ** powers, np.ones(self.square.shape))
+            spread = -np.expm1(-rate * self.square / self.fast)
+            moments["pressing"] += scale * _pressing(*self.factors(), spread, self.steeper(rate))
+            moments["warming"] += scale * np.exp(-rate * self.square / self.thermal)
+        first = np.array(RATES[:SLOW])
+        taken = {what: np.linalg.solve((first / first[0]) ** powers[:, None], x) for what, x in moments.items()}
+        return {f"tp_slow_{what}{i}": x[i] / sqrt(first[i]) for what, x in taken.items() for i in range(SLOW)}
 
 
-def _steeper(rate: float, bend: Any, gap: Any) -> Any:
-    """(1 - exp(-r w^2/2 (1/a - 1/b)))/(b - a), and its limit where a = b (kernel)."""
-    differ = gap > 0.0
-    by_gap = 1.0 / m.where(differ, gap, 0.0 * gap + 1.0)
-    return m.where(differ, by_gap * -m.expm1(-rate * bend * gap), rate * bend)
-
-
-def _pressing(p: Values, slow: Any, fast: Any, parts: Iterable[tuple[Any, Any]]) -> list[Any]:
-    """Rise of pressure for each part of the past heating: (sqrt(b) e^(-r w^2/2b) - sqrt(a) e^(-r w^2/2a))/(b - a), written so that it has
-    its limit where a = b (kernel). ``parts``: 1 - e^(-r w^2/2b) and ``_steeper`` for each rate."""
-    response, root = p["tp_undrained_response"] / p["tp_heat_capacity"], m.sqrt(slow)
-    both, share = response / (m.sqrt(fast) + root), response * root
-    return [(1.0 - lost) * (both + share * steeper) for lost, steeper in parts]
-
-
-def _slow(p: Values) -> dict[str, np.ndarray]:
-    """What the first parts take on for slower ones: sums of all slower parts times powers of their rates, made up of the first ones."""
-    slow, fast, bend = _diffusivities(p)
-    square, powers = 0.5 * p["tp_half_width"] ** 2, np.arange(SLOW)
-    slower = RATES[0] * np.exp(-SPACING * np.arange(1, SLOWER + 1))
-    moments = {"pressing": np.zeros((SLOW, *slow.shape)), "warming": np.zeros((SLOW, *slow.shape))}
-    for rate in slower:
-        scale = np.multiply.outer(sqrt(rate) * (rate / RATES[0]) ** powers, np.ones(slow.shape))
-        part = -np.expm1(-rate * square / fast), _steeper(rate, bend, fast - slow)
-        moments["pressing"] += scale * _pressing(p, slow, fast, [part])[0]
-        moments["warming"] += scale * np.exp(-rate * square / p["tp_thermal_diffusivity"])
-    first = np.array(RATES[:SLOW])
-    taken = {what: np.linalg.solve((first / first[0]) ** powers[:, None], x) for what, x in moments.items()}
-    return {f"tp_slow_{what}{i}": x[i] / sqrt(first[i]) for what, x in taken.items() for i in range(SLOW)}
+def _pressing(both: Any, share: Any, spread: Any, steeper: Any) -> Any:
+    """Rise of pressure for a part of the past heating (kernel): (sqrt(b) e^(-r w^2/2b) - sqrt(a) e^(-r w^2/2a))/(b - a) for the
+    diffusivities a < b, written so that it has its limit where they are the same. ``spread``: 1 - e^(-r w^2/2b); ``_Zone.steeper``."""
+    return (1.0 - spread) * (both + share * steeper)
 
 
 def _heated(s: Values, dt: Any) -> list[Any]:
