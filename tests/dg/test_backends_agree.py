@@ -317,7 +317,8 @@ def friction_arguments(
 
 def friction_scalars(order: int, times: int) -> dict[str, Any]:
     ends = 1.0 + STEP * np.arange(1, times + 1) / times
-    clock = np.stack([np.full(times, STEP / times), ends, ends - STEP / times, np.ones(times)], 1)
+    before = STEP / times * (np.arange(times) > 0)
+    clock = np.stack([np.full(times, STEP / times), ends, ends - STEP / times, np.ones(times), before], 1)
     taylor = [powers((i + 0.5) * STEP / times, order)[0] for i in range(times)]
     ramp = np.random.default_rng(1).uniform(0, 0.3, (times, 2))
     return {"at_times": taylor, "weight": np.full(times, STEP / times), "clock": clock, "ramp": ramp, "damping": 0.9}

@@ -10,6 +10,8 @@ from faultwave.kernels.language import Pointwise, View
 from faultwave.kernels.values import ROW, NumberedLoop, Numbering, Value
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "and": "&", "or": "|"}
+MANY = 40
+"""Numbers that a row writes from which on each is written where it is known: kept until the end of the row they fill the registers."""
 _MASK_OPS = {"lt", "le", "and", "or", "not"}
 
 
@@ -140,8 +142,22 @@ def pointwise_lines(
     }
     formula = make(inputs)
     stores = [
-        f"{place(view, c)} = {formula.emit(value)};"
+        (view, c, formula.emit(value))
         for view, columns in zip(s.outs, s.recorded(), strict=True)
         for c, value in enumerate(columns)
     ]
-    return formula.scopes[0].lines, [*formula.scopes[1].lines, *stores]
+    once, lines = formula.scopes[0].lines, formula.scopes[1].lines
+    if len(stores) < MANY or s.rows == 1 or formula.numbering.loops:
+        return once, [*lines, *(f"{place(view, c)} = {name};" for view, c, name in stores)]
+    defined = {line.split(" = ")[0].rsplit(" ", 1)[-1]: n for n, line in enumerate(lines)}
+    read = {line.split(" = ", 1)[-1].rstrip(";"): n for n, line in enumerate(lines)}
+    loaded: dict[tuple[str, object, int], int] = {}  # number of an array -> the last line that loads it
+    for i, view in enumerate(s.ins):
+        for c in range(view.cols):
+            where = (view.array.name, view.row, view.col + c)
+            loaded[where] = max(loaded.get(where, -1), read.get(inputs[i, c][0], -1))
+    after: dict[int, list[str]] = {}
+    for view, c, name in stores:
+        last = max(defined.get(name, -1), loaded.get((view.array.name, view.row, view.col + c), -1))
+        after.setdefault(last, []).append(f"{place(view, c)} = {name};")
+    return once, [*after.get(-1, []), *(x for n, line in enumerate(lines) for x in (line, *after.get(n, [])))]

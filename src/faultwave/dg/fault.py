@@ -307,7 +307,8 @@ class Fault:
         starts = [end - duration for end, duration in zip(ends, lasting, strict=True)]
         mark, share = ([max(time, AT_ONCE)] * len(ends), 0.0) if self.options.deck_times else (starts, 1.0)
         # the columns of CLOCK, row by row
-        clock = [x for row in zip(lasting, ends, mark, [share] * len(ends), strict=True) for x in row]
+        before = [0.0, *lasting[:-1]]
+        clock = [x for row in zip(lasting, ends, mark, [share] * len(ends), before, strict=True) for x in row]
         ramp = [
             [increment(a, b, e.start, e.duration) for e in self.episodes] or [0.0]
             for a, b in zip(starts, ends, strict=True)

@@ -19,7 +19,8 @@ from faultwave.dg.basis import triangle_size
 from faultwave.dg.fault_coupling import FaultCoupling, PrincipalCoupling
 from faultwave.dg.kernels import coefficient, series_sum
 from faultwave.kernels import math as m
-from faultwave.kernels.language import Array, Kernel, LoopIndex, View
+from faultwave.kernels.expr import wrap
+from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
 from faultwave.physics.friction.directions import of_slip
 from faultwave.physics.friction.law import FrictionLaw, Load, Solved
 from faultwave.physics.waves.law import dot
@@ -51,8 +52,9 @@ AT_ONCE = 1e-30
 FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 """Columns of a face's directions; the normal points from plus to minus."""
 
-CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark", "share")))
-"""Columns of a sub-step's times [s]: its length and end, the time to mark a rupture with, the share of the sub-step to add to it."""
+CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark", "share", "before")))
+"""Columns of a sub-step's times [s]: its length and end, the time to mark a rupture with, the share of the sub-step to add to it, and the
+length of the sub-step before in the same step, or 0."""
 
 
 def recorded(moved: bool, breakdown: bool = False) -> Columns:
@@ -94,14 +96,14 @@ class _Rupture:
     def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: Sizes, coupling: FaultCoupling):
         self.law, self.constants, self.sizes, self.coupling = law, constants, sizes, coupling
         self.columns, self.state_columns = recorded(sizes.moved, sizes.breakdown), law.shown_columns
-        self.inner_columns = law.inner_columns
+        self.inner_columns, self.step_columns = law.inner_columns, law.step_columns
         own = coupling.channels
         # Of one side's trace, in physical components.
         self.trace = Columns(traction=own, velocity=own)
         self.locked_columns = Columns(traction=own, jump=own if sizes.moved else 0)
         self.here_columns = Columns(**self.locked_columns.widths, linear_normal=1 if sizes.linear_normal else 0)
         solved = dict.fromkeys(("slip_rate1", "slip_rate2", "slip_rate", "strength", "friction"))
-        self.solved_columns = Columns(**solved, **{s.name: s.size for s in law.state})
+        self.solved_columns = Columns(**solved, **{s.name: s.size for s in law.state if not s.inner})
         self.k = Kernel("rupture", fixed=True)
         self._arguments()
         self._temporaries()
@@ -143,6 +145,8 @@ class _Rupture:
         )
         self.smooth = k.temp("smooth", s.points, 1)
         self.solved = k.temp("solved", s.points, self.solved_columns.size)
+        size = self.step_columns.size
+        self.of_step = [k.temp("of_step", s.points, size)] if size else []
         self.mean, self.modes = k.temp("mean", s.points, own), k.temp("modes", s.rows[0], own)
 
     def build(self) -> Kernel:
@@ -154,7 +158,11 @@ class _Rupture:
         own = self.coupling.channels
         k.pointwise(lambda x: [[0.0 * x[0]] * own], [self.record.view(0, points, 0, 1)], [self.mean])
         starts = [self._resampled_start(name) for name in self.law.resampled]
+        if self.of_step:
+            k.pointwise(self._begin_step, [self.parameter], self.of_step)
         k.repeat("sub", self.sizes.times, self._substep)
+        if self.inner:
+            self._change_inner(self.law.end_step, self.clock.view(self.sizes.times - 1, 1), ("duration",))
         for name, start in zip(self.law.resampled, starts, strict=True):
             self._resample(name, start)
         k.contract(self.modes, self.back, self.mean)
@@ -171,10 +179,11 @@ class _Rupture:
         k.contract(self.here, self.at_points, self.now)
         if self.sizes.episodes:
             k.pointwise(_nucleate, [self.stress, self.nucleation, self.ramp.view(o, 1)], [self.stress])
+        if self.inner:
+            self._change_inner(self.law.begin_substep, self.clock.view(o, 1), ("before", "duration"))
         given: dict[str, Array | View] = {
             "parameter": self.parameter, "state": self.state, "here": self.here, "stress": self.stress,
             "impedance": self.impedance, "clock": self.clock.view(o, 1),
-            **dict(zip(("inner",), self.inner, strict=False)),
         }  # fmt: skip
         k.pointwise(_named(self._solve, list(given)), list(given.values()), [self.solved])
         if self.sizes.smooth_sliding:
@@ -186,8 +195,32 @@ class _Rupture:
             "weight": self.weight.view(o, 1), "solved": self.solved, "amount": self.smooth if self.law.project else rate,
             "record": self.record, "mean": self.mean,
         }  # fmt: skip
-        changed = [self.state, *self.inner, self.record, self.mean]
+        changed = [self.state, self.record, self.mean]
         k.pointwise(_named(self._advance, list(given)), list(given.values()), changed)
+
+    def _begin_step(self, parameter: Any) -> Any:
+        p = dict(zip(self.law.kernel_parameters, parameter, strict=False))
+        return [self.step_columns.flat(self.law.begin_step(p, self.constants))]
+
+    def _change_inner(self, change: Callable[..., dict[str, Any]], clock: View, times: Sequence[str]) -> None:
+        """State of any kind by a function of the law that takes lengths of sub-steps, named by ``times``."""
+
+        def changed(parameter: Any, state: Any, inner: Any, clock: Any, of_step: Any = ()) -> Any:
+            p = dict(zip(self.law.kernel_parameters, parameter, strict=False))
+            s = self.state_columns.row(state) | self.inner_columns.row(inner) | self.step_columns.row(of_step)
+            t = CLOCK.row(clock)
+            return s, change(p, self.constants, Row(s), *[t[name] for name in times])
+
+        def values(*given: Any) -> Any:
+            s, new = changed(*given)
+            return [*[[new[name]] for name in names], self.inner_columns.flat(s | new)]
+
+        given: list[Array | View] = [self.parameter, self.state, *self.inner, clock, *self.of_step]
+        _, found = changed(
+            *[[wrap(1.0)] * as_view(x).cols for x in given]
+        )  # to see which numbers of the state it changes
+        names = [name for name in self.state_columns if name in found]
+        self.k.pointwise(values, given, [*map(self._state_of, names), *self.inner])
 
     def _keep_linear(self, column: int) -> None:
         """The part of the normal traction that is linear on the face: its first modes."""
@@ -283,13 +316,12 @@ class _Rupture:
         normal, shear1, shear2 = (s + h for s, h in zip(given.stress, change, strict=True))
         z = self.coupling.columns.row(given.impedance)
         load = self.coupling.load(z, (shear1, shear2), normal, clock.duration, clock.end)
-        state = self.state_columns.row(given.state)
-        return parameters, Row(state | self.inner_columns.row(given.get("inner", []))), load
+        return parameters, self.state_columns.row(given.state), load
 
     def _solve(self, given: Row) -> Any:
         p, s, load = self._point(given)
         x = self.law.solve(p, self.constants, s, load)
-        own = {state.name: x.state.get(state.name, s[state.name]) for state in self.law.state}
+        own = {state.name: x.state.get(state.name, s[state.name]) for state in self.law.state if not state.inner}
         common = {name: getattr(x, name) for name in ("slip_rate1", "slip_rate2", "slip_rate", "strength", "friction")}
         return [self.solved_columns.flat(common | own)]
 
@@ -298,7 +330,7 @@ class _Rupture:
         p, s, load = self._point(given)
         clock, here, w = CLOCK.row(given.clock), self.here_columns.row(given.here), given.weight
         v = self.solved_columns.row(given.solved)
-        own = {state.name: v[state.name] for state in self.law.state}
+        own = {state.name: v[state.name] for state in self.law.state if not state.inner}
         x = Solved(v.slip_rate1, v.slip_rate2, v.slip_rate, v.strength, v.friction, own)
         felt_load = of_slip(load, x.slip_rate1, x.slip_rate2)
         new = s | self.law.advance(p, self.constants, s, x, given.amount[0], felt_load)
@@ -321,8 +353,7 @@ class _Rupture:
             total = [given.stress[c] + traction[c] for c in (1, 2)]
             notes |= _note_breakdown(before, x, total, w)
         mean = [x + w[0] * y for x, y in zip(given.mean, traction, strict=True)]
-        inner = [self.inner_columns.flat(new) for _ in self.inner]
-        return [self.state_columns.flat(new), *inner, self.columns.flat(notes), mean]
+        return [self.state_columns.flat(new), self.columns.flat(notes), mean]
 
 
 def _nucleate(stress: Any, extra: Any, share: Any) -> Any:

@@ -28,21 +28,33 @@ def parameters(thermal, hydraulic, width=0.02, **more):
         "tp_initial_temperature": 483.15,
         "tp_initial_pressure": 0.0,
     }
-    return {k: np.array([v]) for k, v in (values | more).items()}  # fmt: skip
+    return {k: np.array([v]) for k, v in (values | more).items()}
 
 
 def heated(p, steps, heating=None):
     """State after steps at constant heating [W/m^2], or one for each."""
-    spectrum = [np.zeros(1)] * tp.COUNT
+    p = THERMAL.prepare(p, {k: v[0] for k, v in p.items()})
     s = THERMAL.initial(p, {}, np.zeros(1), np.zeros(1)) | {
-        "temperature_spectrum": spectrum,
-        "pressure_spectrum": spectrum,
+        "past_heating": [np.zeros(1)] * tp.COUNT,
+        "heating": np.zeros(1),
     }
+    s |= THERMAL.begin_step(p, {})
     for dt, heat in zip(steps, np.broadcast_to(HEATING if heating is None else heating, len(steps)), strict=True):
         rate = 2.0
         load = Load(np.array([heat / rate + ETA * rate]), np.zeros(1), np.array([-1e8]), ETA, dt, 0.0)
-        s = THERMAL.evolve(p, {}, s, np.array([rate]), load)
+        s |= THERMAL.begin_substep(p, {}, s, 0.0, dt)
+        s |= THERMAL.evolve(p, {}, s, np.array([rate]), load)
+        s |= THERMAL.end_step(p, {}, s, dt)
     return s
+
+
+def stepped(law, p, c, s, load):
+    """State after a step that is one sub-step, and what the friction solve found."""
+    s = s | law.begin_step(p, c)
+    s |= law.begin_substep(p, c, s, 0.0, load.dt)
+    solved = law.solve(p, c, s, load)
+    s |= law.advance(p, c, s, solved, solved.slip_rate, load)
+    return s | law.end_step(p, c, s, load.dt), solved
 
 
 def rises(s):
@@ -68,13 +80,20 @@ DIFFUSIVITIES = {"TPV105": (1e-6, 4e-4), "permeable": (1e-6, 1.0), "equal": (1e-
 
 
 @pytest.mark.parametrize("count", [1, 7, 300])
-@pytest.mark.parametrize("t", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("t", [0.1, 1.0, 10.0, 400.0])
 @pytest.mark.parametrize("thermal, hydraulic", DIFFUSIVITIES.values(), ids=list(DIFFUSIVITIES))
 def test_constant_heating(thermal, hydraulic, t, count):
     p = parameters(thermal, hydraulic)
     steps = np.random.default_rng(0).uniform(0.2, 1.0, count)
     found = rises(heated(p, steps * t / steps.sum()))
-    assert found == pytest.approx(closed_form(p, t), rel=1e-7)
+    # Where both diffusivities are the same, errors of the rule do not cancel in the difference of the two.
+    assert found == pytest.approx(closed_form(p, t), rel=1e-7 if thermal != hydraulic else 1e-6)
+
+
+@pytest.mark.parametrize("width", [1e-4, 2e-3, 0.2, 5.0])
+def test_shear_zones_of_any_width(width):
+    p = parameters(1e-6, 1e-4, width)
+    assert rises(heated(p, np.full(40, 0.05))) == pytest.approx(closed_form(p, 2.0), rel=1e-7)
 
 
 def test_golden_numbers():
@@ -149,8 +168,7 @@ def test_composed_with_every_law(name):
     heat = np.zeros(3)
     for i in range(60):
         load = Load(np.full(3, 110e6), np.zeros(3), np.array([-120e6, -110e6, -100e6]), ETA, 1e-3, 1e-3 * (i + 1))
-        solved = law.solve(p, c, s, load)
-        s = {**s, **law.advance(p, c, s, solved, solved.slip_rate, load)}
+        s, solved = stepped(law, p, c, s, load)
         solved_alone = alone.solve(pa, ca, sa, load)
         sa = {**sa, **alone.advance(pa, ca, sa, solved_alone, solved_alone.slip_rate, load)}
         heat += (load.shear() - ETA * solved.slip_rate) * solved.slip_rate * load.dt
@@ -172,7 +190,7 @@ def test_without_response_it_is_the_law_alone(name):
     (p, s), (pa, sa) = started(law, 2, c), started(alone, 2, ca)
     for i in range(5):
         load = Load(np.full(2, 90e6), np.zeros(2), np.full(2, -115e6), ETA, 1e-3, 1e-3 * (i + 1))
-        s = {**s, **law.advance(p, c, s, (x := law.solve(p, c, s, load)), x.slip_rate, load)}
+        s, _ = stepped(law, p, c, s, load)
         sa = {**sa, **alone.advance(pa, ca, sa, (x := alone.solve(pa, ca, sa, load)), x.slip_rate, load)}
     for key, values in sa.items():
         np.testing.assert_allclose(s[key], values, rtol=1e-7, err_msg=key)

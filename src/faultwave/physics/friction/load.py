@@ -52,11 +52,22 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Variation:
+    """How compression follows the slip rate: ``growing`` = d ln normal / d ln rate, ``bend`` bounds how that changes with ln rate;
+    ``by_normal`` = 1/normal."""
+
+    growing: Any
+    bend: Any
+    by_normal: Any
+
+
+@dataclass(frozen=True)
 class Trial:
     """A slip rate tried for the end of a sub-step, and what it has to balance.
 
     ``mean`` slip rate [m/s] of the sub-step, with which the state evolves from its start, ``share`` = d ln mean / d ln rate; shear load
-    ``tau`` and compression ``normal`` > 0 [Pa], ``eta`` and ``dt`` as in ``Load``.
+    ``tau`` and compression ``normal`` > 0 [Pa], ``eta`` and ``dt`` as in ``Load``. ``variation`` of the compression with the rate; None: it
+    does not vary.
     """
 
     rate: Any
@@ -66,6 +77,7 @@ class Trial:
     normal: Any
     eta: Any
     dt: Any
+    variation: Variation | None = None
 
 
 @dataclass(frozen=True)

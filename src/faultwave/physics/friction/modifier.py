@@ -35,7 +35,8 @@ class Modifier:
     """Base of all modifiers. Its attributes are as those of ``FrictionLaw``; functions marked *kernel* are written with
     ``kernels.math``.
 
-    ``solvers`` of the laws it works with, none: of all; ``project`` False: with it no law's slip is projected on the face's polynomials;
+    ``of_step`` vectors that ``begin_step`` computes; ``solvers`` of the laws it works with, none: of all;
+    ``project`` False: with it no law's slip is projected on the face's polynomials;
     ``work`` that it adds to the law's.
     """
 
@@ -45,6 +46,7 @@ class Modifier:
     constants: tuple[Parameter, ...] = ()
     kernel_parameters: tuple[str, ...] = ()
     state: tuple[State, ...] = ()
+    of_step: tuple[State, ...] = ()
     outputs: tuple[Output, ...] = ()
     solvers: tuple[str, ...] = ()
     project: bool = True
@@ -83,18 +85,31 @@ class Modifier:
         """Own state that follows from the strength that a sub-step, or the start of the run, ends with (kernel)."""
         return {}
 
+    def begin_step(self, p: Values, c: Values) -> dict[str, Any]:
+        """As ``FrictionLaw.begin_step`` (kernel)."""
+        return {}
+
+    def begin_substep(self, p: Values, c: Values, s: Values, before: Any, dt: Any) -> dict[str, Any]:
+        """As ``FrictionLaw.begin_substep`` (kernel)."""
+        return {}
+
+    def end_step(self, p: Values, c: Values, s: Values, dt: Any) -> dict[str, Any]:
+        """As ``FrictionLaw.end_step`` (kernel)."""
+        return {}
+
 
 class Modified(FrictionLaw):
     """A friction law with modifiers, applied in their order."""
 
     def __init__(self, law: FrictionLaw, modifiers: Sequence[Modifier]):
         self.law, self.modifiers = law, tuple(modifiers)
-        parts: tuple[FrictionLaw | Modifier, ...] = (law, *self.modifiers)
+        parts = self.parts = _parts(law, self.modifiers)
         self.name, self.title = (" + ".join(getattr(part, of) for part in parts) for of in ("name", "title"))
         self.parameters = tuple(x for part in parts for x in part.parameters)
         self.constants = tuple(x for part in parts for x in part.constants)
         self.kernel_parameters = tuple(x for part in parts for x in part.kernel_parameters)
         self.state = tuple(x for part in parts for x in part.state)
+        self.of_step = tuple(x for part in parts for x in part.of_step)
         self.outputs = tuple(x for part in parts for x in part.outputs)
         self._check_names()
         self._check_solver()
@@ -107,7 +122,8 @@ class Modified(FrictionLaw):
     def _check_names(self) -> None:
         """InputError where two of them use one name for different things."""
         for what, listed in (
-            ("parameters", self.parameters), ("constants", self.constants), ("states", self.state), ("outputs", self.outputs),
+            ("parameters", self.parameters), ("constants", self.constants), ("states", (*self.state, *self.of_step)),
+            ("outputs", self.outputs),
         ):  # fmt: skip
             names = [x.name for x in listed]
             twice = sorted({n for n in names if names.count(n) > 1})
@@ -203,8 +219,21 @@ class Modified(FrictionLaw):
         own = {x.name: solved.state[x.name] for mod in self.modifiers for x in mod.state if x.name in solved.state}
         return self.law.evolve(p, c, s, solved, projected_rate, load) | own | self._kept(p, c, solved.strength)
 
+    def begin_step(self, p: Values, c: Values) -> dict[str, Any]:
+        return {k: v for part in self.parts for k, v in part.begin_step(p, c).items()}
+
+    def begin_substep(self, p: Values, c: Values, s: Values, before: Any, dt: Any) -> dict[str, Any]:
+        return {k: v for part in self.parts for k, v in part.begin_substep(p, c, s, before, dt).items()}
+
+    def end_step(self, p: Values, c: Values, s: Values, dt: Any) -> dict[str, Any]:
+        return {k: v for part in self.parts for k, v in part.end_step(p, c, s, dt).items()}
+
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
         return self.law.dynamic_stress_reached(p, c, s, mu)
+
+
+def _parts(law: FrictionLaw, modifiers: Sequence[Modifier]) -> tuple[FrictionLaw | Modifier, ...]:
+    return (law, *modifiers)
 
 
 def _rows(states: Sequence[State], values: Values) -> dict[str, Any]:

@@ -144,17 +144,27 @@ class Regularised(RateAndState):
         psi, by_mean = self.relaxed(p, c, s["state"], trial.mean, trial.dt)
         change = trial.share * by_mean
         exponent, slope = self.exponent(p, c, psi)
-        softness = 1.0 / (p["rs_a"] * trial.normal)
+        softness = (
+            1.0 / (p["rs_a"] * trial.normal) if trial.variation is None else 1.0 / p["rs_a"] * trial.variation.by_normal
+        )
         damping = trial.eta * trial.rate
         driving = m.maximum((trial.tau - damping) * softness, 1e-60)
         decay = m.expm1(-2.0 * driving)  # ln(2 sinh m) = m + ln(1 - e^-2m)
         excess = driving + m.log(-decay * (c["rs_sr0"] * (1.0 / trial.rate))) - exponent
         # The excess falls by 1 + damped + slope change, damped = damping coth(m), coth(m) = -(2 + decay)/decay.
         damping = damping * softness
-        damped = -damping * (2.0 + decay) / decay
-        less = 1.0 / (1.0 + damped + slope * change)
         evolved = trial.mean * trial.dt * (1.0 / p["rs_sl0"])
-        doubt = m.abs((damped - damping) * (damped + damping) * less) + STATE_BEND * evolved * m.abs(exponent)
+        if trial.variation is None:
+            damped = -damping * (2.0 + decay) / decay
+            less = 1.0 / (1.0 + damped + slope * change)
+            doubt = m.abs((damped - damping) * (damped + damping) * less) + STATE_BEND * evolved * m.abs(exponent)
+        else:
+            steep, growing = -(2.0 + decay) / decay, trial.variation.growing
+            damped = damping * steep
+            less = 1.0 / (1.0 + damped + slope * change + steep * driving * growing)
+            bend = driving * trial.variation.bend + (driving + damping) * m.abs(growing)
+            doubt = m.abs((damped - damping) * (damped + damping) * less) + STATE_BEND * evolved * m.abs(exponent)
+            doubt = doubt + 2.0 * m.abs(steep * less) * bend
         return Balance(excess, excess * less, psi, change, damped * less, doubt)
 
     def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:

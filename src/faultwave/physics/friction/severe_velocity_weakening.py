@@ -64,6 +64,10 @@ class SevereVelocityWeakening(RateAndState):
         excess = trial.tau - trial.eta * v - normal * mu
         # All of it is linear in the rate but for the direct effect, which falls behind by 2 at most, and for weakening.
         doubt = 1.0 + 2.0 * m.abs(losing) / resisting
+        if trial.variation is not None:
+            growing = trial.variation.growing
+            losing = losing - normal * mu * growing
+            doubt = doubt + 2.0 * normal * (mu + p["rs_a"]) * (trial.variation.bend + m.abs(growing)) / resisting
         return Balance(excess / resisting, excess / (resisting - losing), psi, change, 0.0 * v + 1.0, doubt)
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:

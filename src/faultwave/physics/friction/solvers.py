@@ -6,10 +6,11 @@ A solver calls what the law states: ``strength`` (closed form), ``balance`` (New
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from faultwave.kernels import math as m
-from faultwave.physics.friction.load import Balance, Load, Solved, Trial, Values
+from faultwave.physics.friction.load import Balance, Load, Solved, Trial, Values, Variation
 
 # Slip rates below this are as good as none; keeps logarithms and L/V finite in double precision.
 SMALLEST_RATE = 1e-45
@@ -18,6 +19,10 @@ _ROUNDING = 8.9e-16
 _SAFETY, _LONGEST_LAST = 0.01, 0.3
 # Of ``_growth`` over the fifth power.
 _GROWTH_ERROR = 1.3e-7
+# Share of a slip rate by which it is varied to see how modifiers change the normal traction.
+_VARIED = 1.0 / 64.0
+# Where a sub-step's change of the normal traction bends more than this, only a step that is small ends the iteration.
+_STEEP = 0.05
 # Steps of ``sliding``, the later ones for faults that open.
 _SECANTS = 3
 # Compression below this share of the shear load does not change the slip rate in double precision: the fault is open.
@@ -85,11 +90,12 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
         share = 1.0 if at_end else 0.5 * v / average
         # Less compression than this is none; it must not be zero.
         held = m.maximum(normal(v), _OPEN * tau + SMALLEST_RATE)
-        return law.balance(p, c, s, Trial(v, average, share, tau, held, load.eta, load.dt))
+        trial = Trial(v, average, share, tau, held, load.eta, load.dt)
+        return law.balance(p, c, s, _varied(trial, normal) if changing else trial)
 
     top = m.maximum(tau / load.eta, SMALLEST_RATE)
     begin = start if load.guess is None else load.guess, s["state"]
-    tolerance, exact = max(c["rs_slip_rate_tolerance"], 1e-14), not changing and load.relief is None
+    tolerance, exact = max(c["rs_slip_rate_tolerance"], 1e-14), load.relief is None
     root, psi, unbalanced = newton_rate(balance, top, begin, tolerance, int(c["rs_slip_rate_updates"]), exact)
     compression = normal(root)
     open_ = compression <= _OPEN * tau
@@ -100,6 +106,17 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     unconverged = s["unconverged"] + m.where(open_, 0.0 * tau, unbalanced)
     rate1, rate2 = along(load, tau, rate)
     return Solved(rate1, rate2, rate, mu * compression, mu, {"state": psi, "unconverged": unconverged, **later})
+
+
+def _varied(trial: Trial, normal: Callable[[Any], Any]) -> Trial:
+    """The trial with how compression follows its rate: by differences, which are exact for heat, a parabola in the rate."""
+    more, less = normal(trial.rate * (1.0 + _VARIED)), normal(trial.rate * (1.0 - _VARIED))
+    by_normal = 1.0 / trial.normal
+    growing = (more - less) * by_normal * (0.5 / _VARIED)
+    bend = m.abs((more - trial.normal) - (trial.normal - less)) * by_normal * (1.0 / _VARIED**2)
+    bend = bend + m.abs(growing) * (1.0 + m.abs(growing))
+    variation = Variation(growing, m.where(bend > _STEEP, 0.0 * bend + 1e30, bend), by_normal)
+    return replace(trial, variation=variation)
 
 
 def newton_rate(

@@ -4,12 +4,15 @@ Heat is made in a shear zone of Gaussian shape with the half-width w; heat and f
 
     dT/dt = alpha_th T'' + (tau V / rho c) g(y),    dp/dt = alpha_hy p'' + Lambda dT/dt,    g = exp(-y^2 / 2 w^2) / (w sqrt(2 pi))
 
-Both are kept as spectra in the wavenumber l/w. At each wavenumber the equations are linear, so for a constant tau V a step of any length
-is exact (docs/theory/friction.md, "Thermal pressurisation"). Pressures have the sign of stress: P_f falls when the fluid's pressure rises.
+In the middle of the zone both are sums of what the heating of the past has left, each part of which decays at a rate of its own. The rates
+are the same for all points and for heat and fluid, so that a point keeps one set of numbers, and what is left of them after a sub-step
+is the same for all points (docs/theory/friction.md, "Thermal pressurisation"). Pressures have the sign of stress: P_f falls when the
+fluid's pressure rises.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log, pi, sqrt
 from typing import Any
@@ -23,18 +26,21 @@ from faultwave.physics.friction.load import Load, Values
 from faultwave.physics.friction.modifier import Modifier
 from faultwave.physics.friction.uniform import check_filled, filled, point_or_uniform
 
-COUNT = 60
-SPACING = log(3.0) / 4.0
-"""Of the wavenumbers' logarithms: l^2 grows by sqrt(3), so that exp(-x l^2) is the cube of what it is two wavenumbers before."""
+COUNT = 42
+SPACING = log(3.0) / 2.0
+"""Of the rates' logarithms: they grow by sqrt(3), so that exp(-r t) is the cube of what it is two rates before."""
 
-WAVENUMBERS = [8.0 * exp(-SPACING * (COUNT - 1 - i)) for i in range(COUNT)]
-SQUARES = [wavenumber**2 for wavenumber in WAVENUMBERS]
-SOURCE = [exp(-square / 2.0) / sqrt(2.0 * pi) for square in SQUARES]
-"""Spectrum of the shear zone."""
+FASTEST = 2e5
+"""[1/s]. What decays faster is gone after a sub-step; what heating in the sub-step itself leaves of it is known in closed form."""
 
-WEIGHTS = [sqrt(2.0 / pi) * SPACING * wavenumber for wavenumber in WAVENUMBERS]
-"""Of the spectra, for the value in the middle of the shear zone: the trapezoidal rule over ln l, which converges exponentially."""
-WEIGHTS[0] /= 1.0 - exp(-SPACING)  # and for all smaller wavenumbers, where spectra are flat
+RATES = [FASTEST * exp(-SPACING * (COUNT - 1 - i)) for i in range(COUNT)]
+WEIGHTS = [SPACING / (2.0 * pi) * sqrt(rate) for rate in RATES]
+"""Of the parts: the trapezoidal rule over the logarithm of the rate, which converges exponentially."""
+
+SLOW = 4
+"""So many of the first parts also stand for all slower ones, to the power of the slowest rate times the time of the run."""
+SLOWER = 120
+"""So many slower rates: the parts of others are below the rounding error."""
 
 _UNIFORM = (
     point_or_uniform("tp_thermal_diffusivity", "m^2/s", "thermal diffusivity alpha_th", positive=True,
@@ -49,6 +55,11 @@ _UNIFORM = (
 )  # fmt: skip
 
 
+_OF_ZONE = ("tp_width_squared", "tp_thermal_diffusivity", "tp_hydraulic_diffusivity", "tp_response", "tp_gap", "tp_both", "tp_share",
+            "tp_warming", "tp_spread0", "tp_spread1", "tp_steeper0", "tp_steeper1", "tp_gone0", "tp_gone1")  # fmt: skip
+"""What kernels get of the shear zone and its fluid; ``_zone`` makes it."""
+
+
 class ThermalPressurisation(Modifier):
     name = "thermal-pressurisation"
     title = "Thermal pressurisation: frictional heat raises pore pressure"
@@ -60,24 +71,37 @@ class ThermalPressurisation(Modifier):
         *(q.point for q in _UNIFORM),
     )  # fmt: skip
     constants = tuple(q.uniform for q in _UNIFORM)
-    kernel_parameters = ("tp_half_width", "tp_hydraulic_diffusivity", *(q.point.name for q in _UNIFORM))
+    kernel_parameters = (
+        "tp_initial_temperature", "tp_initial_pressure", *_OF_ZONE,
+        *(f"tp_slow_{what}{i}" for what in ("pressing", "warming") for i in range(SLOW)),
+    )  # fmt: skip
     state = (
         State("temperature", "K", "temperature in the middle of the shear zone"),
         State(
             "tp_pressure", "Pa", "pore pressure there, with the sign of stress: falls when the fluid's pressure rises"
         ),
-        State("temperature_spectrum", "K m", "spectrum of the rise of temperature", COUNT, inner=True),
-        State("pressure_spectrum", "Pa m", "spectrum of the rise of the fluid's pressure", COUNT, inner=True),
+        State("tp_pressure_unheated", "Pa", "the same at the end of a sub-step if nothing were heated in it"),
+        State("heating", "W/m^2", "frictional heat made in a sub-step"),
+        State(
+            "past_heating",
+            "W/m^2 s^0.5",
+            "what is left of the heat of the past, by the rate of its decay",
+            COUNT,
+            inner=True,
+        ),
     )
+    of_step = (State("pressing", "Pa m^2/(W s^0.5)", "rise of pressure for each part of the past heating", COUNT),)
     outputs = (
         Output("P_f", "Pa", "pore pressure with the sign of stress", lambda p, c, s: s["tp_pressure"]),
         Output("Tmp", "K", "temperature", lambda p, c, s: s["temperature"]),
     )
     solvers = ("closed-form", "newton")
-    work = 10.0
+    work = 4.0
 
     def prepare(self, p: Values, c: Values) -> dict[str, np.ndarray]:
-        return {name: np.array(p[name], float) for name in self.kernel_parameters[:2]} | filled(p, c, _UNIFORM)
+        zone = _Zone.of({**p, **filled(p, c, _UNIFORM)})
+        first = {name: filled(p, c, _UNIFORM)[name] for name in self.kernel_parameters[:2]}
+        return first | zone.numbers() | zone.slow_parts()
 
     def check(self, p: Values, c: Values, points: np.ndarray) -> Problems:
         problems = Problems()
@@ -86,88 +110,136 @@ class ThermalPressurisation(Modifier):
         return problems
 
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
-        return {
-            "temperature": np.array(p["tp_initial_temperature"], float),
-            "tp_pressure": np.array(p["tp_initial_pressure"], float),
-        }
+        pressure = np.array(p["tp_initial_pressure"], float)
+        temperature = np.array(p["tp_initial_temperature"], float)
+        return {"temperature": temperature, "tp_pressure": pressure, "tp_pressure_unheated": pressure}
 
     def normal_traction(self, p: Values, c: Values, s: Values, sigma: Any) -> Any:
         return sigma - s["tp_pressure"]
 
     def evolve(self, p: Values, c: Values, s: Values, slip_rate: Any, load: Load) -> dict[str, Any]:
-        """Linear in the heat: all that does not depend on the slip rate is computed once in a sub-step, however often a solver asks."""
+        """Linear in the heat: a solver that tries many slip rates computes all else once."""
         heat = m.maximum(load.shear() - load.eta * slip_rate, 0.0) * slip_rate
-        w, change = p["tp_half_width"], _change(p, s, load.dt)
-        temperature, pressure = change.temperature, change.pressure
-        return {
-            "temperature": p["tp_initial_temperature"]
-            + (_middle(temperature.kept) + heat * _middle(temperature.gained)) / w,
-            "tp_pressure": p["tp_initial_pressure"] - (_middle(pressure.kept) + heat * _middle(pressure.gained)) / w,
-            "temperature_spectrum": temperature.after(heat),
-            "pressure_spectrum": pressure.after(heat),
-        }
+        square, time = p["tp_width_squared"], 2.0 * load.dt
+        widths = m.sqrt(square + time * p["tp_thermal_diffusivity"]) + m.sqrt(
+            square + time * p["tp_hydraulic_diffusivity"]
+        )
+        rise = time / sqrt(2.0 * pi) * p["tp_response"] / widths
+        return {"tp_pressure": s["tp_pressure_unheated"] - rise * heat, "heating": heat}
+
+    def begin_step(self, p: Values, c: Values) -> dict[str, Any]:
+        steeper = _by_cubes([p["tp_steeper0"], p["tp_steeper1"]], p["tp_gap"])
+        spread = _by_cubes([p["tp_spread0"], p["tp_spread1"]])
+        found = [_pressing(p["tp_both"], p["tp_share"], *part) for part in zip(spread, steeper, strict=True)]
+        return {"pressing": [x + p[f"tp_slow_pressing{i}"] if i < SLOW else x for i, x in enumerate(found)]}
+
+    def begin_substep(self, p: Values, c: Values, s: Values, before: Any, dt: Any) -> dict[str, Any]:
+        past = [x - lost * x for x, lost in zip(_heated(s, before), _lost(dt), strict=True)]
+        pressure = p["tp_initial_pressure"] - _sum([w * x for w, x in zip(s["pressing"], past, strict=True)])
+        return {"past_heating": past, "tp_pressure_unheated": pressure}
+
+    def end_step(self, p: Values, c: Values, s: Values, dt: Any) -> dict[str, Any]:
+        past, gone = _heated(s, dt), _by_cubes([p["tp_gone0"], p["tp_gone1"]])
+        parts = [x - lost * x for x, lost in zip(past, gone, strict=True)]
+        parts[:SLOW] = [x + p[f"tp_slow_warming{i}"] * past[i] for i, x in enumerate(parts[:SLOW])]
+        return {"past_heating": past, "temperature": p["tp_initial_temperature"] + p["tp_warming"] * _sum(parts)}
 
 
 @dataclass(frozen=True)
-class _Spectrum:
-    """After a sub-step: what is left of the spectrum before it, and what heating by 1 W/m^2 adds."""
+class _Zone:
+    """Shear zones (n,): half their squared width, diffusivities, ``response`` Lambda/(rho c) and ``capacity`` rho c."""
 
-    kept: list[Any]
-    gained: list[Any]
+    square: np.ndarray
+    thermal: np.ndarray
+    hydraulic: np.ndarray
+    response: np.ndarray
+    capacity: np.ndarray
 
-    def after(self, heat: Any) -> list[Any]:
-        return [kept + heat * gained for kept, gained in zip(self.kept, self.gained, strict=True)]
+    @classmethod
+    def of(cls, p: Values) -> _Zone:
+        capacity = p["tp_heat_capacity"]
+        return cls(
+            0.5 * np.asarray(p["tp_half_width"], float) ** 2, np.array(p["tp_thermal_diffusivity"], float),
+            np.array(p["tp_hydraulic_diffusivity"], float), p["tp_undrained_response"] / capacity, capacity,
+        )  # fmt: skip
+
+    @property
+    def slow(self) -> np.ndarray:
+        """The smaller diffusivity."""
+        return np.minimum(self.thermal, self.hydraulic)
+
+    @property
+    def fast(self) -> np.ndarray:
+        return np.maximum(self.thermal, self.hydraulic)
+
+    def numbers(self) -> dict[str, np.ndarray]:
+        """Values of ``_OF_ZONE``."""
+        slow, fast = self.slow, self.fast
+        values = (
+            2.0 * self.square, self.thermal, self.hydraulic, self.response, fast - slow, *self.factors(),
+            1.0 / (self.capacity * np.sqrt(self.thermal)), *(-np.expm1(-rate * self.square / fast) for rate in RATES[:2]),
+            *(self.steeper(rate) for rate in RATES[:2]), *(-np.expm1(-rate * self.square / self.thermal) for rate in RATES[:2]),
+        )  # fmt: skip
+        return dict(zip(_OF_ZONE, values, strict=True))
+
+    def factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of ``_pressing``."""
+        root = np.sqrt(self.slow)
+        return self.response / (np.sqrt(self.fast) + root), self.response * root
+
+    def steeper(self, rate: float) -> np.ndarray:
+        """(1 - exp(-r w^2/2 (1/a - 1/b)))/(b - a) for the diffusivities a < b, and its limit where they are the same."""
+        gap, bend = self.fast - self.slow, self.square / (self.slow * self.fast)
+        safe = np.where(gap > 0.0, gap, 1.0)
+        return np.where(gap > 0.0, -np.expm1(-rate * bend * gap) / safe, rate * bend)
+
+    def slow_parts(self) -> dict[str, np.ndarray]:
+        """What the first parts take on for slower ones: sums of these times powers of their rates, made up of the first ones."""
+        powers, zero = np.arange(SLOW), np.zeros((SLOW, *self.square.shape))
+        moments = {"pressing": zero, "warming": zero.copy()}
+        for rate in RATES[0] * np.exp(-SPACING * np.arange(1, SLOWER + 1)):
+            scale = np.multiply.outer(sqrt(rate) * (rate / RATES[0]) ** powers, np.ones(self.square.shape))
+            spread = -np.expm1(-rate * self.square / self.fast)
+            moments["pressing"] += scale * _pressing(*self.factors(), spread, self.steeper(rate))
+            moments["warming"] += scale * np.exp(-rate * self.square / self.thermal)
+        first = np.array(RATES[:SLOW])
+        taken = {what: np.linalg.solve((first / first[0]) ** powers[:, None], x) for what, x in moments.items()}
+        return {f"tp_slow_{what}{i}": x[i] / sqrt(first[i]) for what, x in taken.items() for i in range(SLOW)}
 
 
-@dataclass(frozen=True)
-class _Change:
-    temperature: _Spectrum
-    pressure: _Spectrum
+def _pressing(both: Any, share: Any, spread: Any, steeper: Any) -> Any:
+    """Rise of pressure for a part of the past heating (kernel): (sqrt(b) e^(-r w^2/2b) - sqrt(a) e^(-r w^2/2a))/(b - a) for the
+    diffusivities a < b, written so that it has its limit where they are the same. ``spread``: 1 - e^(-r w^2/2b); ``_Zone.steeper``."""
+    return (1.0 - spread) * (both + share * steeper)
 
 
-def _change(p: Values, s: Values, dt: Any) -> _Change:
-    """Exact change of both spectra in the time dt at constant heating (kernel).
-
-    Where temperature decays with the rate A and pressure with B, pressure is driven by exp(-A t). So its answer is
-    (exp(-A dt) - exp(-B dt))/(B - A), and dt exp(-A dt) where A = B.
-    """
-    square = p["tp_half_width"] * p["tp_half_width"]
-    thermal, hydraulic = p["tp_thermal_diffusivity"] / square, p["tp_hydraulic_diffusivity"] / square
-    heat_first = thermal <= hydraulic
-    slow, gap = m.minimum(thermal, hydraulic), m.abs(hydraulic - thermal)
-    differ = gap > 0.0
-    by_gap = 1.0 / m.where(differ, gap, 0.0 * gap + 1.0)
-    capacity, response = p["tp_heat_capacity"], p["tp_undrained_response"]
-    warmed, pressed = 1.0 / (capacity * thermal), response / capacity
-    temperature, pressure = _Spectrum([], []), _Spectrum([], [])
-    decays = zip(_decays(slow * dt), _decays(gap * dt), strict=True)
-    for i, (first, between) in enumerate(decays):
-        second = first + between + first * between
-        of_heat, of_fluid = m.where(heat_first, first, second), m.where(heat_first, second, first)
-        answer = (1.0 + first) * m.where(differ, -between * by_gap * (1.0 / SQUARES[i]), dt)
-        hot, pressurised = s["temperature_spectrum"][i], s["pressure_spectrum"][i]
-        temperature.kept.append(hot + of_heat * hot)
-        temperature.gained.append(of_heat * (-SOURCE[i] / SQUARES[i]) * warmed)
-        pressure.kept.append(pressurised + of_fluid * pressurised - response * thermal * SQUARES[i] * hot * answer)
-        pressure.gained.append(pressed * SOURCE[i] * answer)
-    return _Change(temperature, pressure)
+def _heated(s: Values, dt: Any) -> list[Any]:
+    """Past heating with that of a sub-step at its end (kernel)."""
+    gains = [weight / rate * lost for weight, rate, lost in zip(WEIGHTS, RATES, _lost(dt), strict=True)]
+    return [x + s["heating"] * gain for x, gain in zip(s["past_heating"], gains, strict=True)]
 
 
-def _decays(x: Any) -> list[Any]:
-    """exp(-x l^2) - 1 for every wavenumber (kernel): two exponentials, the others are their cubes' cubes."""
-    found = [m.expm1(-x * SQUARES[0]), m.expm1(-x * SQUARES[1])]
+def _lost(t: Any) -> list[Any]:
+    """1 - exp(-r t) for every rate (kernel): two exponentials, the others are their cubes' cubes."""
+    return _by_cubes([-m.expm1(-RATES[0] * t), -m.expm1(-RATES[1] * t)])
+
+
+def _by_cubes(starts: Sequence[Any], gap: Any = 1.0) -> list[Any]:
+    """(1 - e_i)/gap for every rate (kernel), where each e_i is the cube of the one two before; ``starts``: the first two."""
+    found = list(starts)
     while len(found) < COUNT:
-        e = found[-2]
-        found.append(e * (3.0 + e * (3.0 + e)))
+        x = found[-2]
+        share = gap * x
+        found.append(x * (3.0 + share * (share - 3.0)))
     return found
 
 
-def _middle(spectrum: list[Any]) -> Any:
-    """Value in the middle of the shear zone, times its half-width (kernel)."""
-    total = WEIGHTS[0] * spectrum[0]
-    for weight, value in zip(WEIGHTS[1:], spectrum[1:], strict=True):
-        total = total + weight * value
-    return total
+def _sum(parts: Sequence[Any]) -> Any:
+    """Of four sums side by side, which a processor does at once (kernel)."""
+    sums = list(parts[:4])
+    for i, part in enumerate(parts[4:]):
+        sums[i % 4] = sums[i % 4] + part
+    return (sums[0] + sums[1]) + (sums[2] + sums[3])
 
 
 THERMAL_PRESSURISATION = ThermalPressurisation()
