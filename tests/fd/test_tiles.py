@@ -51,4 +51,14 @@ def test_means_along_one_axis_cost_no_planes_along_the_other():
     """Slopes act within planes, means and differences across them."""
     program = simulate(test_topography.hilly()).solver.operator.runner.program
     found = skew(program)
-    assert found.z == (0, 2, 4, 6, 8, 8) and found.y == (0, 0, 0, 0, 0, 2) and found.step == (8, 4)
+    assert found.z == (0, 3, 6, 6) and found.y == (0, 0, 0, 2) and found.step == (6, 4)
+
+
+def test_levels_of_blocks_stay_behind_as_far_as_those_of_one_grid():
+    """What a launch reads on planes that it names beside the face below, it reads in a stage that writes nothing there."""
+    blocks = [{"below": 2400.0, "spacing": 200.0}]
+    made = test_topography.hilly(grid__blocks=blocks, grid__lower=[0, 0, -4800], grid__upper=[1600, 1600, 900])
+    upper, lower = simulate(made).solver.operator.blocks
+    found = skew(upper.runner.program)
+    assert found.z == (0, 3, 6, 6) and found.y == (0, 0, 0, 2) and found.step == (6, 4)
+    assert skew(lower.runner.program).step == (4, 4)

@@ -413,7 +413,9 @@ def _with_surface(scheme: Scheme, parts: list[tuple[int, int, str]]) -> list[tup
     top = scheme.grid.shape[0]
     lowest, beside = top + 1 - scheme.deep, top + 1 - scheme.differences.deep
     if side or first > lowest:
-        raise ValueError(f"layers of so many points leave fewer than {scheme.deep} of {top} planes below the free surface")
+        raise ValueError(
+            f"layers of so many points leave fewer than {scheme.deep} of {top} planes below the free surface"
+        )
     listed = [(first, lowest, side), (lowest, beside, "near"), (beside, top + 1, "surface")]
     return [*below, *((a, b, name) for a, b, name in listed if a < b)]
 

@@ -68,9 +68,7 @@ def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], worl
     shape = _to_cut(grid.shape, trial.fault)
     for steps in range(_most_steps(case), 0, -1):
         found = reach_of(parts, trial, steps)
-        deep = (
-            trial.deep * trial.free_surface
-        )  # planes that no cut and no overlap of another part may come to
+        deep = trial.deep * trial.free_surface  # planes that no cut and no overlap of another part may come to
         least = max(*found.margin, found.margin[0] + deep, WORTH * steps if steps > 1 else 0)
         cut = best_cut(shape, world.size, around, least)
         if cut is not None:

@@ -34,10 +34,7 @@ def candidates(arrays: GridArrays, threads: int) -> list[Blocking]:
 def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: float) -> Blocking:
     """Tiles so that the planes a pass of ``steps`` keeps in use take about ``size`` bytes, and all threads have as much to do."""
     program, reach = arrays.program, arrays.program.reach
-    rows_of = (
-        s.row for n, s in arrays.strides.items() if program.arrays[n].box.shape[1] > 1
-    )  # not of what is in one row
-    row = max(rows_of) * arrays.dtype.itemsize
+    row = sum({arrays.group[n]: _row(arrays, n) for n in arrays.strides}.values())
     planes = behind.step[0] * steps + 2 * reach + 1
     rows = int(max(4, size / (row * planes)))
     count, lags = program.box.shape[1], rows_behind(behind, steps)
@@ -48,6 +45,13 @@ def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: 
         return busy(count, lags, n, threads, reach) * n / (n + 2 * reach)  # a tile fetches rows of those beside it, too
 
     return Blocking(steps, max(near, key=worth) if threads > 1 else rows)
+
+
+def _row(arrays: GridArrays, name: str) -> int:
+    """Bytes of a row of all arrays of a group; none of what has one row or one plane only."""
+    layout = arrays.program.arrays[name]
+    deep = layout.kind == "grid" and min(layout.box.shape[:2]) > 1
+    return arrays.strides[name].row * arrays.storage[arrays.group[name]].itemsize if deep else 0
 
 
 def rows_behind(of: Skew, steps: int) -> np.ndarray:

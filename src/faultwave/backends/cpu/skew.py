@@ -33,11 +33,8 @@ class _Access:
 
 
 def skew(program: Program) -> Skew:
-    """The least that keeps the order of all reads and writes. Where a program has stages, as many as its stencils reach."""
+    """The least that keeps the order of all reads and writes."""
     count = len(program.levels)
-    if program.stages:
-        behind = tuple(program.reach * n for n in range(count))
-        return Skew(behind, behind, (program.reach * count, program.reach * count))
     moving = {launch.names.get(n, n) for level in program.levels for launch in level for n in record(launch.stencil)[1]}
     moving |= {i.array for i in program.injections}
     accesses = [[a for a in _accesses(program, n) if a.array in moving] for n in range(count)]
@@ -66,7 +63,7 @@ def _accesses(program: Program, level: int) -> Iterator[_Access]:
     for launch in program.levels[level]:
         reads, writes = record(launch.stencil)
         for key in reads:
-            if key[0] in ("at", "on"):
+            if key[0] == "at" or (key[0] == "on" and not _stage_by_stage(program, launch)):
                 z = abs(key[2]) if key[0] == "at" else _below(program, key[2])
                 yield _Access(_name(launch, key[1]), False, z, abs(key[3]), launch.lag)
         for name in writes:
@@ -81,6 +78,11 @@ def _accesses(program: Program, level: int) -> Iterator[_Access]:
 
 def _name(launch: Launch, formal: str) -> str:
     return launch.names.get(formal, formal)
+
+
+def _stage_by_stage(program: Program, launch: Launch) -> bool:
+    """Whether a launch that names the planes it reads is given as work of one stage, which writes nothing there (``Program.stages``)."""
+    return bool(program.stages) and launch.box.lo[0] < (program.together or program.box.hi[0])
 
 
 def _below(program: Program, plane: int) -> int:
