@@ -94,6 +94,7 @@ class Problems:
 
     def __init__(self) -> None:
         self.items: list[Problem] = []
+        self.notes: list[str] = []  # what was chosen for the case, and why
 
     def error(self, where: str, what: str, allowed: str = "", advice: str = "", places: Places = ()) -> None:
         self.items.append(Problem(where, what, allowed, advice, places=as_places(places)))

@@ -197,7 +197,17 @@ class Numerics(Settings):
     """Order, precision, time stepping, backend."""
 
     order: int = Field(4, ge=2, le=8, description="Convergence order; polynomial degree + 1.")
-    precision: Literal["double", "single"] = Field("double", description="Precision of the wave field.")
+    precision: Literal["double", "single", "auto"] = Field(
+        "double",
+        description="Precision of the wave field: double, single, or auto (single where the estimate of what it changes is within "
+        "precision_error). Engine fd: single where nothing is said.",
+    )
+    precision_error: float = Field(
+        1e-4,
+        gt=0.0,
+        le=1.0,
+        description="What single precision may change, of the largest seismogram and slip: auto keeps to it, single warns beyond it.",
+    )
     compensated: bool = Field(
         False,
         json_schema_extra=only("dg", "is for waves on tetrahedra"),

@@ -140,6 +140,8 @@ def advance(simulation: Any) -> None:
     warn(before)
     if simulation.case.numerics.backend == "auto":
         screen.out().print(f"backend auto: {simulation.solver.runs_on}", soft_wrap=True)
+    for note in getattr(simulation.plan, "notes", ()):  # engines of other packages may have none
+        screen.out().print(note, soft_wrap=True)
     if simulation.solver.halo is not None:
         screen.out().print(f"halo {simulation.case.numerics.halo}: {simulation.solver.halo}", soft_wrap=True)
     with screen.progress() as report:
@@ -165,6 +167,8 @@ def check(case: CaseName, changes: Changes) -> None:
         screen.show_problems(problems.items)
     if problems.errors:
         raise typer.Exit(screen.EXIT_INPUT)
+    for note in found.notes:
+        screen.out().print(note, soft_wrap=True)
     screen.out().print(f"{case}: this case can run")
 
 

@@ -26,7 +26,7 @@ def sgt(
     until: Until = None,
     output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for everything written.")] = Path("."),
     backend: Annotated[str | None, typer.Option("--backend", help="Replaces numerics.backend.")] = None,
-    precision: Annotated[str | None, typer.Option("--precision", help="double or single.")] = None,
+    precision: Annotated[str | None, typer.Option("--precision", help="double, single or auto.")] = None,
     threads: Annotated[int | None, typer.Option("--threads", help="Replaces numerics.threads.")] = None,
 ) -> None:
     """Strain Green tensors by reciprocity: three runs with forces at each receiver of the case, strain at its sources.

@@ -18,7 +18,7 @@ CaseName = Annotated[
 ]
 EngineName = Annotated[str | None, typer.Option("--engine", help="dg or fd.")]
 Order = Annotated[int | None, typer.Option("--order", help="Convergence order, 2 to 8.")]
-Precision = Annotated[str | None, typer.Option("--precision", help="double or single.")]
+Precision = Annotated[str | None, typer.Option("--precision", help="double, single or auto.")]
 Backend = Annotated[
     str | None, typer.Option("--backend", help="Where kernels run: cpu, cuda, hip, opencl, numpy or auto.")
 ]

@@ -39,7 +39,7 @@ def check_integrator(case: Case, law: Law, problems: Problems) -> None:
     numerics = case.numerics
     if numerics.halo_compression != "exact" and law.face_channels != law.channels:
         problems.error("numerics.halo_compression", f"rounded messages are not built for the {law.name} law", "exact")
-    if numerics.compensated and not incremental(law):
+    if numerics.compensated and not can_compensate(case, law):
         problems.error("numerics.compensated", f"is not built for the {law.name} law", "false")
     if numerics.integrator == "ader":
         return
@@ -64,9 +64,9 @@ def check_integrator(case: Case, law: Law, problems: Problems) -> None:
             )
 
 
-def incremental(law: Law) -> bool:
+def can_compensate(case: Case, law: Law) -> bool:
     """Whether cells of a law are advanced by what they change, so that sums can be compensated."""
-    return form(law, 2).predictor.incremental
+    return case.numerics.integrator == "ader" and form(law, 2).predictor.incremental
 
 
 BY_LINES: dict[str, Any] = {"rk4": RungeKutta, "leapfrog": Leapfrog}

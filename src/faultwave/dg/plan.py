@@ -21,9 +21,10 @@ from faultwave.dg.basis import tet_size
 from faultwave.dg.boundary_kinds import check_kinds, doubt_symmetry
 from faultwave.dg.built_mesh import load_or_build
 from faultwave.dg.costly import rate, warn_costly
+from faultwave.dg.enough_digits import estimate
 from faultwave.dg.flat_cells import borne_steps, told
 from faultwave.dg.forms import PenalisedFaces
-from faultwave.dg.integrators import check_integrator
+from faultwave.dg.integrators import can_compensate, check_integrator
 from faultwave.dg.layers import check_outside, layer_damping
 from faultwave.dg.layout import Border
 from faultwave.dg.material_doubts import doubt_band, doubt_light, doubt_material
@@ -32,12 +33,12 @@ from faultwave.dg.penalties.choice import penalised_faces
 from faultwave.dg.planning import Planning
 from faultwave.dg.registry import part_modules
 from faultwave.dg.resolved import doubt_conductors, doubt_size
-from faultwave.dg.rounding import with_short_steps
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import fingerprint
 from faultwave.engine.backend import check_backend
 from faultwave.engine.disk import check_disk
 from faultwave.engine.part import Part
+from faultwave.engine.precision import settle
 from faultwave.media import homogenise, load_field
 from faultwave.media.contradictions import check_contradictions
 from faultwave.media.field import Field, check_physics, check_used, limits_told, source_of, ways_to_give
@@ -87,6 +88,7 @@ class Plan:
     share: Share | None = None  # of several processes; None: all is here
     warnings: tuple[Problem, ...] = ()
     penalised: PenalisedFaces | None = None  # faces with another flux than Godunov's
+    notes: tuple[str, ...] = ()  # what was chosen for the case, and why
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix
@@ -99,9 +101,12 @@ class Plan:
 
     @property
     def time_unit(self) -> float:
-        """Unit of time in the kernels [s]: one, or about the smallest step where powers of 1/step may leave single precision."""
+        """Unit of time in the kernels [s]: one, or about the smallest step where powers of 1/step may leave single precision. In single
+        precision that step itself, so that weights of derivatives are simple fractions and it runs no slower than meant."""
         if self.case.fault is not None:  # friction counts in seconds
             return 1.0
+        if self.case.numerics.precision == "single":
+            return float(self.clustering.steps[0])
         smallest = self.share.smallest_step if self.share else float(self.step.min())
         return 1.0 if smallest > 1e-4 else 2.0 ** round(np.log2(smallest))
 
@@ -211,6 +216,9 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     _check_walls(case, mesh, topology, whole, problems)
     step = stable_steps(case, physics, shape, material, problems)
     check_integrator(case, physics, problems)
+    steps = case.end_time / whole.least(float(step.min()))
+    choice = settle(case.numerics, estimate(case, physics, steps), can_compensate(case, physics), problems)
+    case = case.model_copy(update={"numerics": choice.numerics}) if choice.note else case
     planning = Planning(case, physics, mesh, topology, shape, material, frictional, whole, problems)
     parts = _parts(planning)
     penalised = penalised_faces(planning, driven_faces(parts, topology.kinds.shape))
@@ -222,7 +230,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     warn_costly(planning, step, lambda steps: _clusters(planning, parts, steps))
     return Plan(
         case, physics, mesh, topology, shape, material, step, clustering, frictional, walls, parts, warnings=problems.warnings,
-        penalised=penalised,
+        penalised=penalised, notes=choice.notes,
     )  # fmt: skip
 
 
@@ -268,10 +276,9 @@ def _clusters(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> 
     setting, near = planning.case.numerics.clustering, planning.topology.neighbours
     together = planning.frictional | (driven_faces(parts, near.shape) & (near >= 0))
     rates = setting.rates if planning.case.numerics.integrator == "ader" else (1,)
-    found = tets.assign_clusters(
+    return tets.assign_clusters(
         step, near, together, rates, tets.Wiggle(setting.wiggle_minimum, setting.wiggle_step), setting.maximum, elsewhere=planning.whole
     )  # fmt: skip
-    return found if planning.case.numerics.precision == "double" else with_short_steps(found)
 
 
 def _borne(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> np.ndarray:

@@ -94,6 +94,7 @@ def _size(plan: Plan, solver: Solver) -> Rows:
     return [
         ("cells", f"{plan.cells:,}"),
         ("order", f"{order} (polynomial degree {order - 1}), {plan.case.numerics.precision} precision"),
+        *[tuple(note.split(": ", 1)) for note in plan.notes],
         ("degrees of freedom", f"{plan.cells * tet_size(order - 1) * quantities:,}"),
         *_of_parts(plan, "size"),
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),

@@ -1,19 +1,12 @@
-"""What single precision is spared of rounding that repeats itself: errors that are the same in every cell or step change the speed of
-waves, those that are not average out (docs/theory/single-precision.md).
+"""Constants of cells in single precision: rounding that is the same in every cell changes the speed of waves, one that is not averages out
+(docs/theory/single-precision.md).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from faultwave.domain import tets
-
 _CELLS, _COLUMNS = 0.6180339887498949, 0.7548776662466927  # multiples of the first, modulo 1, fill the interval evenly
-
-STEP_BITS = 12
-"""Binary digits of a time step: its square has so many that single precision holds it, too."""
 
 
 def spread(values: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -27,12 +20,4 @@ def spread(values: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return np.where(single == values, single, moved).astype(float)
 
 
-def with_short_steps(clustering: tets.Clustering) -> tets.Clustering:
-    """Steps shorter by up to one part in two thousand, which have ``STEP_BITS`` binary digits where each is twice the one before."""
-    first = float(clustering.steps[0])
-    mantissa, exponent = np.frexp(first)
-    shorter = float(np.ldexp(np.floor(np.ldexp(mantissa, STEP_BITS)), int(exponent) - STEP_BITS))
-    return replace(clustering, steps=shorter * np.round(clustering.steps / first))
-
-
-__all__ = ["STEP_BITS", "spread", "with_short_steps"]
+__all__ = ["spread"]

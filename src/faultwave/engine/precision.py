@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from faultwave.base.asked import option
@@ -17,7 +17,7 @@ from faultwave.base.errors import Problems
 ROUNDING = 2.0**-24
 """Largest relative error of rounding to single precision."""
 
-OF_ORDER = {2: 4.0, 3: 4.0, 4: 4.0, 5: 6.0, 6: 10.0, 7: 15.0, 8: 20.0}
+OF_ORDER = {2: 4.0, 3: 4.0, 4: 6.0, 5: 9.0, 6: 15.0, 7: 20.0, 8: 30.0}
 """On tetrahedra, in units of ``ROUNDING`` times the root of the number of steps."""
 OF_GRIDS = 4.0
 COMPENSATED = 0.7
@@ -27,22 +27,24 @@ COMPENSATED = 0.7
 @dataclass(frozen=True)
 class Estimate:
     """What single precision changes by the end of a run of so many ``steps``, at most, relative to the largest values: ``scheme`` is of
-    waves alone, ``more`` by what else multiplies it."""
+    waves alone, ``more`` by what else multiplies it; ``material`` comes besides, where coefficients have fewer digits."""
 
     steps: float
     scheme: float
     more: Mapping[str, float]
+    material: float = 0.0
 
     @property
     def error(self) -> float:
-        return ROUNDING * self.scheme * math.prod(self.more.values()) * math.sqrt(self.steps)
+        return ROUNDING * self.scheme * math.prod(self.more.values()) * math.sqrt(self.steps) + self.material
 
     def __str__(self) -> str:
         reasons = [f"{self.steps:,.0f} steps", *(f"{name} (times {factor:g})" for name, factor in self.more.items())]
+        reasons += [f"material in sixteen bits ({self.material:.1e})"] if self.material else []
         return f"up to {self.error:.1e} of the largest seismogram and slip ({', '.join(reasons)})"
 
     def compensated(self) -> Estimate:
-        return Estimate(self.steps, COMPENSATED * self.scheme, self.more)
+        return replace(self, scheme=COMPENSATED * self.scheme)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,10 @@ class Choice:
 
     numerics: Any
     note: str = ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (self.note,) if self.note else ()
 
 
 def settle(numerics: Any, found: Estimate, can_compensate: bool, problems: Problems) -> Choice:

@@ -160,6 +160,7 @@ class FdPlan:
     material: Field  # as the case gives it
     shared: Shared | None = None  # where other processes have the rest of the grid
     below: tuple[FdPlan, ...] = ()  # blocks of larger spacing below this one, without parts
+    notes: tuple[str, ...] = ()  # what was chosen for the case, and why
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix

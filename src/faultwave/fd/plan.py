@@ -16,6 +16,7 @@ from faultwave.case.grid import Grid as Setting
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engine.backend import check_backend
+from faultwave.engine.precision import settle
 from faultwave.fd.absorbing import Absorber, stable_along
 from faultwave.fd.band import check_band
 from faultwave.fd.beside_faults import check_beside
@@ -23,6 +24,7 @@ from faultwave.fd.block_layout import Laid, check_faces, lay_grid, moved
 from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.decomposition import Subdomain
 from faultwave.fd.differences import LOW
+from faultwave.fd.enough_digits import estimate, needs_double
 from faultwave.fd.fluids import check_fluids, fluid_beside_rock
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.ground import check_relief, counted
@@ -84,8 +86,28 @@ class _Stepped:
 
 def make_plan(case: Case, world: World | None = None) -> FdPlan:
     """Read and check everything; of several processes each for its box. Raises InputError with all problems that can be known at
-    once."""
-    world = world or World()
+    once. With ``precision: auto`` single precision is planned first, as its estimate wants the number of steps."""
+    world, asked, problems = world or World(), case.numerics, Problems()
+    if asked.precision != "auto":
+        made = _planned(case, world)
+        if "precision_error" in asked.model_fields_set:  # single is the default of grids
+            settle(asked, estimate(made), False, problems)
+        return replace(made, warnings=(*made.warnings, *problems.warnings)) if problems.warnings else made
+    if needs_double(case):
+        note = f"precision auto: double, as friction {case.fault.friction} needs it"  # type: ignore[union-attr]
+        return replace(_planned(_in(case, "double"), world), notes=(note,))
+    made = _planned(_in(case, "single"), world)
+    choice = settle(asked, estimate(made), False, problems)
+    chosen = choice.numerics.precision
+    return replace(made if chosen == "single" else _planned(_in(case, chosen), world), notes=choice.notes)
+
+
+def _in(case: Case, precision: str) -> Case:
+    return case.model_copy(update={"numerics": case.numerics.model_copy(update={"precision": precision})})
+
+
+def _planned(case: Case, world: World) -> FdPlan:
+    """Of a case whose precision is known."""
     problems = Problems()
     read = _read(case, problems)
     placing, laid, parts = _lay(case, read, world, problems)

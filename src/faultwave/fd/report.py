@@ -49,6 +49,7 @@ def _size(plan: FdPlan, solver: FdSolver) -> Rows:
             "spacing",
             f"{' and '.join(f'{b.scheme.grid.spacing:g}' for b in plan.blocks)} m, {plan.case.numerics.precision} precision",
         ),
+        *[tuple(note.split(": ", 1)) for note in plan.notes],
         ("box", f"{corners} m"),
         ("sides", sides + f"; {plan.scheme.absorber.kind} of {plan.scheme.absorber.width} points"),
         ("memory of the grid", f"{memory / 2**20:,.0f} MiB, {memory / plan.points:.0f} bytes a point"),

@@ -29,7 +29,9 @@ def check(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> Problem
     problems.extend(check_folder(case.output.folder))
     problems.extend(located(case, doubt_case(case).items))
     try:
-        problems.extend(engine_of(case).plan(case).warnings)
+        made = engine_of(case).plan(case)
+        problems.extend(made.warnings)
+        problems.notes += getattr(made, "notes", ())  # engines of other packages may have none
     except InputError as error:
         problems.extend(error.problems)
     except Interrupted:  # somebody told the program to stop: that is nothing of the case

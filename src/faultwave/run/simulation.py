@@ -31,7 +31,7 @@ def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **ov
     its ``run``.
 
     force: results of an earlier run in the folder may be replaced. overrides replace settings of the case: engine ("dg" or "fd"),
-    order (2 to 8), precision ("double" or "single"), backend, threads, until and checkpoint_every (simulated time: seconds, or a text
+    order (2 to 8), precision (double, single, auto), backend, threads, until and checkpoint_every (simulated time: seconds, or a text
     with a unit like "500 ms"), output (a folder), progress ("polling" or "thread"), halo. Raises InputError with every problem found.
     """
     settings, problems = world().agree(lambda: load_sound(case, overrides))

@@ -55,7 +55,9 @@ def plan(planning: Planning) -> Rupture | None:
     if law is None:
         return None
     if law.double and case.numerics.precision == "single":
-        problems.error("numerics.precision", f"friction {law.name} loses its balance of forces in single", "double")
+        problems.error(
+            "numerics.precision", f"friction {law.name} loses its balance of forces in single", "double, auto"
+        )
     with collected(problems):
         across(grid.fault)
         return Rupture(case, law, constants_of(case.fault, law), planning.sides["z+"] == "free-surface")
