@@ -114,7 +114,8 @@ class Build(Settings):
     depth: Quantity("m", gt=0) = Field(description="Bottom of the region below z = 0.")
     reflections_after: Quantity("s", gt=0) | None = Field(
         None,
-        description="Move sides and bottom so far out that waves they reflect come back to the region after this time only.",
+        description="Move sides and bottom so far out that waves they reflect come back to the region after this time only. "
+        "Elements grow there.",
     )
     frequency: Quantity("Hz", gt=0) | None = Field(
         None, description="Highest frequency to resolve: elements follow the slowest wave at their place."

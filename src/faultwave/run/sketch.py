@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def sketch(case: Case, problems: Sequence[Problem]) -> Model | None:
     return Model(
         case.title or case.output.prefix, lower, upper, {}, (), None, marks, sheets,
         axes=("x", "y", "z") if turned else ("east", "north", "up"), trouble=trouble,
-        reason="; ".join(f"{n}: {p.where}: {p.what}. {p.advice}".strip() for n, p in enumerate(named, 1)),
+        reason="; ".join(f"{n}: {Path(p.where).name}: {p.what}. {p.advice}".strip() for n, p in enumerate(named, 1)),
     )  # fmt: skip
 
 
