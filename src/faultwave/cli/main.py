@@ -31,7 +31,7 @@ class Guarded(screen.Commands):
 
 def _with_value(error: typer.BadParameter) -> str:
     """What is wrong with an option, with what was given: not every typer says it."""
-    listed = getattr(error.__cause__, "errors", list)()
+    listed: list[Any] = getattr(error.__cause__, "errors", list)()
     value = listed[0].get("input") if listed else None
     return error.message if value is None or str(value) in error.message else f"'{value}'. {error.message}"
 

@@ -41,7 +41,7 @@ def acting(asked: Asked, mapped: Any, longest: float) -> Acting:
         return Acting(STARTS + 0.5 * longest / (RUPTURE_SPEED * text.SLOWEST))
     if asked.mechanism is not None:
         return Acting(text.OVER * text.BELL / asked.frequency, asked.mechanism.depth)
-    setting = Source(kind=asked.source_kind, file=asked.source)
+    setting = Source.model_validate({"kind": asked.source_kind, "file": asked.source})
     found = load_sources([setting], projection=mapped, warned=Problems())
     time = float(found.end.max(initial=0.0))
     return Acting(time, -float(found.location[0, 2]) if len(found) == 1 else None)
