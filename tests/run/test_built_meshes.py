@@ -11,6 +11,7 @@ from faultwave.dg.plan import make_plan
 from faultwave.dg.report import _resolution as resolution
 from faultwave.dg.resolved import within_region
 from faultwave.domain import tets
+from faultwave.domain.tets.mesh import FILE_FACES
 from faultwave.run.engines import engine_of
 from faultwave.run.inputs import load_sound
 
@@ -103,6 +104,15 @@ def test_elements_follow_the_frequency_that_is_asked_for(tmp_path):
     edge = np.cbrt(6 * np.sqrt(2) * plan.geometry.volume)
     deep = plan.geometry.centroids[:, 2] < -5e3
     assert np.median(edge[deep]) > 1.2 * np.median(edge[~deep])
+
+
+def test_elements_on_a_fault_follow_its_cohesive_zone(tmp_path):
+    """Three points in it, order of them an edge."""
+    plan = make_plan(load_sound(case(tmp_path, fault_size=None, cohesive_zone="1.8 km"))[0])
+    cells, faces = np.nonzero(plan.mesh.tags == 3)
+    corners = plan.mesh.vertices[plan.mesh.cells[:, FILE_FACES][cells, faces]]
+    edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
+    assert 0.7 * 1200.0 < np.median(edges) < 1.3 * 1200.0
 
 
 def test_reflections_come_back_late_enough(tmp_path):
