@@ -170,7 +170,9 @@ class Fault:
     def __init__(self, operator: Operator, model: Model, options: Options, cluster: np.ndarray, far: FarSides):
         """``cluster`` of every cell."""
         self.operator, self.faces, self.rule, self.law = operator, model.faces, model.rule, model.law
-        self.constants, self.episodes, self.options, self.far = model.constants, list(model.episodes), options, far
+        single = np.dtype(operator.backend.dtype) == np.float32
+        self.constants = model.law.in_single(model.constants) if single else model.constants
+        self.episodes, self.options, self.far = list(model.episodes), options, far
         self.times = time_points(options.times)
         self.shares = self.times[2].tolist(), np.cumsum(self.times[2]).tolist()  # of a step: its parts, and their ends
         self.initial, self.columns, self.state_columns = (

@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 from faultwave.base.errors import InputError
 from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import COMMON_STATE, Load
+from faultwave.physics.friction.modifiers import composed
 from faultwave.physics.friction.solvers import SMALLEST_RATE, known_rates
 
 STATE = [s.name for s in COMMON_STATE]
@@ -607,3 +608,14 @@ def test_spring_slider_against_ode(law: Any, average: int, order: int) -> None:
         found = slider_by_steps(law, p, c, v0, psi0, count)
         errors.append(max(abs(a / b - 1) for a, b in zip(found, exact, strict=True)))
     assert errors[1] < {0: 1e-3, 1: 3e-2}[average] and errors[0] > 0.8 * 2**order * errors[1], errors
+
+
+@pytest.mark.parametrize("asked, found", [(1e-8, 1e-6), (1e-4, 1e-4)])
+def test_single_precision_asks_for_no_more_than_it_knows(asked, found):
+    for name, mods in (("rate-and-state-ageing", []), ("strong-velocity-weakening", ["thermal-pressurisation"])):
+        law = composed(name, mods)
+        assert law.in_single({"rs_slip_rate_tolerance": asked, "rs_f0": 0.6}) == {
+            "rs_slip_rate_tolerance": found,
+            "rs_f0": 0.6,
+        }
+    assert composed("linear-slip-weakening", []).in_single({"healing": 0.0}) == {"healing": 0.0}

@@ -171,6 +171,10 @@ class FrictionLaw:
         problems.raise_errors()
         return found
 
+    def in_single(self, c: Mapping[str, float]) -> dict[str, float]:
+        """The constants for a run in single precision, where ``c`` are those given."""
+        return dict(c)
+
     def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
         """Per-point numbers kernels get, (n,) each, named by ``kernel_parameters``."""
         return {name: np.array(p[name], float) for name in self.kernel_parameters}

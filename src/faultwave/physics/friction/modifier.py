@@ -8,7 +8,7 @@ again, with the parameters, state and outputs of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -145,6 +145,9 @@ class Modified(FrictionLaw):
         if name == "law":
             raise AttributeError(name)
         return getattr(self.law, name)
+
+    def in_single(self, c: Mapping[str, float]) -> dict[str, float]:
+        return self.law.in_single(c)
 
     def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
         result = self.law.prepare(p, c, directions)

@@ -6,6 +6,7 @@ the exact solution of its equation at constant V (docs/theory/friction.md, "Rate
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import e as E
 from typing import Any
 
@@ -36,8 +37,8 @@ UNIFORM = (
     Parameter("rs_muw", "", "fully weakened friction, for output DS only; absent: that of steady slip", NOT_GIVEN, lower=0.0,
               aliases=MUW_NAMES),
     Parameter("rs_slip_rate_updates", "", "most Newton steps", 60, 1, 10000, ("RSMaxSlipRateUpdates",), whole=True),
-    Parameter("rs_slip_rate_tolerance", "", "relative error of the slip rate at which Newton stops", 1e-8, 0.0, 1.0,
-              ("RSSlipRateTolerance",)),
+    Parameter("rs_slip_rate_tolerance", "", "relative error of the slip rate at which Newton stops; in single precision 1e-6 at least",
+              1e-8, 0.0, 1.0, ("RSSlipRateTolerance",)),
     Parameter("rs_average", "", "rate with which the state evolves: 0 mean of start and end, 1 end", 0, 0, 1, whole=True),
 )  # fmt: skip
 
@@ -47,6 +48,9 @@ SEISMIC_RATE = 1.0
 LONG = 1e30
 """A time [s] in which every state has evolved."""
 
+
+SINGLE_TOLERANCE = 1e-6
+"""Least relative error of the slip rate at which Newton stops in single-precision runs: waves and velocities know it no better."""
 
 STATE_BEND = 8.0
 """Bounds how the state bends the balance, over the share of its evolution that a sub-step does and the exponent that it acts on. The
@@ -80,6 +84,9 @@ class RateAndState(FrictionLaw):
     def filled(self, p: Values, c: Values) -> dict[str, np.ndarray]:
         """All parameters per point, those that are absent from the constants."""
         return dict(p) | filled(p, c, self.either)
+
+    def in_single(self, c: Mapping[str, float]) -> dict[str, float]:
+        return {**c, "rs_slip_rate_tolerance": max(c["rs_slip_rate_tolerance"], SINGLE_TOLERANCE)}
 
     def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
         values = self.filled(p, c)
