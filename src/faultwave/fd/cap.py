@@ -15,10 +15,10 @@ Coefficients are kept over J: one over density and the moduli. So stresses, whic
 times J make the same statements as in the flat grid.
 
 What is common to many of these terms is kept between levels, so that no mean runs over a square of points. In ``MEANS`` that is, before
-stresses, the mean of the difference times the rise, Mz(Dz u) rise, and before velocities the stresses that act across a slope, times the
-rise, (slope_x M1 sxx + slope_y M2 sxy) rise, of which forces take the difference of the mean, Dz Mz. A mean along z and one along the planes
-can change places, because slopes depend on x and y alone and the rise on z alone. Mean and difference along z are one formula, seven planes
-wide, in which the point's own plane does not enter.
+stresses, the mean of the difference times the rise, Mz(Dz u) rise. Before velocities it is the stresses that act across a slope, times
+the rise, (slope_x M1 sxx + slope_y M2 sxy) rise, of which forces take the difference of the mean, Dz Mz. A mean along z and one along the
+planes can change places, because slopes depend on x and y alone and the rise on z alone. Mean and difference along z are one formula,
+seven planes wide, in which the point's own plane does not enter.
 """
 
 from __future__ import annotations

@@ -149,12 +149,13 @@ def _uppermost(grid: str, matrix: np.ndarray, order: int) -> np.ndarray:
 WIDE, ROWS = 9, 24
 """Planes that a mean of differences reads, and how many are told apart below the surface."""
 BENT = (M1 * (C1 + C2) - M2 * C1, M1 * C2 + M2 * C1, M2 * C2)
-"""Weights of the nearest pair of planes, the next and so on in the mean of a difference, or the difference of a mean, away from the surface."""
+"""Of the mean of a difference, or the difference of a mean: weights of the nearest pair of planes, the next and so on, inside."""
 
 
 def _composite(grid: str, stresses: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Of a quantity of ``grid``, on its own planes from the surface down: means of differences upwards of velocities, or differences of means
-    of stresses, which bear no traction on the surface. The first plane read (ROWS,), and the weights of WIDE from there down (ROWS, WIDE)."""
+    """Of a quantity of ``grid``, on its own planes from the surface down: means of differences upwards of velocities, or differences of
+    means of stresses, which bear no traction on the surface. The first plane read (ROWS,), and the weights of WIDE from there down (ROWS,
+    WIDE)."""
     count = ROWS + WIDE
     steps = {}
     for of in GRIDS:  # differences downwards and means on planes of ``of``

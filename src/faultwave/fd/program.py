@@ -380,7 +380,8 @@ def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> list[list[L
         return found
     arrays |= {name: Layout(room, group="across") for name in cap.MEANS.values()}
     whole, first = scheme.filled(room), scheme.grid.shape[0] + 1 - scheme.deep
-    found[0].append(Launch(cap.slope_forces(), whole))
+    for part in (room, above(box)) if scheme.surfaced(box) else (room,):
+        found[0].append(Launch(cap.slope_forces(), part))
     for z0, z1 in ((room.lo[0], first), (first, whole.hi[0])) if scheme.surfaced(box) else ((room.lo[0], room.hi[0]),):
         place = stencils.Place(near=scheme.grid.shape[0] if z0 == first else None)
         found[1].append(Launch(cap.mean_gradients(place), Box((z0, y0, x0), (z1, y1, x1))))

@@ -10,8 +10,8 @@ Arrays are three-dimensional, planes of rows of points: indices are (z, y, x), x
 of levels, each a list of launches over boxes of points; one step of time runs the levels in turn. Backends may run
 several steps in one pass through memory, because of these rules:
 
-* a level reads at most the program's ``reach`` points away, and a launch reads what it writes only in planes outside its own box or
-  at the point itself;
+* a level reads at most the program's ``reach`` points away, along z where arrays go on also 2 ``reach`` - 1; a launch reads what it
+  writes only in planes outside its own box or at the point itself;
 * from the plane ``together`` of a program on, a level works on all planes at once: launches there may read any plane from
   ``reach`` below it, ``on`` which they find what other levels wrote; of arrays that no launch writes, any plane may be read anywhere;
 * where a program has ``stages``, a launch may read any plane of what no level of its own stage writes; whoever runs the program gives

@@ -257,8 +257,6 @@ class StencilRunner:
         if self.program.periodic:
             return
         self.blocking = default_blocking(self.arrays, self.threads)
-        if self.program.stages:
-            return
         key = hashlib.sha256(f"{self.source}\0{self.threads}\0{_machine()}".encode()).hexdigest()[:24]
         path = cache_folder() / "blocking" / f"{key}.json"
         try:
@@ -267,7 +265,10 @@ class StencilRunner:
         except (OSError, ValueError, KeyError, TypeError):
             if self.program.box.points * steps < WORTH_TUNING:
                 return
-            times = self.tune(candidates(self.arrays, self.threads))
+            listed = candidates(self.arrays, self.threads)
+            if self.program.stages:  # more steps at once than by default would not be taken
+                listed = [b for b in listed if b.steps == self.blocking.steps]
+            times = self.tune(listed)
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 scratch = path.with_name(f".{path.name}.{os.getpid()}")
