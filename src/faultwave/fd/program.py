@@ -17,7 +17,7 @@ from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.half_precision import SI, Units
 from faultwave.kernels.overlap import FAR
-from faultwave.kernels.stencil import REACH, Axis, Box, Injection, Launch, Layout, Program, SampleBuffer
+from faultwave.kernels.stencil import REACH, Axis, Box, Injection, Launch, Layout, Peak, Program, SampleBuffer
 
 ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")
 DEFECTS = ("defect_p", "defect_s")
@@ -42,12 +42,13 @@ BELOW_CAP = 4
 
 @dataclass(frozen=True)
 class Observer:
-    """Launches of others (peak values and the like) after a level, with their arrays and numbers. Those with a lag stay as many rows
-    behind as stencils reach."""
+    """Launches of others (peak values and the like) after a level, with their arrays, numbers and peaks along rows. Those with a lag stay
+    as many rows behind as stencils reach."""
 
     arrays: Mapping[str, Layout] = field(default_factory=dict)
     launches: Sequence[tuple[int, Launch]] = ()
     scalars: Mapping[str, float] = field(default_factory=dict)
+    peaks: Mapping[str, Peak] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -211,9 +212,11 @@ def build_program(
         scalars |= borders.scalars(share, units.buoyancy, units.modulus)
     if scheme.yields:
         scalars["unit_of_moduli"] = units.modulus
+    peaks = dict[str, Peak]()
     for observer in observers:
         arrays |= observer.arrays
         scalars |= observer.scalars
+        peaks |= {n: replace(p, level=scheme.observed_level(p.level)) for n, p in observer.peaks.items()}
         for level, launch in observer.launches:
             at = scheme.observed_level(level)
             levels[at].append(replace(launch, lag=of.reach) if launch.lag else launch)
@@ -221,7 +224,7 @@ def build_program(
     sample_buffers = [replace(t, level=scheme.read_level(t.level)) for t in sample_buffers]
     return Program(
         "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic,
-        scheme.together(box), of.reach, scheme.stages,
+        scheme.together(box), of.reach, scheme.stages, peaks,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.fd import yield_rows
 from faultwave.fd.cap import stretched
 from faultwave.fd.cell_means import IN_PLANE, mean, mean_arrays, mean_lines, planes_of
 from faultwave.fd.grid import Grid
@@ -75,7 +76,8 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: Kept, kind: str)
         past = {s.name: p.at(s.name) if s.name in YIELDED else 0.0 for s in law.state}
         at_rest = _at_rest(p, kept)
         whole = {n: v + at_rest[n] for n, v in _at_centre(p, kind).items()}
-        return law.yields(own(p), constants, whole, past, p.scalar("yield_step")) | (p.at(LOST) > 0.0)
+        yields = law.yields(own(p), constants, whole, past, p.scalar("yield_step"))
+        return (yields & _may(p)) | (p.at(LOST) > 0.0)
 
     def function(p: Point) -> dict[str, Any]:
         mu2 = p.at("mu2")
@@ -89,14 +91,18 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: Kept, kind: str)
         past = {s.name: p.at(s.name) if s.name in YIELDED else 0.0 for s in law.state}
         share, after = law.loss(given, constants, whole, past, (p.scalar("yield_step"), p.scalar("yield_relaxed")))
         after[WORK] = after[WORK] + share * (2.0 - share) * given["compliance"] * _spread(p, moving, kind)
-        may = p.line(active("x"), "x") * (p.line(active("y"), "y") * p.line(active("z"), "z"))
-        yields = solid & (may > 0.0)
+        yields = solid & _may(p)
         strain = [after[n] for n in STRAIN_NAMES]
         work = sum((1.0 if n[2] == n[3] else 2.0) * (at_rest[n] * e) for n, e in zip(STRESS, strain, strict=True))
         result = {LOST: m.where(yields, share, 0.0), GIVEN: p.at(GIVEN) + m.where(yields, work, 0.0)}
         return result | {n: m.where(yields, after[n], p.at(n)) for n in YIELDED}
 
-    return Stencil(f"yield_loss_{kind}", function, changes)
+    return Stencil(f"yield_loss_{kind}", function, changes, lambda row: yield_rows.may_yield(row, LOST, kind))
+
+
+def _may(p: Point) -> Any:
+    """Whether a centre is where rock may yield."""
+    return p.line(active("x"), "x") * (p.line(active("y"), "y") * p.line(active("z"), "z")) > 0.0
 
 
 def _at_rest(p: Point, kept: Kept) -> dict[str, Any]:
@@ -154,7 +160,7 @@ def yielding(kept: Kept, kind: str) -> Stencil:
             result[array] = p.at(array) - share * (p.at(array) + _at_rest_around(p, n, kept, kind))
         return result
 
-    return Stencil(f"yielding_{kind}", function, changes)
+    return Stencil(f"yielding_{kind}", function, changes, lambda row: yield_rows.may_lose(row, LOST, kind))
 
 
 def observers(
@@ -172,6 +178,8 @@ def observers(
     arrays |= {active(a): line_of(scheme, box, a) for a in AXES}
     strength = Layout(box, group="strength", halo=halo) if kept.lateral else line
     arrays |= dict.fromkeys(own_parameters(law), strength)
+    (z0, y0, _), (z1, y1, _) = (scheme.filled(box).lo, scheme.filled(box).hi)
+    arrays[yield_rows.ROOM] = Layout(Box((z0, y0, 0), (z1, y1, 1)), group="yield rows", halo=0)
     launches = []
     for low, high, kind in planes_of(scheme, box):
         region = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
@@ -181,7 +189,8 @@ def observers(
         ]
     relaxed = float(law.relaxed(constants, scheme.step))
     scalars = {"yield_step": scheme.step, "yield_relaxed": relaxed}
-    return Observer(arrays, launches, scalars | {rest(n): factors.get(n, 0.0) for n in STRESS if kept.proportional})
+    scalars |= {rest(n): factors.get(n, 0.0) for n in STRESS if kept.proportional}
+    return Observer(arrays, launches, scalars, yield_rows.peaks())
 
 
 def lines(scheme: Scheme, at_rest: Callable[[np.ndarray], Mapping[str, np.ndarray]] | None) -> dict[str, np.ndarray]:

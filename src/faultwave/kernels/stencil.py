@@ -63,14 +63,38 @@ class Point(Protocol):
         """A number given at launch."""
 
 
+class Row(Protocol):
+    """What the mask of a row is given: what is known of the row at hand, and of those so many planes and rows further."""
+
+    def largest(self, name: str, z: int = 0, y: int = 0) -> Any:
+        """A peak of the program along a row."""
+
+    def changed(self, name: str, z: int = 0, y: int = 0) -> Any:
+        """1 where the launch that writes this array changed something when it was last at a row, else 0."""
+
+    def number(self, name: str) -> Any:
+        """An array whose box is one point wide along x: a number for each row."""
+
+
 @dataclass(frozen=True)
 class Stencil:
     """A named function from a point to the new values of the arrays it writes. ``changes``: a mask of the point; where it does not hold,
-    the function leaves all as it was, so that backends may leave out points of which none changes."""
+    the function leaves all as it was, so that backends may leave out points of which none changes. ``rows``: a mask of a whole row;
+    where it does not hold, that of no point does."""
 
     name: str
     function: Callable[[Point], Mapping[str, Any]]
     changes: Callable[[Point], Any] | None = None
+    rows: Callable[[Row], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The largest value along each row of ``of``, a function of what launches of a level have just written at a point; at least zero.
+    A value that is no number does not count."""
+
+    level: int
+    of: Callable[[Point], Any]
 
 
 @dataclass(frozen=True)
@@ -139,7 +163,8 @@ class SampleBuffer:
 @dataclass(frozen=True)
 class Program:
     """Levels of launches, arrays by name, numbers by name; ``periodic`` axes wrap around after each level. From the plane ``together`` on,
-    levels work on all planes at once. ``stages``: levels that are run together, each stage for itself; none: all may be."""
+    levels work on all planes at once. ``stages``: levels that are run together, each stage for itself; none: all may be. ``peaks``:
+    what masks of rows may ask for."""
 
     name: str
     box: Box
@@ -152,6 +177,7 @@ class Program:
     together: int | None = None
     reach: int = REACH
     stages: Sequence[Sequence[int]] = ()
+    peaks: Mapping[str, Peak] = field(default_factory=dict)
 
 
 Work = Sequence[Sequence[Sequence[Box]]]
@@ -255,6 +281,42 @@ def recorded_mask(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] 
         return None
     point = Recorder()
     return point.reads, wrap(stencil.changes(point))
+
+
+class _RowRecorder:
+    """A row that records what a mask reads; each value is an ``Expr`` input (kind, name, offsets)."""
+
+    def __init__(self) -> None:
+        self.reads: dict[tuple[Any, ...], Expr] = {}
+
+    def _input(self, *key: Any) -> Expr:
+        return self.reads.setdefault(key, Expr("input", value=key))
+
+    def largest(self, name: str, z: int = 0, y: int = 0) -> Expr:
+        return self._input("largest", name, z, y)
+
+    def changed(self, name: str, z: int = 0, y: int = 0) -> Expr:
+        return self._input("changed", name, z, y)
+
+    def number(self, name: str) -> Expr:
+        return self._input("number", name)
+
+
+def recorded_rows(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] | None:
+    """What the mask of rows of a stencil reads, and the mask; None where it has none."""
+    if stencil.rows is None:
+        return None
+    row = _RowRecorder()
+    return row.reads, wrap(stencil.rows(row))
+
+
+def recorded_peak(peak: Peak) -> tuple[frozenset[str], Expr]:
+    """The arrays that a peak reads, and its value."""
+    point = Recorder()
+    value = wrap(peak.of(point))
+    if any(key[0] != "at" or any(key[2:]) for key in point.reads):
+        raise ValueError("a peak is one of what was written at the point itself")
+    return frozenset(key[1] for key in point.reads), value
 
 
 def check(program: Program) -> None:

@@ -6,11 +6,13 @@ the next finds. Where segments differ by the terms of an absorbing layer alone (
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from faultwave.backends.cpu.layers import LayerTerms, layer_terms, same_formulas
+from faultwave.backends.cpu.row_table import TABLE, RowTable
 from faultwave.backends.formula import Formula, Scope
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr
@@ -55,12 +57,13 @@ class RowFunction:
         self.pointers: list[int] = []
         self.head: list[str] = []
         self.rows_ahead = max(1, AHEAD // sum(launch.box.shape[2] for launch in row))
+        self.table = RowTable(program, row, lambda: self._place(row[0], TABLE), arrays.strides.get(TABLE))
         shared = self._shared()
         before, loops = self._one_loop(shared) if shared else self._loops()
         lines = [
             "static void ROW_NAME(R *const *base, const R *scalar, long k, long j0, long j1, const long (*x)[2]) {",
             "  for (long j = j0; j < j1; ++j) {",
-            *(f"    {line}" for line in (*self.head, *before, *loops)),
+            *(f"    {line}" for line in (*self.head, *self.table.start(), *before, *loops, *self.table.end())),
             "  }\n}",
         ]
         self.text = "\n".join(lines)
@@ -78,12 +81,22 @@ class RowFunction:
                 changing = formula.emit(mask[1])
                 body = [*formula.scopes[1].lines, f"if (!v_any({changing})) continue;"]
                 formula.scopes[1].lines.clear()
-            values = [(self._place(launch, name), formula.emit(value)) for name, value in writes.items()]
-            before += formula.scopes[0].lines
-            body += [*self._fetches(launch, reads), *formula.scopes[1].lines, *_stores(values)]
+            values = {name: formula.emit(value) for name, value in writes.items()}
+            body += [*self._fetches(launch, reads), *formula.scopes[1].lines, *self._at_points(launch, values)]
             first = f"for (long i = x[{number}][0], end = x[{number}][1]; i < end; i += LANES) {{"
-            loops += [first, *(f"  {line}" for line in body), "}"]
+            loop = [first, *(f"  {line}" for line in body), "}"]
+            once = formula.scopes[0].lines
+            lines, wanted = self.table.mask(launch, f"row{number}_", functools.partial(self._number, launch))
+            if wanted:
+                loop, once = [*lines, f"if (v_any({wanted})) {{", *(f"  {x}" for x in (*once, *loop)), "}"], []
+            before += once
+            loops += loop
         return before, loops
+
+    def _at_points(self, launch: Launch, values: Mapping[str, str]) -> list[str]:
+        """What is done with new values, whose names these are."""
+        seen = self.table.points({launch.names.get(n, n): value for n, value in values.items()})
+        return [*seen, *_stores([(self._place(launch, name), value) for name, value in values.items()])]
 
     def _shared(self) -> _Shared | None:
         """None where the segments beside the plain one do not add the same terms to it, or their own arrays lie differently."""
@@ -134,7 +147,7 @@ class RowFunction:
                 "}",
             ]
             values |= {name: f"{values[name]}d" for name in found.factors}
-        stores = _stores([(self._place(launch, name), value) for name, value in values.items()])
+        stores = self._at_points(launch, values)
         loop = [
             f"for (int s = 0; s < {len(self.row)}; ++s) {{",
             f"  int aside = s != {of.plain};",
@@ -180,6 +193,10 @@ class RowFunction:
                 declared = f"const R *const g{n} = base[{n}];"
             self.head.append(declared)
         return f"g{self.groups[group]} + {self._offset(name)}"
+
+    def _number(self, launch: Launch, formal: str) -> str:
+        """Text of the number that an array keeps for the row."""
+        return f"({self._place(launch, formal)})[0]"
 
     def _input(self, launch: Launch, key: tuple[Any, ...]) -> tuple[str, bool]:
         """Text of a value that is read, and whether it changes along the row."""

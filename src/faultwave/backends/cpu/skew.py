@@ -1,7 +1,8 @@
 """How far half-steps of a pass through memory stay behind each other: planes of the front along z, rows of the tiles along y.
 
-A half-step may follow another one at the distance at which it reads what that one wrote, or overwrites what that one read. Several steps
-of few planes and rows in between keep more of what is at hand in caches.
+A half-step may follow another one at the distance at which it reads ahead what that one wrote, or overwrites what that one read behind:
+the front has already passed what lies the other way. Several steps of few planes and rows in between keep more of what is at hand in
+caches.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ class Skew:
 
 @dataclass(frozen=True)
 class _Access:
-    """An array that a level reads, so many planes and rows around a point, or writes; ``lag`` rows behind the level."""
+    """An array that a level writes, or reads so many planes and rows ahead; ``lag`` rows behind the level."""
 
     array: str
     writes: bool
-    z: int
-    y: int
-    lag: int
+    z: int = 0
+    y: int = 0
+    lag: int = 0
 
 
 def skew(program: Program) -> Skew:
@@ -51,7 +52,7 @@ def skew(program: Program) -> Skew:
 def _apart(first: Sequence[_Access], then: Sequence[_Access]) -> tuple[int, int]:
     """Planes and rows that ``then`` must be behind ``first``."""
     found = [
-        (max(a.z, b.z), max(a.y, b.y) + a.lag - b.lag)
+        (max(-a.z, b.z), max(-a.y, b.y) + a.lag - b.lag)
         for a in first
         for b in then
         if a.array == b.array and (a.writes or b.writes)
@@ -64,16 +65,16 @@ def _accesses(program: Program, level: int) -> Iterator[_Access]:
         reads, writes = record(launch.stencil)
         for key in reads:
             if key[0] == "at" or (key[0] == "on" and not _stage_by_stage(program, launch)):
-                z = abs(key[2]) if key[0] == "at" else _below(program, key[2])
-                yield _Access(_name(launch, key[1]), False, z, abs(key[3]), launch.lag)
+                z = key[2] if key[0] == "at" else _above(program, key[2])
+                yield _Access(_name(launch, key[1]), False, z, key[3], launch.lag)
         for name in writes:
-            yield _Access(_name(launch, name), True, 0, 0, launch.lag)
+            yield _Access(_name(launch, name), True, lag=launch.lag)
     for injection in program.injections:
         if injection.level == level:
-            yield _Access(injection.array, True, 0, 0, 0)
+            yield _Access(injection.array, True)
     for buffer in program.sample_buffers:
         if buffer.level == level:
-            yield _Access(buffer.array, False, 0, 0, program.reach - 1)  # TAPE_LAG of wavefront.h
+            yield _Access(buffer.array, False, lag=program.reach - 1)  # TAPE_LAG of wavefront.h
 
 
 def _name(launch: Launch, formal: str) -> str:
@@ -85,9 +86,10 @@ def _stage_by_stage(program: Program, launch: Launch) -> bool:
     return bool(program.stages) and launch.box.lo[0] < (program.together or program.box.hi[0])
 
 
-def _below(program: Program, plane: int) -> int:
-    """Of a launch that works on all planes from ``together`` on: how far below these it reads."""
-    return 0 if program.together is None else max(0, program.together - plane)
+def _above(program: Program, plane: int) -> int:
+    """Of a launch that works on all planes from ``together`` on, where they are at hand at one time: how far above the first of them it
+    reads, where that is below."""
+    return 0 if program.together is None else min(0, plane - program.together)
 
 
 __all__ = ["Skew", "skew"]

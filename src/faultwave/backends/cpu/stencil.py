@@ -13,7 +13,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib import resources
@@ -23,6 +23,7 @@ import numpy as np
 
 from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking
 from faultwave.backends.cpu.compile import build, cache_folder, load, vector_bytes
+from faultwave.backends.cpu.row_table import TABLE, forget, injected_rows, watched, with_table
 from faultwave.backends.cpu.rows import RowFunction, rows_of
 from faultwave.backends.cpu.skew import Skew, skew
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
@@ -70,11 +71,12 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
             if arrays.half_precision
             else ""
         )
+        + (resources.files("faultwave.backends.cpu").joinpath("row_table.h").read_text() if program.peaks else "")
         + "\n".join(bodies)
         + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, const long (*)[2]);\n"
         "static const struct entry {\n  row_function row;\n  int lag, array[MOST_ARRAYS];\n} entries[] = {\n"
         + "\n".join(entries)
-        + f"\n}};\n#define ENTRIES {len(entries)}\n{loop}"
+        + f"\n}};\n#define ENTRIES {len(entries)}\n{injected_rows(program, arrays)}\n{loop}"
     )
 
 
@@ -148,6 +150,7 @@ class StencilRunner:
         check(program)
         dtype = {"double": np.float64, "single": np.float32}[precision]
         self.program, self.threads = program, threads or _cores()
+        program = with_table(program)
         lanes = vector_bytes() // np.dtype(dtype).itemsize
         self.arrays = GridArrays(program, dtype, lanes)
         self.source = lower(program, self.arrays, lanes)
@@ -158,6 +161,8 @@ class StencilRunner:
         for function in (self._run, self._level):
             function.argtypes, function.restype = ARGUMENTS, None
         self.blocking = Blocking(1, 16)
+        self._watched = watched(program)
+        self._forget()
         self._base = (ctypes.c_void_p * len(program.arrays))(*[self.arrays.address(n) for n in program.arrays])
         self._scalars = np.array(list(program.scalars.values()), dtype)
         self._points = _PointLists(program, self.arrays)
@@ -169,7 +174,14 @@ class StencilRunner:
         self._passes: dict[int, _Listed] = {}
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
+        if name in self._watched:  # it may be written to
+            self._forget(self._watched)
         return self.arrays.view(name, halo)
+
+    def _forget(self, names: Set[str] = frozenset()) -> None:
+        """What is known of rows of arrays, or everything."""
+        if TABLE in self.arrays.program.arrays:
+            forget(self.arrays.view(TABLE), self.program, names)
 
     @property
     def nbytes(self) -> int:
@@ -183,7 +195,7 @@ class StencilRunner:
         return self.arrays.view(name, halo)
 
     def halo_buffer(self, listed: Sequence[tuple[str, Box]]) -> HostHaloBuffer:
-        return HostHaloBuffer(self.arrays, listed)
+        return _HaloBuffer(self, listed)
 
     def finite(self, names: Iterable[str]) -> bool:
         return self.arrays.finite(names)
@@ -305,6 +317,20 @@ def _cores() -> int:
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
     return cores.count()
+
+
+class _HaloBuffer(HostHaloBuffer):
+    """Tells its runner where arrays have changed whose rows it watches."""
+
+    def __init__(self, runner: StencilRunner, listed: Sequence[tuple[str, Box]]):
+        super().__init__(runner.arrays, listed)
+        self.runner = runner
+        self.watched = [view for (name, _), view in zip(listed, self.views, strict=True) if name in runner._watched]
+
+    def unpack(self, values: np.ndarray) -> None:
+        super().unpack(values)
+        if any(view.any() for view in self.watched):
+            self.runner._forget(self.runner._watched)
 
 
 class _PointLists:

@@ -41,6 +41,10 @@ typedef long long LL __attribute__((vector_size(64)));
 F int v_any(VM m) {
   return X86(__builtin_ia32_ptestmq512((LL)m, (LL)m, 255), _mm512_test_epi64_mask((__m512i)m, (__m512i)m)) != 0;
 }
+#elif defined(__AVX__) && !R_IS_DOUBLE && LANES == 8
+F int v_any(VM m) { return X86(__builtin_ia32_movmskps256((V)m), _mm256_movemask_ps((__m256)m)) != 0; }
+#elif defined(__AVX512F__) && !R_IS_DOUBLE && LANES == 16
+F int v_any(VM m) { return X86(__builtin_ia32_ptestmd512(m, m, 65535), _mm512_test_epi32_mask((__m512i)m, (__m512i)m)) != 0; }
 #else
 F int v_any(VM m) { I any = 0; for (int i = 0; i < LANES; ++i) any |= m[i]; return any != 0; }
 #endif
@@ -79,6 +83,10 @@ F V v_abs(V a) { return (V)((VM)a & ((VM){0} + MAGNITUDE)); }
 F V v_sqrt(V a) { return (V)X86(__builtin_ia32_sqrtpd256(a), _mm256_sqrt_pd((__m256d)a)); }
 #elif defined(__AVX512F__) && R_IS_DOUBLE && LANES == 8
 F V v_sqrt(V a) { return (V)X86(__builtin_ia32_sqrtpd512_mask(a, a, 255, 4), _mm512_sqrt_pd((__m512d)a)); }
+#elif defined(__AVX__) && !R_IS_DOUBLE && LANES == 8
+F V v_sqrt(V a) { return (V)X86(__builtin_ia32_sqrtps256(a), _mm256_sqrt_ps((__m256)a)); }
+#elif defined(__AVX512F__) && !R_IS_DOUBLE && LANES == 16
+F V v_sqrt(V a) { return (V)X86(__builtin_ia32_sqrtps512_mask(a, a, 65535, 4), _mm512_sqrt_ps((__m512)a)); }
 #else
 F V v_sqrt(V a) {
   V r;

@@ -64,14 +64,18 @@ static void plane_lagging(R *const *base, const R *scalar, struct part work, lon
     }
 }
 
-static void inject(const struct points *p, struct part work, int level, long k, long y0, long y1, const R *amplitude) {
+static void inject(R *const *base, const struct points *p, struct part work, int level, long k, long y0, long y1, const R *amplitude) {
   if (k < Z0 - REACH || k >= Z1 + REACH || y1 <= y0) return;
   for (const struct call *c = work.begin; c < work.end; ++c) {
     const long from = y0 > c->y0 ? y0 : c->y0, to = y1 < c->y1 ? y1 : c->y1;
     if (c->entry != INJECTED || k < c->z0 || k >= c->z1 || from >= to) continue;
-    const long end = p->rows[row_number(level, k, to)];
-    for (long n = p->rows[row_number(level, k, from)]; n < end; ++n)
-      if (p->columns[n] >= c->x[0][0] && p->columns[n] < c->x[0][1]) *(R *)p->where[n] += p->weight[n] * amplitude[p->source[n]];
+    if (p->rows[row_number(level, k, from)] == p->rows[row_number(level, k, to)]) continue;
+    for (long j = from; j < to; ++j) {
+      const long *const ends = p->rows + row_number(level, k, j);
+      for (long n = ends[0]; n < ends[1]; ++n)
+        if (p->columns[n] >= c->x[0][0] && p->columns[n] < c->x[0][1]) *(R *)p->where[n] += p->weight[n] * amplitude[p->source[n]];
+      if (ends[0] < ends[1]) injected_row(base, level, k, j);
+    }
   }
 }
 
@@ -127,7 +131,7 @@ void run(ARGUMENTS, long tile, long threads) {
           const long tape_from = clip(y0 - TAPE_LAG, Y0 - REACH, Y1 + REACH), tape_to = clip(y1 - TAPE_LAG, Y0 - REACH, Y1 + REACH);
           const long end = k < TOGETHER ? k + 1 : above;
           for (long at = k; at < end; ++at) plane(base, scalar, PART(m), at, y0, y1);
-          for (long at = k; at < end; ++at) inject(points, PART(m), level, at, from, to, AMPLITUDE(level, step));
+          for (long at = k; at < end; ++at) inject(base, points, PART(m), level, at, from, to, AMPLITUDE(level, step));
           for (long at = k; at < end; ++at) plane_lagging(base, scalar, PART(m), at, y0, y1);
           for (long at = k; at < end; ++at) record(points, PART(m), level, at, tape_from, tape_to, tape + step * taped);
         }
@@ -150,6 +154,6 @@ void level(ARGUMENTS, long level, long turn) {
       continue;
     }
     plane(base, scalar, PART(0), k, -(1L << 40), 1L << 40);
-    inject(points, PART(0), level, k, Y0 - REACH, Y1 + REACH, AMPLITUDE(level, start));
+    inject(base, points, PART(0), level, k, Y0 - REACH, Y1 + REACH, AMPLITUDE(level, start));
   }
 }

@@ -13,7 +13,7 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.model import Case
 from faultwave.case.plasticity import Plasticity as Setting
 from faultwave.comm import World
-from faultwave.fd import rock_at_rest, yielding
+from faultwave.fd import rock_at_rest, yield_rows, yielding
 from faultwave.fd.operator import Operator
 from faultwave.fd.part import Checking, GridAttached, GridPart, Placing, Planning, Running
 from faultwave.fd.points import held
@@ -239,6 +239,28 @@ def _fill(op: Operator, rock: Rock, values: Mapping[str, np.ndarray]) -> None:
     if yielding.LOAD in values:
         load, low = values[yielding.LOAD], op.scheme.filled(op.box).lo[0] - op.box.lo[0]
         op.runner.view(yielding.LOAD, 1)[1 + low : 1 + low + len(load)] = load
+    _fill_rooms(op, rock)
+
+
+def _fill_rooms(op: Operator, rock: Rock) -> None:
+    """How far waves may move the stress of rows before a point yields."""
+    names, filled, runner = yielding.own_parameters(rock.law), op.scheme.filled(op.box), op.runner
+
+    def line(name: str, axis: int) -> np.ndarray:
+        first = runner.program.arrays[name].box.lo[axis]
+        return np.asarray(runner.values(name)[filled.lo[axis] - first : filled.hi[axis] - first], float)
+
+    may = [line(yielding.active(a), axis) > 0 for axis, a in enumerate(("z", "y", "x"))]  # type: ignore[arg-type]
+    for k, room in enumerate(runner.view(yield_rows.ROOM)[:, :, 0]):
+        if rock.relief is None:
+            rest: dict[str, Any] = {n: line(yielding.rest(n), 0)[k] for n in STRESS}
+        else:
+            load = op.filled_view(yielding.LOAD)[k].astype(float)
+            rest = {n: rock.factors[n] * load for n in STRESS}
+        given = {n: op.filled_view(n)[k] if rock.lateral else line(n, 0)[k] for n in names}
+        distance = np.broadcast_to(yield_rows.room(rock.law, given, rock.constants, rest), filled.shape[1:])
+        found = np.where(may[2], distance, np.inf).min(1)
+        room[...] = np.where(may[0][k] & may[1], found, np.nan)
 
 
 def _shear_modulus(op: Operator, plane: int) -> np.ndarray:

@@ -1,0 +1,151 @@
+"""What is known of whole rows of points: the peaks along them, and whether launches with a mask changed something there.
+
+A row whose mask (``Stencil.rows``) does not hold is left out. Numbers of a row lie next to each other in one more array. Where only a piece
+of a row is worked on, as beside parts of other processes, nothing is known of the whole: peaks are then infinite, and what was once
+changed counts as changed from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
+
+import numpy as np
+
+from faultwave.backends.formula import Formula
+from faultwave.backends.grid import GridArrays, Strides
+from faultwave.kernels.stencil import Box, Launch, Layout, Program, record, recorded_peak, recorded_rows
+
+TABLE = "table of rows"
+
+
+def columns(program: Program) -> dict[tuple[str, str], int]:
+    """Of the table: those of peaks, ("largest", name), then those of arrays of which rows ask whether they changed, ("changed", array)."""
+    changed = {
+        (kind, launch.names.get(name, name))
+        for level in program.levels
+        for launch in level
+        for kind, name, *_ in (recorded_rows(launch.stencil) or ({}, None))[0]
+        if kind == "changed"
+    }
+    return {key: n for n, key in enumerate([*(("largest", name) for name in program.peaks), *sorted(changed)])}
+
+
+def with_table(program: Program) -> Program:
+    """With the array of the table, where rows have masks."""
+    listed = columns(program)
+    if not any(kind == "changed" for kind, _ in listed):
+        return program
+    (z0, y0, _), (z1, y1, _), r = program.box.lo, program.box.hi, program.reach
+    layout = Layout(Box((z0 - r, y0 - r, 0), (z1 + r, y1 + r, len(listed))), group=TABLE, halo=0)
+    return replace(program, arrays={**program.arrays, TABLE: layout})
+
+
+def watched(program: Program) -> frozenset[str]:
+    """Arrays of which rows ask whether they changed."""
+    return frozenset(name for kind, name in columns(program) if kind == "changed")
+
+
+def forget(table: np.ndarray, program: Program, names: Set[str]) -> None:
+    """Whether arrays ``names`` changed, which were written to from outside; or everything, at the start."""
+    for (kind, name), n in columns(program).items():
+        if kind == "largest" and not names:
+            table[..., n] = np.inf
+        elif kind == "changed" and (name in names or not names):
+            table[..., n] = 1.0
+
+
+def injected_rows(program: Program, arrays: GridArrays) -> str:
+    """C of what is known of a row once something was injected into it: nothing."""
+    levels = {key[1]: program.peaks[key[1]].level for key in columns(program) if key[0] == "largest"}
+    lines = list[str]()
+    if TABLE in program.arrays:
+        s, number = arrays.strides[TABLE], list(program.arrays).index(TABLE)
+        for name, level in levels.items():
+            where = f"base[{number}][k * {s.plane}L + j * {s.row}L + {columns(program)['largest', name]}]"
+            lines.append(f"  if (level == {level}) {where} = INFINITY;")
+    head = "static void injected_row(R *const *base, int level, long k, long j) {"
+    return "\n".join([head, *lines, "}"])
+
+
+def _whole_row(program: Program, row: Sequence[Launch]) -> str:
+    """Whether ranges ``x`` of launches side by side make a whole row of the program, as C."""
+    if row[0].box.lo[2] > program.box.lo[2] or row[-1].box.hi[2] < program.box.hi[2]:
+        return "0"
+    ranges = ((n, launch.box.lo[2], launch.box.hi[2]) for n, launch in enumerate(row))
+    return " && ".join(f"x[{n}][0] == {low} && x[{n}][1] == {high}" for n, low, high in ranges)
+
+
+class RowTable:
+    """Lines of C for a function of rows; ``place``: of the row at hand in the table."""
+
+    def __init__(self, program: Program, row: Sequence[Launch], place: Callable[[], str], strides: Strides | None):
+        self.program, self.row, self.strides = program, row, strides
+        self.columns = columns(program)
+        level = next((n for n, level in enumerate(program.levels) if any(row[0] is launch for launch in level)), None)
+        writes = {launch.names.get(n, n) for launch in row for n in record(launch.stencil)[1]}
+        self.peaks = [n for n, p in program.peaks.items() if p.level == level and set(recorded_peak(p)[0]) & writes]
+        self.flags = sorted(name for kind, name in self.columns if kind == "changed" and name in writes)
+        used = self.peaks or self.flags or any(launch.stencil.rows for launch in row)
+        self.place = place() if used else ""
+
+    def _at(self, key: tuple[str, str], z: int = 0, y: int = 0) -> str:
+        """A number of the row at hand, or of one so many planes and rows further."""
+        assert self.strides is not None
+        return f"({self.place})[{z * self.strides.plane + y * self.strides.row + self.columns[key]}L]"
+
+    def start(self) -> list[str]:
+        """Before a row."""
+        return [
+            *(f"V most{n} = SPLAT(0.0);" for n, _ in enumerate(self.peaks)),
+            *(["int changed = 0;"] if self.flags else []),
+        ]
+
+    def points(self, values: Mapping[str, str]) -> list[str]:
+        """At a vector of points; ``values``: names of the new values of arrays."""
+        lines = ["changed = 1;"] if self.flags else []
+        for n, name in enumerate(self.peaks):
+            reads, value = recorded_peak(self.program.peaks[name])
+            if reads <= values.keys():
+                inputs: dict[object, tuple[str, bool]] = {("at", a, 0, 0, 0): (values[a], True) for a in reads}
+                formula = Formula(inputs, f"most{n}_")
+                found = formula.emit(value)
+                lines += [*formula.scopes[1].lines, f"most{n} = v_larger({found}, most{n});"]
+        return lines
+
+    def end(self) -> list[str]:
+        """After a row."""
+        whole = _whole_row(self.program, self.row)
+        lines = [f"const int whole = {whole};"] if self.peaks or self.flags else []
+        every = [set(record(launch.stencil)[1]) for launch in self.row]
+        for n, name in enumerate(self.peaks):
+            known = all(recorded_peak(self.program.peaks[name])[0] <= writes for writes in every)
+            lines.append(f"{self._at(('largest', name))} = {f'whole ? v_largest(most{n}) : ' * known}INFINITY;")
+        lines += [f"if (changed || whole) {self._at(('changed', name))} = changed;" for name in self.flags]
+        return lines
+
+    def _check(self, launch: Launch, z: int, y: int) -> None:
+        """Raise ValueError where rows so many planes and rows further are not in the table."""
+        of, r = self.program.box, self.program.reach
+        for k, far in ((0, z), (1, y)):
+            if launch.box.lo[k] + far < of.lo[k] - r or launch.box.hi[k] + far > of.hi[k] + r:
+                raise ValueError(f"{launch.stencil.name}: the mask of rows reads ({z}, {y}) planes and rows away")
+
+    def mask(self, launch: Launch, prefix: str, number: Callable[[str], str]) -> tuple[list[str], str]:
+        """Lines, and the mask of the row; ``number(name)``: text of a number kept for each row."""
+        found = recorded_rows(launch.stencil)
+        if found is None:
+            return [], ""
+        inputs: dict[object, tuple[str, bool]] = {}
+        for key in found[0]:
+            kind, name = key[0], launch.names.get(key[1], key[1])
+            if kind != "number":
+                self._check(launch, *key[2:])
+            text = number(key[1]) if kind == "number" else self._at((kind, name), *key[2:])
+            inputs[key] = f"SPLAT({text})", True
+        formula = Formula(inputs, prefix)
+        mask = formula.emit(found[1])
+        return [*formula.scopes[0].lines, *formula.scopes[1].lines], mask
+
+
+__all__ = ["TABLE", "RowTable", "columns", "forget", "injected_rows", "watched", "with_table"]
