@@ -61,7 +61,7 @@ class ContravariantElastic(ComponentForm):
     of a face is h; its ``zp``, ``zs`` are those of the neighbour."""
 
     self_contained = True
-    moduli = ("lam", "mu")
+    moduli: tuple[str, ...] = ("lam", "mu")
 
     @classmethod
     def suits(cls, law: Law) -> bool:

@@ -27,7 +27,7 @@ TENSOR = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 class ContravariantViscoelastic(ContravariantElastic):
     """Cells also have ``springs``, lambda/rho and mu/rho of every element."""
 
-    moduli = ("lam", "mu", "springs")
+    moduli: tuple[str, ...] = ("lam", "mu", "springs")
 
     @classmethod
     def suits(cls, law: Any) -> bool:
