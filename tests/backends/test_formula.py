@@ -128,3 +128,19 @@ def test_random_formulas_agree_with_numpy(name: str, programs: list[formulas.Pro
         backend.finish()
         found.append(made["out"].get())
     np.testing.assert_allclose(found[1], found[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", present([n for n in backends.names() if n != "numpy"]))
+def test_rows_that_write_much_read_before_they_write(name: str) -> None:
+    """Each number of a row becomes its neighbour, in place: from so many on, numbers are written as soon as they are known."""
+    count = 48
+    k = Kernel("shifted")
+    x = k.batch("rows", 3, count, "inout")
+    k.pointwise(lambda row: [[2.0 * row[(i + 1) % count] + row[i - 7] for i in range(count)]], [x], [x])
+    backend = backends.make(name, "double", 1)
+    values = np.random.default_rng(0).uniform(-1.0, 1.0, (32, 3, count))
+    buffer = backend.batch(32, 3, count)
+    buffer.put(values)
+    backend.compile([k])["shifted"]({"rows": buffer})(0, 32)
+    backend.finish()
+    np.testing.assert_allclose(buffer.get(), 2.0 * np.roll(values, -1, 2) + np.roll(values, 7, 2), atol=1e-14)
