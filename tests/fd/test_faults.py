@@ -1,5 +1,7 @@
 """Faults in a plane of a grid: ruptures from settings to energies, restarts, and what is told before a run."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -232,6 +234,22 @@ def test_doubted_before_a_run(changed, told):
     settings, _ = load_case(made)
     found = "\n".join(map(str, check(settings).warnings))
     assert all(text in found for text in told), found
+
+
+@pytest.mark.parametrize("depth", [100.0, 200.0])
+def test_a_fault_of_less_than_half_a_spacing_has_no_forecast(depth):
+    """Of its points only those on the ground may slip, which have no cells; nothing is divided by their number."""
+    made = case()
+    made["grid"]["fault"]["lower"][2] = -depth
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        settings, _ = load_case(made)
+        found = check(settings)
+    assert not found.errors, found.errors
+    plan = fw.simulate(made).plan
+    part = plan.parts["rupture"]
+    assert sum(int(g.slips.sum()) for g in part.given.values()) > 0
+    assert part.forecast is None and part.shapes(plan) == () and list(part.report(plan)) == ["size"]
 
 
 def test_what_the_plan_tells_of_a_fault():

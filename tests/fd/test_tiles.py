@@ -62,3 +62,12 @@ def test_levels_of_blocks_stay_behind_as_far_as_those_of_one_grid():
     found = skew(upper.runner.program)
     assert found.z == (0, 3, 6, 6) and found.y == (0, 0, 0, 2) and found.step == (6, 4)
     assert skew(lower.runner.program).step == (4, 4)
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+def test_a_fault_keeps_no_more_planes_at_hand(axis):
+    """Friction of vertical slip alone reads a plane above its own, and stresses read that slip one plane above theirs."""
+    plan = simulate(test_faults.case(axis)).plan
+    friction = plan.parts["rupture"].volume_observers(plan.scheme, plan.scheme.grid.box)
+    found = skew(build_program(plan.scheme, observers=friction))
+    assert found.z == (0, 0, 1, 2) and found.step[0] == 4

@@ -54,10 +54,13 @@ class Forecast:
 def forecast_of(
     law: FrictionLaw, constants: Mapping[str, float], given: Given, episodes: Sequence[Nucleation],
     rock: Mapping[str, np.ndarray], plane: FaultPlane, grid: Grid, end: float,
-) -> Forecast:  # fmt: skip
-    """Of a fault that is ``given`` at its points of horizontal slip; ``rock``: Lame's parameters there."""
+) -> Forecast | None:  # fmt: skip
+    """Of a fault that is ``given`` at its points of horizontal slip; ``rock``: Lame's parameters there. None: all of them are on the
+    ground, or there is none."""
     below = np.arange(plane.box.lo[0], plane.box.hi[0]) < grid.shape[0]  # those on the ground have no cell of their own
     chosen = given.slips & below[:, None, None]
+    if not chosen.any():
+        return None
     values = {n: v[chosen] for n, v in given.values.items()}
     count, h = int(chosen.sum()), grid.spacing
     full = np.ones(count)

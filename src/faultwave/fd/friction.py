@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from faultwave.fd.fault_plane import FaultPlane, high, locked
-from faultwave.fd.program import FRICTION_LEVEL, STRESS_LEVEL, Observer, Scheme
+from faultwave.fd.program import FRICTION_LEVEL, STRESS_LEVEL, UPRIGHT_LEVEL, Observer, Scheme
 from faultwave.fd.split import compliance
 from faultwave.kernels import math as m
 from faultwave.kernels.overlap import meet
@@ -282,7 +282,8 @@ def observer(scheme: Scheme, of: Sliding, box: Box) -> Observer:
         region = meet(room, Box((low, *room.lo[1:]), (end, *room.hi[1:])))
         for axis in plane.sliding:
             if region.points and not (axis == "z" and kind == "surface"):
-                launches.append((FRICTION_LEVEL, Launch(of.slide(axis, kind, scheme.step), region)))
+                level = UPRIGHT_LEVEL if axis == "z" else FRICTION_LEVEL
+                launches.append((level, Launch(of.slide(axis, kind, scheme.step), region)))
                 launches.append((STRESS_LEVEL, Launch(of.age(axis, kind, scheme.step), region)))
     return Observer(arrays, launches)
 

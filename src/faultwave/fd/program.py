@@ -30,9 +30,10 @@ VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
 LEVELS = 2
 LOSS_LEVEL, YIELD_LEVEL = 2, 3
 """After the stresses, of rock that yields: the share of them that is lost at each centre, and the stresses without it."""
-FRICTION_LEVEL = 4
-"""Between velocities and stresses, where a fault is."""
-WITH_FAULT = {VELOCITY_LEVEL: 0, FRICTION_LEVEL: 1, STRESS_LEVEL: 2}
+FRICTION_LEVEL, UPRIGHT_LEVEL = 4, 5
+"""Between velocities and stresses, where a fault is: friction of horizontal slip, and of vertical slip. That alone reads a plane above its
+own, so that a pass keeps no more planes at hand than without a fault."""
+WITH_FAULT = {VELOCITY_LEVEL: 0, FRICTION_LEVEL: 1, UPRIGHT_LEVEL: 2, STRESS_LEVEL: 3}
 WITH_CAP = (1, 3, 4, 5)
 """Levels of velocities, stresses and what follows these in programs with a topography: the first two come after what the cap needs for
 them."""
@@ -141,7 +142,7 @@ class Scheme:
         """The level of the program after which velocities or stresses are read: stresses once rock has yielded, velocities once friction
         has acted."""
         if self.fault is not None and number == VELOCITY_LEVEL:
-            return WITH_FAULT[FRICTION_LEVEL]
+            return WITH_FAULT[UPRIGHT_LEVEL]
         return self.level(YIELD_LEVEL if self.yields and number == STRESS_LEVEL else number)
 
     def observed_level(self, number: int) -> int:
@@ -201,7 +202,7 @@ def build_program(
     if scheme.yields:
         levels += [[], []]
     if scheme.fault is not None:
-        levels = [velocity, [], stress]
+        levels = [velocity, [], [], stress]
     share = scheme.step / grid.spacing
     scalars = {
         f"{c}{kind}": value * share * unit

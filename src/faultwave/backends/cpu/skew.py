@@ -24,7 +24,7 @@ class Skew:
 
 @dataclass(frozen=True)
 class _Access:
-    """An array that a level writes, or reads so many planes and rows ahead; ``lag`` rows behind the level."""
+    """An array that a level reads, so many planes and rows ahead of a point (``z``, ``y``), or writes; ``lag`` rows behind the level."""
 
     array: str
     writes: bool
@@ -50,9 +50,9 @@ def skew(program: Program) -> Skew:
 
 
 def _apart(first: Sequence[_Access], then: Sequence[_Access]) -> tuple[int, int]:
-    """Planes and rows that ``then`` must be behind ``first``."""
+    """Planes and rows that ``then`` must be behind ``first``: as far as it reads ahead what that wrote, or writes what that read behind."""
     found = [
-        (max(-a.z, b.z), max(-a.y, b.y) + a.lag - b.lag)
+        (b.z - a.z, b.y - a.y + a.lag - b.lag)
         for a in first
         for b in then
         if a.array == b.array and (a.writes or b.writes)
@@ -63,10 +63,12 @@ def _apart(first: Sequence[_Access], then: Sequence[_Access]) -> tuple[int, int]
 def _accesses(program: Program, level: int) -> Iterator[_Access]:
     for launch in program.levels[level]:
         reads, writes = record(launch.stencil)
+        at_once = program.together is not None and launch.box.lo[0] >= program.together
         for key in reads:
             if key[0] == "at" or (key[0] == "on" and not _stage_by_stage(program, launch)):
                 z = key[2] if key[0] == "at" else _above(program, key[2])
-                yield _Access(_name(launch, key[1]), False, z, key[3], launch.lag)
+                # planes that are worked on at once find all of each other done
+                yield _Access(_name(launch, key[1]), False, min(z, 0) if at_once else z, key[3], launch.lag)
         for name in writes:
             yield _Access(_name(launch, name), True, lag=launch.lag)
     for injection in program.injections:

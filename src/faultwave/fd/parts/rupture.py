@@ -181,11 +181,12 @@ class Rupture(GridPart):
         """What a law that reads stress will probably do; doubts are told."""
         assert self.plane is not None
         axis = self.plane.along
-        if not self.law.needs_stress or not given[axis].slips.any():
+        if not self.law.needs_stress:
             return None
         grid, end = checking.placing.grid, self.case.end_time
         found = forecast_of(self.law, self.constants, given[axis], episodes, rock[axis], self.plane, grid, end)
-        found.doubt(checking.problems)
+        if found is not None:
+            found.doubt(checking.problems)
         return found
 
     def _rock(self, checking: Checking, given: Given) -> dict[str, np.ndarray]:
