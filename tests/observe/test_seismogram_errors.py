@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from faultwave.observe.convergence import by_laws, by_powers, of_orders
+from faultwave.observe.convergence import by_laws, by_powers, mean_of, of_orders
 from faultwave.observe.dataset import receivers_from_arrays
 from faultwave.observe.seismogram_errors import estimated, with_errors
 
@@ -64,6 +64,9 @@ def test_terms_of_grids_that_cancel_in_part_are_found():
         return receivers_from_arrays(time, wave[:, None, None] * np.array([1.0, 0.5]), ["v1", "v2"], np.eye(1, 3))
 
     runs = [grid(h) for h in (1.0, 1.5, 2.0)]
-    found = estimated(runs[0], runs[1:], by_powers((1.0, 1.5, 2.0), (2.0, 4.0)), "")
+    series = by_powers((1.0, 1.5, 2.0), (2.0, 4.0))
+    found = estimated(runs[0], runs[1:], series, "")
+    same = estimated(runs[0], runs[1:], mean_of(series, series), "")
+    np.testing.assert_allclose(same["relative_error"], found["relative_error"])
     assert found["relative_error_of_velocity"] == pytest.approx([0.014], rel=0.1)
     np.testing.assert_allclose(found["relative_error"][0, 1], 0.5 * found["relative_error"][0, 0])

@@ -13,6 +13,7 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, NotBuiltError
 from faultwave.case.load import load_case
+from faultwave.observe.convergence import by_laws, by_powers, of_points
 from faultwave.output.formats.receivers_hdf5 import read_receivers
 from faultwave.run.coarser import coarser
 from tests.run.launch import launch
@@ -106,10 +107,11 @@ def test_grids_are_estimated_by_larger_spacings(tmp_path):
         for h in (300.0, 400.0)
     ]
     near, far = (data - velocity(session.receivers) for data in coarse)
-    # near = 5/4 a + 65/16 b, far = 3 a + 15 b, of a h^2 + b h^4
-    wrong = (192 * near - 45 * far) / 105
     size = np.sqrt((velocity(session.receivers) ** 2).sum((0, 2)))
-    np.testing.assert_allclose(found["relative_error_of_velocity"], np.sqrt((wrong**2).sum((0, 2))) / size, rtol=1e-4)
+    by_series = by_powers((2.0, 3.0, 4.0), (2.0, 4.0))(near, far, size)
+    by_norms = by_laws([of_points((6.0, 4.0, 3.0))])(near, far, size)
+    wanted = np.sqrt((by_series * by_norms).sum(1))
+    np.testing.assert_allclose(found["relative_error_of_velocity"], wanted, rtol=1e-4)
 
 
 def made(**settings: Any):

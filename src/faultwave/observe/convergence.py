@@ -4,7 +4,8 @@ A wave that a scheme damps and delays arrives as exp(-x) of itself, and x grows 
 the true wave, 1 - exp(-x), does not grow beyond one. So x is what is extrapolated, for polynomials of order n on one mesh as C r^n / n!,
 the error of the best polynomial of that order for a harmonic wave. Three resolutions are enough for the two unknowns and the truth.
 Waves of a rupture are neither that smooth nor as rough as its front, where x is a power of the distance of points: of both laws the
-geometric mean counts. On grids errors of space and time go as powers that are known, and may cancel: there series are extrapolated.
+geometric mean counts. On grids errors of space and time go as powers that are known, and may cancel, so that series are extrapolated;
+beside it stands a free power of the spacing, and the geometric mean counts again.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def of_orders(orders: Sequence[int]) -> Law:
     return tuple(Level(float(n), -math.lgamma(n + 1.0), orders[0] / n) for n in orders)
 
 
-def of_points(orders: Sequence[int]) -> Law:
+def of_points(orders: Sequence[float]) -> Law:
     """A power of the distance between points, edge / order, the highest order first."""
     return tuple(Level(-math.log(n), 0.0, orders[0] / n) for n in orders)
 
@@ -93,6 +94,11 @@ def by_powers(spacings: Sequence[float], powers: tuple[float, float]) -> Method:
         return np.asarray(np.sqrt(((weights[0] * near + weights[1] * far) ** 2).sum(0)) / size[:, None])
 
     return found
+
+
+def mean_of(one: Method, other: Method) -> Method:
+    """The geometric mean of two methods."""
+    return lambda near, far, size: np.asarray(np.sqrt(one(near, far, size) * other(near, far, size)))
 
 
 def _lost(difference: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
-from faultwave.observe.convergence import Method, by_laws, by_powers, of_orders, of_points
+from faultwave.observe.convergence import Method, by_laws, by_powers, mean_of, of_orders, of_points
 from faultwave.output.manifest import given
 
 LOWEST = 2
@@ -98,7 +98,8 @@ def _larger_spacings(case: Case) -> Coarser:
         for h in spacings
     )
     told = f"spacings of {spacings[0]:g} and {spacings[1]:g} m beside {box.spacing:g} m"
-    return Coarser(made, by_powers((box.spacing, *spacings), POWERS), told)
+    every = (box.spacing, *spacings)
+    return Coarser(made, mean_of(by_powers(every, POWERS), by_laws([of_points([1.0 / h for h in every])])), told)
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def _spacing(box: Box, times: float) -> float:
 def _changed(case: Case, changes: Mapping[str, Any]) -> Case:
     """The case with other settings, nothing but its receivers as output, and to the same end."""
     data = case.model_dump(exclude_unset=True)
-    _merge(data, {"numerics": {"precision": "single", "halo_compression": "exact"}})
+    _merge(data, {"numerics": {"precision": "single", "compensated": False, "halo_compression": "exact"}})
     data["output"] = {"receivers": data["output"]["receivers"]}
     data.pop("stop", None)
     _merge(data, changes)
