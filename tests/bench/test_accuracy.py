@@ -8,7 +8,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.bench import table as tables
-from faultwave.bench.accuracy import ladder, planned, propose, table
+from faultwave.bench.accuracy import estimates, ladder, planned, propose, table
 from faultwave.bench.accuracy.picture import draw
 from faultwave.bench.accuracy.problem import Point, Setting, energetic_frequency, problems
 from faultwave.case.load import load_case
@@ -316,3 +316,17 @@ def test_the_documentation_has_a_place_for_it(tmp_path):
     path.write_text(f"before\n{opening}\nold\n{closing}\nafter\n")
     tables.insert(path, "new", "accuracy")
     assert path.read_text() == f"before\n{opening}\nnew\n{closing}\nafter\n"
+
+
+def test_estimated_errors_are_set_beside_true_ones():
+    truth = estimates.TRUTHS["full-space"]
+    found = [
+        estimates.compared("full-space", truth, setting)
+        for setting in (Setting("dg", 4, 5, "double"), Setting("fd", 4, 40, "single"))
+    ]
+    assert all(len(c.true) == 4 and c.within == 1.0 and c.cost > 1.0 for c in found)
+    assert 0.1 < np.sqrt(np.mean(found[0].true ** 2)) < 0.2
+    assert estimates.within(found) == 1.0
+    assert [row[:3] for row in estimates.rows(found)] == [
+        ("full-space", "dg, order 4, 5", "4"), ("full-space", "fd, order 4, 40", "4"),
+    ]  # fmt: skip

@@ -14,7 +14,7 @@ class Simulation:
 
     def __init__(self, error=None, warnings=(), remarks=()):
         self.error, self.warnings, self.remarks, self.ran = error, warnings, remarks, False
-        self.solver = types.SimpleNamespace(halo=None, runs_on="cpu")
+        self.solver, self.plan = types.SimpleNamespace(halo=None, runs_on="cpu"), types.SimpleNamespace()
         self.case = types.SimpleNamespace(
             output=types.SimpleNamespace(folder="results"), numerics=types.SimpleNamespace(backend="cpu", halo="auto")
         )
@@ -40,6 +40,49 @@ def simulate(room):
 
     room("faultwave.run.simulation", ready=call)
     return state
+
+
+@pytest.fixture
+def errors(room):
+    """The room of error estimates; ``.asked`` is what it was called with, ``.refused`` what it raises before the run."""
+    state = types.SimpleNamespace(asked=None, refused=None)
+
+    def estimate(folder, report, threads):
+        state.asked = (str(folder), threads)
+        return types.SimpleNamespace(attrs={"estimated_from": "orders 3 and 2 beside order 4", "cost": 0.31})
+
+    def coarser(case):
+        if state.refused:
+            raise state.refused
+
+    room("faultwave.run.coarser", coarser=coarser)
+    room("faultwave.run.errors", estimate_errors=estimate, summary=lambda found: [("velocity", 0.011, 0.02, 0.034, 7)])
+    return state
+
+
+def test_a_run_estimates_errors_afterwards(cli, simulate, errors):
+    result = cli("run", "deck.par", "--estimate-errors", "--threads", 2)
+    assert result.exit_code == 0
+    assert simulate.simulation.ran
+    assert errors.asked == ("results", 2)
+    assert "orders 3 and 2 beside order 4" in result.stdout
+    assert "velocity  1.1 %   2 %             3.4 %    7" in result.stdout
+    assert "0.31 times as long as the run" in result.stdout
+
+
+def test_errors_that_cannot_be_estimated_are_told_before_the_run(cli, simulate, errors):
+    errors.refused = InputError(Problem("numerics.order", "no lower orders"))
+    result = cli("run", "deck.par", "--estimate-errors")
+    assert result.exit_code == 2
+    assert "no lower orders" in result.stderr
+    assert not simulate.simulation.ran
+
+
+def test_errors_of_a_finished_run_are_estimated(cli, errors):
+    result = cli("estimate-errors", "results")
+    assert result.exit_code == 0
+    assert errors.asked == ("results", None)
+    assert "3.4 %" in result.stdout
 
 
 def test_run_passes_overrides_and_shows_progress(cli, simulate):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from faultwave.observe.convergence import LARGEST, error, errors, of_orders, of_spacings
+from faultwave.observe.convergence import LARGEST, error, errors, of_orders, of_points
 
 SIZES = np.array([1e-4, 1e-2, 0.3, 1.0])
 
@@ -25,13 +25,12 @@ def test_errors_of_polynomials_of_a_harmonic_wave_are_found(orders):
 
 
 @pytest.mark.parametrize("power", [1.2, 2.0, 4.0])
-def test_errors_that_go_with_a_power_of_the_spacing_are_found(power):
-    spacings = (100.0, 150.0, 200.0)
-    x = [0.2 * SIZES * (h / 100.0) ** power for h in spacings]
-    near, far = differences(x)
+def test_errors_that_go_with_a_power_of_the_distance_of_points_are_found(power):
+    orders = (6, 4, 3)
+    near, far = differences([0.2 * SIZES * (6 / n) ** power for n in orders])
     known = far < LARGEST
-    found = error(of_spacings(spacings), near, far)
-    np.testing.assert_allclose(found[known], (1.0 - np.exp(-x[0]))[known], rtol=1e-6)
+    found = error(of_points(orders), near, far)
+    np.testing.assert_allclose(found[known], (1.0 - np.exp(-0.2 * SIZES))[known], rtol=1e-6)
 
 
 def test_what_does_not_converge_errs_as_at_first_order_at_most():
@@ -52,11 +51,19 @@ def test_runs_that_agree_have_no_error():
 def test_receivers_of_one_run_share_a_factor():
     levels = of_orders((4, 3, 2))
     near, far = np.array([0.02, 0.04, np.nan, 0.0]), np.array([0.1, 0.4, np.nan, 0.0])
-    found = errors(levels, near, far)
+    found = errors([levels], near, far)
     all_near, all_far = (np.sqrt(np.nansum(d**2, keepdims=True) / 3) for d in (near, far))
     np.testing.assert_allclose(found[:2], near[:2] * error(levels, all_near, all_far) / all_near)
     assert np.isnan(found[2])
     assert found[3] == 0.0
-    np.testing.assert_allclose(errors(levels, near[:1], far[:1]), error(levels, near[:1], far[:1]))
-    assert np.isnan(errors(levels, near[2:3], far[2:3])).all()
-    assert errors(levels, near[3:], far[3:]) == 0.0
+    np.testing.assert_allclose(errors([levels], near[:1], far[:1]), error(levels, near[:1], far[:1]))
+    assert np.isnan(errors([levels], near[2:3], far[2:3])).all()
+    assert errors([levels], near[3:], far[3:]) == 0.0
+
+
+def test_several_laws_count_by_their_geometric_mean():
+    smooth, rough = of_orders((4, 3, 2)), of_points((4, 3, 2))
+    near, far = np.array([0.05]), np.array([0.3])
+    one, other = (errors([law], near, far) for law in (smooth, rough))
+    assert other > 1.5 * one
+    np.testing.assert_allclose(errors([smooth, rough], near, far), np.sqrt(one * other))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from faultwave.observe.convergence import of_orders
+from faultwave.observe.convergence import by_laws, by_powers, mean_of, of_orders
 from faultwave.observe.dataset import receivers_from_arrays
 from faultwave.observe.seismogram_errors import estimated, with_errors
 
@@ -30,7 +30,7 @@ def true(order):
 
 def test_errors_of_damped_waves_are_found_for_every_unit():
     ours, near, far = (run(n) for n in ORDERS)
-    found = estimated(ours, [near, far], of_orders(ORDERS), "orders 3 and 2 beside order 4")
+    found = estimated(ours, [near, far], by_laws([of_orders(ORDERS)]), "orders 3 and 2 beside order 4")
     for name in ("velocity", "stress"):
         assert found[f"relative_error_of_{name}"][:3] == pytest.approx(true(4), rel=0.35)  # one factor for all
         assert np.isnan(found[f"relative_error_of_{name}"][3])
@@ -42,16 +42,31 @@ def test_errors_of_damped_waves_are_found_for_every_unit():
 
 def test_a_coarser_run_with_fewer_samples_is_compared_as_far_as_it_goes():
     ours, near, far = run(4, 300), run(3, 299), run(2, 300)
-    found = estimated(ours, [near, far], of_orders(ORDERS), "")
+    found = estimated(ours, [near, far], by_laws([of_orders(ORDERS)]), "")
     assert found["relative_error_of_velocity"][:3] == pytest.approx(true(4), rel=0.35)  # one factor for all
 
 
 def test_seismograms_keep_everything_and_know_their_errors():
     ours, near, far = (run(n) for n in ORDERS)
-    errors = estimated(ours, [near, far], of_orders(ORDERS), "orders 3 and 2 beside order 4")
+    errors = estimated(ours, [near, far], by_laws([of_orders(ORDERS)]), "orders 3 and 2 beside order 4")
     made = with_errors(with_errors(ours, errors), errors)
     assert made["values"] is ours["values"]
     assert made.attrs["errors_estimated_from"] == "orders 3 and 2 beside order 4"
     assert made.attrs["stations"] == ["A", "B", "C", "D"]
     np.testing.assert_array_equal(made["relative_error"], errors["relative_error"])
     assert len(made.variables) == len(ours.variables) + 3
+
+
+def test_terms_of_grids_that_cancel_in_part_are_found():
+    def grid(h):
+        time = np.linspace(0.0, 10.0, 401)
+        wave = np.sin(time) + 0.02 * h**2 * np.cos(time) - 0.006 * h**4 * np.cos(time)
+        return receivers_from_arrays(time, wave[:, None, None] * np.array([1.0, 0.5]), ["v1", "v2"], np.eye(1, 3))
+
+    runs = [grid(h) for h in (1.0, 1.5, 2.0)]
+    series = by_powers((1.0, 1.5, 2.0), (2.0, 4.0))
+    found = estimated(runs[0], runs[1:], series, "")
+    same = estimated(runs[0], runs[1:], mean_of(series, series), "")
+    np.testing.assert_allclose(same["relative_error"], found["relative_error"])
+    assert found["relative_error_of_velocity"] == pytest.approx([0.014], rel=0.1)
+    np.testing.assert_allclose(found["relative_error"][0, 1], 0.5 * found["relative_error"][0, 0])

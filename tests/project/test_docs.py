@@ -73,7 +73,7 @@ def test_the_commands_of_the_documentation_exist():
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for page in PAGES:
         text = page.read_text()
-        for name in re.findall(r"(?:^|`|/)faultwave ([a-z]+)\b", text, re.MULTILINE):
+        for name in re.findall(r"(?:^|`|/)faultwave ([a-z]+(?:-[a-z]+)*)\b", text, re.MULTILINE):
             assert name in commands, f"{page.name}: faultwave {name}"
         for name in re.findall(r"(?:^|`)make ([a-z]+)\b", text, re.MULTILINE):
             assert name in targets, f"{page.name}: make {name}"

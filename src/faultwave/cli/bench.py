@@ -380,6 +380,27 @@ def accuracy(
         screen.files([draw(found, picture)])
 
 
+@app.command(epilog="Example: faultwave bench estimates --problem loh1")
+def estimates(
+    problem: Annotated[
+        list[str] | None, typer.Option("--problem", help="full-space, loh1 or tpv5; repeat for several. Default all.")
+    ] = None,
+) -> None:
+    """Set estimated errors of seismograms beside true ones, on problems of known answer: the share within a factor of two, and the cost.
+
+    What is counted as cost is processor time of stepping on one thread, which short runs beside other work tell badly.
+    """
+    from faultwave.base.registry import pick
+    from faultwave.bench.accuracy import estimates as room
+
+    names = problem or list(room.TRUTHS)
+    chosen = {name: pick(room.TRUTHS, name, "problem", "bench estimates") for name in names}
+    with screen.status("estimates") as say:
+        found = room.measure(chosen, say)
+    screen.out().print(screen.table("estimated errors of seismograms", room.rows(found), room.HEADER), "")
+    screen.out().print(f"within a factor of 2: {100 * room.within(found):.0f} % of all seismograms", soft_wrap=True)
+
+
 @app.command(epilog="Example: faultwave bench table --write docs/performance.md --picture roofline.png")
 def table(
     threads: Annotated[

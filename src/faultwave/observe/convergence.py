@@ -1,20 +1,25 @@
 """How much a record errs, from the same record at two coarser resolutions.
 
 A wave that a scheme damps and delays arrives as exp(-x) of itself, and x grows along its path without bound, while the difference from
-the true wave, 1 - exp(-x), does not grow beyond one. So x is what is extrapolated: its logarithm is taken as linear in that of the
-spacing, or, for polynomials of order n on one mesh, as that of C r^n / n!, the error of the best polynomial of that order for a
-harmonic wave. Three resolutions are enough for the two unknowns and the truth.
+the true wave, 1 - exp(-x), does not grow beyond one. So x is what is extrapolated, for polynomials of order n on one mesh as C r^n / n!,
+the error of the best polynomial of that order for a harmonic wave. Three resolutions are enough for the two unknowns and the truth.
+Waves of a rupture are neither that smooth nor as rough as its front, where x is a power of the distance of points: of both laws the
+geometric mean counts. On grids errors of space and time go as powers that are known, and may cancel, so that series are extrapolated;
+beside it stands a free power of the spacing, and the geometric mean counts again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 Array = np.ndarray
+Method = Callable[[Array, Array, Array], Array]
+"""Relative errors (n, k) of k quantities at n receivers, from the differences (nt, n, k) of two coarser runs from the run, the nearer one
+first, and the size (n,) of what the run recorded."""
 
 LARGEST = 0.95
 """Relative differences beyond tell no more: the coarser run shows hardly anything of the record."""
@@ -24,31 +29,35 @@ HALVINGS = 50
 
 @dataclass(frozen=True)
 class Level:
-    """A resolution: log x = c + rate * ``steps`` + ``known``. ``coarseness``: the spacing between points, over that of the finest."""
+    """A resolution: log x = c + rate * ``steps`` + ``known``. ``coarseness``: the distance between points, over that of the finest."""
 
     steps: float
     known: float
     coarseness: float
 
 
-def of_orders(orders: Sequence[int]) -> tuple[Level, ...]:
-    """Polynomials of several orders on one mesh, the highest first."""
+Law = tuple[Level, ...]
+"""How x goes with resolution: three levels, the finest first."""
+
+
+def of_orders(orders: Sequence[int]) -> Law:
+    """Polynomials of several orders on one mesh, the highest first, of smooth waves."""
     return tuple(Level(float(n), -math.lgamma(n + 1.0), orders[0] / n) for n in orders)
 
 
-def of_spacings(spacings: Sequence[float]) -> tuple[Level, ...]:
-    """One scheme at several spacings, the smallest first."""
-    return tuple(Level(math.log(h), 0.0, h / spacings[0]) for h in spacings)
+def of_points(orders: Sequence[float]) -> Law:
+    """A power of the distance between points, edge / order, the highest order first."""
+    return tuple(Level(-math.log(n), 0.0, orders[0] / n) for n in orders)
 
 
-def error(levels: Sequence[Level], near: Array, far: Array) -> Array:
-    """Relative errors (n,) at the first of three ``levels`` from the relative differences of the second, ``near`` (n,), and the third,
+def error(law: Law, near: Array, far: Array) -> Array:
+    """Relative errors (n,) at the first level of a law from the relative differences of the second, ``near`` (n,), and the third,
     ``far`` (n,), from the first."""
-    return np.asarray(-np.expm1(-_extrapolated(levels, _lost(near), _lost(far))))
+    return np.asarray(-np.expm1(-_extrapolated(law, _lost(near), _lost(far))))
 
 
-def errors(levels: Sequence[Level], near: Array, far: Array) -> Array:
-    """As ``error``, of receivers (n,) of one run; NaN where a difference is.
+def errors(laws: Sequence[Law], near: Array, far: Array) -> Array:
+    """As ``error``, of receivers (n,) of one run, the geometric mean over laws; NaN where a difference is.
 
     How the error compares with the difference ``near`` scatters from record to record, as waves that erred one way or the other meet
     there, more than it differs between places. So all receivers have one factor, that of the root mean squares of their differences.
@@ -57,8 +66,39 @@ def errors(levels: Sequence[Level], near: Array, far: Array) -> Array:
     if not known.any():
         return np.full(len(near), np.nan)
     all_near, all_far = (np.array([np.sqrt(np.mean(d[known] ** 2))]) for d in (near, far))
-    factor = float(error(levels, all_near, all_far)[0] / all_near[0]) if all_near[0] > 0 else 0.0
-    return np.where(known, factor * np.asarray(near), np.nan)
+    if all_near[0] == 0:
+        return np.where(known, 0.0, np.nan)
+    found = [math.log(error(law, all_near, all_far)[0]) for law in laws]
+    return np.where(known, math.exp(sum(found) / len(found)) / all_near[0] * np.asarray(near), np.nan)
+
+
+def by_laws(laws: Sequence[Law]) -> Method:
+    """The difference to the nearer run, times a factor from laws of the norms."""
+
+    def found(near: Array, far: Array, size: Array) -> Array:
+        norms = [np.sqrt((d**2).sum((0, 2))) / size for d in (near, far)]
+        total = errors(laws, *norms)
+        factor = np.divide(total, norms[0], out=np.zeros_like(total), where=norms[0] != 0)
+        return np.asarray(factor[:, None] * np.sqrt((near**2).sum(0)) / size[:, None])
+
+    return found
+
+
+def by_powers(spacings: Sequence[float], powers: tuple[float, float]) -> Method:
+    """Two terms of the error, of these powers of the spacing, as series in time (Richardson): they may cancel in part."""
+    ratios = np.array(spacings[1:]) / spacings[0]
+    terms = np.array([[ratio**power - 1.0 for power in powers] for ratio in ratios])
+    weights = np.linalg.solve(terms.T, np.ones(2))
+
+    def found(near: Array, far: Array, size: Array) -> Array:
+        return np.asarray(np.sqrt(((weights[0] * near + weights[1] * far) ** 2).sum(0)) / size[:, None])
+
+    return found
+
+
+def mean_of(one: Method, other: Method) -> Method:
+    """The geometric mean of two methods."""
+    return lambda near, far, size: np.asarray(np.sqrt(one(near, far, size) * other(near, far, size)))
 
 
 def _lost(difference: Array) -> Array:
@@ -66,10 +106,10 @@ def _lost(difference: Array) -> Array:
     return np.asarray(-np.log1p(-np.clip(np.asarray(difference, float), 1e-12, LARGEST)))
 
 
-def _extrapolated(levels: Sequence[Level], near: Array, far: Array) -> Array:
+def _extrapolated(law: Law, near: Array, far: Array) -> Array:
     """x (n,) of the first level, where those of the others are larger by ``near`` and ``far``; at most what an error of first order in
     the spacing would be."""
-    fine, middle, coarse = levels
+    fine, middle, coarse = law
     reach = (coarse.steps - fine.steps) / (middle.steps - fine.steps)
     known = coarse.known - fine.known - reach * (middle.known - fine.known)
     high = np.log(near / (middle.coarseness - 1.0))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from faultwave.observe.convergence import Level, errors
+from faultwave.observe.convergence import Method
 from faultwave.observe.dataset import CODES, Dataset, Variable
 
 Array = np.ndarray
@@ -20,11 +20,12 @@ OF = "relative_error_of_"
 """Name of the variable for all quantities of a unit, but for what they are together."""
 
 
-def estimated(ours: Dataset, coarser: Sequence[Dataset], levels: Sequence[Level], told: str) -> Dataset:
+def estimated(ours: Dataset, coarser: Sequence[Dataset], method: Method, told: str) -> Dataset:
     """Relative L2 errors in time of receivers, from those of two coarser runs, the nearer one first.
 
     ``relative_error`` (receiver, quantity): the error of one quantity, over the size of all quantities of its unit at the receiver;
-    ``relative_error_of_velocity`` (receiver,) and so on: of all together. NaN where nothing was recorded. ``told``: of which runs.
+    ``relative_error_of_velocity`` (receiver,) and so on: of all together. NaN where nothing was recorded. ``method``: of extrapolation;
+    ``told``: of which runs.
     """
     count = min(len(data["time"]) for data in (ours, *coarser))
     values = ours["values"][:count]
@@ -35,18 +36,11 @@ def estimated(ours: Dataset, coarser: Sequence[Dataset], levels: Sequence[Level]
     for unit in dict.fromkeys(units.tolist()):
         chosen = np.flatnonzero(units == unit)
         size = np.sqrt((values[..., chosen] ** 2).sum((0, 2)))
-        moved = size > 0
-        near, far = (_part(difference[..., chosen], size, moved) for difference in apart)
-        total = errors(levels, near, far)
-        shares = np.sqrt((apart[0][..., chosen] ** 2).sum(0)) / np.where(moved, size, np.nan)[:, None]
-        each[:, chosen] = shares * np.where(near > 0, total / np.where(near > 0, near, 1.0), 0.0)[:, None]
-        totals[OF + VECTORS.get(unit, unit)] = total
+        moved = np.flatnonzero(size > 0)
+        near, far = (difference[:, moved][..., chosen] for difference in apart)
+        each[np.ix_(moved, chosen)] = method(near, far, size[moved])
+        totals[OF + VECTORS.get(unit, unit)] = np.sqrt((each[:, chosen] ** 2).sum(1))
     return _dataset(ours, each, totals, told)
-
-
-def _part(difference: Array, size: Array, moved: Array) -> Array:
-    found = np.sqrt((difference**2).sum((0, 2)))
-    return np.asarray(np.where(moved, found / np.where(moved, size, 1.0), np.nan))
 
 
 def _dataset(ours: Dataset, each: Array, totals: dict[str, Array], told: str) -> Dataset:

@@ -86,7 +86,7 @@ def _finished(folder: Path, threads: int | None) -> Finished:
 def _written(found: Finished, lower: Coarser, records: Sequence[Dataset | None], seconds: float) -> Dataset:
     """The estimates, once they stand in the files."""
     known = read_receivers(found.seismograms)
-    errors = estimated(known["receivers"], [r for r in records if r is not None], lower.levels, lower.told)
+    errors = estimated(known["receivers"], [r for r in records if r is not None], lower.method, lower.told)
     timings = found.manifest["timings_s"]
     spent = sum(timings.get(name, 0.0) for name in ("setup", "stepping"))
     errors = replace(errors, attrs={**errors.attrs, "cost": seconds / spent if spent else float("nan")})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from typing import Any
 
 import numpy as np
 
@@ -74,9 +75,9 @@ def points(setting: Setting) -> float:
     return float(wavelength / spacing)
 
 
-def records(setting: Setting) -> Records:
-    """One run beside the exact records."""
-    case = {
+def case_of(setting: Setting) -> dict[str, Any]:
+    """The case."""
+    case: dict[str, Any] = {
         "law": "elastic", "end_time": END + tail_of(setting, 1.0), "material": {"constant": ROCK.parameters()},
         "sources": [{"kind": "moment-tensor", "location": SOURCE.tolist(), "tensor": MOMENT,
                      "time_function": {"kind": "ricker", "duration": 1 / WAVELET}}],
@@ -84,17 +85,17 @@ def records(setting: Setting) -> Records:
     }  # fmt: skip
     if setting.engine == "dg":
         cells = (setting.size,) * 3
-        case["mesh"] = setups.box(cells, (0.0,) * 3, (SIDE,) * 3, setups.periodic(), shuffle=True)
-        case["numerics"] = {"order": setting.order, "precision": setting.precision, "clustering": {"rates": [1]}}
-    else:
-        grid = {
-            "lower": [0.0] * 3,
-            "upper": [SIDE] * 3,
-            "spacing": SIDE / setting.size,
-            "boundaries": setups.periodic(),
-        }
-        case |= {"engine": "fd", "grid": {**grid, "order": setting.order}, "numerics": {"precision": setting.precision}}
-    data, seconds, count = stepped(case)
+        mesh = setups.box(cells, (0.0,) * 3, (SIDE,) * 3, setups.periodic(), shuffle=True)
+        numerics = {"order": setting.order, "precision": setting.precision, "clustering": {"rates": [1]}}
+        return {**case, "mesh": mesh, "numerics": numerics}
+    spacing, sides = SIDE / setting.size, setups.periodic()
+    grid = {"lower": [0.0] * 3, "upper": [SIDE] * 3, "spacing": spacing, "boundaries": sides, "order": setting.order}
+    return {**case, "engine": "fd", "grid": grid, "numerics": {"precision": setting.precision}}
+
+
+def records(setting: Setting) -> Records:
+    """One run beside the exact records."""
+    data, seconds, count = stepped(case_of(setting))
     times, exact = expected()
     kept = np.searchsorted(data["time"], times - 1e-6)
     return Records(times, velocity(data)[:, kept], exact, seconds, count)

@@ -1,0 +1,173 @@
+"""Estimated errors of seismograms beside true ones, on problems of known answer: how many are within a factor of two, and at what cost."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.bench.accuracy.problem import Array, Setting, velocity
+from faultwave.bench.accuracy.problems import full_space, layered
+from faultwave.case.load import load_case
+from faultwave.case.native import load_native
+from faultwave.observe.dataset import Dataset, receivers_from_arrays
+from faultwave.observe.seismogram_errors import estimated, motion_errors
+from faultwave.run import simulate
+from faultwave.run.coarser import coarser
+from faultwave.verify.scec.benchmark import Domain, Resolution, find
+from faultwave.verify.scec.folder import write_case
+
+FACTOR = 2.0
+"""Within which an estimate is right."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """True and estimated relative errors (n,) of the seismograms of one run; ``cost``: processor time of stepping with the estimate, over
+    that without."""
+
+    problem: str
+    setting: Setting
+    true: Array
+    estimated: Array
+    cost: float
+
+    @property
+    def within(self) -> float:
+        """Share of the receivers whose estimate is within a factor of two."""
+        return float(np.mean(np.abs(np.log(self.estimated / self.true)) <= np.log(FACTOR)))
+
+
+@dataclass(frozen=True)
+class Truth:
+    """``case_of(setting)`` gives the case as settings within a context; ``expected()`` times (nt,), samples of the run among them, and
+    velocities (nr, nt, 3) there; ``settings``: what is run."""
+
+    case_of: Callable[[Setting], Any]
+    expected: Callable[[], tuple[Array, Array]]
+    settings: tuple[Setting, ...]
+
+
+def compared(name: str, truth: Truth, setting: Setting) -> Compared:
+    """One run, its two coarser ones, and the truth."""
+    times, exact = truth.expected()
+    with truth.case_of(setting) as settings:
+        case, problems = load_case(settings, {"threads": 1})
+        problems.raise_errors()
+        assert case is not None  # it is None only where there are errors
+        lower = coarser(case)
+        runs, seconds = zip(*(_run(each, times) for each in (case, *lower.cases)), strict=True)
+    found = motion_errors(estimated(runs[0], runs[1:], lower.method, lower.told))
+    assert found is not None  # velocities were recorded
+    wrong = velocity(runs[0]) - exact
+    true = np.sqrt((wrong**2).sum((1, 2)) / (exact**2).sum((1, 2)))
+    return Compared(name, setting, true, found, sum(seconds) / seconds[0])
+
+
+def _run(case: Any, times: Array) -> tuple[Dataset, float]:
+    """Velocities at ``times`` and processor time of stepping [s]."""
+    session = simulate(case)
+    before = time.process_time()
+    session.run(write=False)
+    seconds, data = time.process_time() - before, session.receivers
+    assert data is not None
+    kept = np.searchsorted(data["time"], times - 1e-6)
+    names = ["v1", "v2", "v3"]
+    columns = [data.quantities.index(name) for name in names]
+    return receivers_from_arrays(times, data["values"][kept][..., columns], names, data["location"]), seconds
+
+
+def measure(truths: Mapping[str, Truth], say: Callable[[str], None]) -> list[Compared]:
+    """Every setting of every problem."""
+    found = []
+    for name, truth in truths.items():
+        for setting in truth.settings:
+            say(f"{name}: {setting.engine}, order {setting.order}, {setting.size}")
+            found.append(compared(name, truth, setting))
+    return found
+
+
+def rows(found: Sequence[Compared]) -> list[tuple[str, ...]]:
+    """A row a run: true and estimated errors (root mean squares over receivers), share within a factor of two, cost."""
+    return [
+        (
+            c.problem, f"{c.setting.engine}, order {c.setting.order}, {c.setting.size}", str(len(c.true)), _percent(c.true),
+            _percent(c.estimated), f"{100 * c.within:.0f} %", f"{c.cost:.2f}",
+        )
+        for c in found
+    ]  # fmt: skip
+
+
+def within(found: Sequence[Compared]) -> float:
+    """Share of all receivers of all runs."""
+    counts = [len(c.true) for c in found]
+    return float(np.average([c.within for c in found], weights=counts))
+
+
+HEADER = ("problem", "run", "receivers", "true error", "estimated", "within a factor of 2", "cost of both")
+
+
+def _percent(errors: Array) -> str:
+    return f"{100 * np.sqrt(np.mean(errors**2)):.2g} %"
+
+
+# ---- problems -----------------------------------------------------------------------------------------------------
+
+TPV5_END, TPV5_EDGE, TPV5_FINEST = 2.5, 12_000.0, Setting("dg", 5, 30, "single")
+_random = np.random.default_rng(5)
+TPV5_POINTS = np.stack(
+    [_random.uniform(-3e3, 3e3, 12), np.array([-1, 1] * 6) * _random.uniform(600, 3e3, 12), -_random.uniform(4500, 11e3, 12)], 1
+)  # fmt: skip
+"""Receivers beside TPV5's fault, near where it starts."""
+
+
+@contextmanager
+def tpv5_case(setting: Setting) -> Iterator[Any]:
+    """TPV5 until the front has gone some kilometres."""
+    tpv5 = find("tpv5")
+    near = replace(tpv5, stations={"main": ((0.0, 7.5e3),)}, domain=Domain(margin=12e3, far_size=4e3))
+    resolution = Resolution(TPV5_EDGE / setting.size, setting.order, TPV5_END, setting.precision, reach=4000.0)
+    with tempfile.TemporaryDirectory(prefix="faultwave-bench-") as folder:
+        read, problems = load_native(write_case(near, resolution, Path(folder)), {})
+        problems.raise_errors()
+        assert read is not None
+        output = {"receivers": {"points": TPV5_POINTS.tolist(), "interval": 0.01}}
+        yield {**read.model_dump(exclude_unset=True), "output": output}
+
+
+@cache
+def tpv5_expected() -> tuple[Array, Array]:
+    """Velocities of the finest run."""
+    times = 0.01 * np.arange(round(TPV5_END / 0.01) + 1)
+    with tpv5_case(TPV5_FINEST) as settings:
+        case, _ = load_case(settings, {"threads": 1})
+        return times, velocity(_run(case, times)[0])
+
+
+def _all(engine: Any, listed: Sequence[tuple[int, int]], precision: str = "double") -> tuple[Setting, ...]:
+    return tuple(Setting(engine, order, size, precision) for order, size in listed)
+
+
+TRUTHS = {
+    "full-space": Truth(
+        lambda setting: nullcontext(full_space.case_of(setting)),
+        full_space.expected,
+        (*_all("dg", [(4, 5), (4, 7), (5, 4), (5, 6), (6, 4)]), *_all("fd", [(4, 30), (4, 40)], "single")),
+    ),
+    "loh1": Truth(
+        layered.case_of,
+        layered.expected,
+        (*_all("dg", [(4, 1), (5, 1), (6, 1), (4, 2)]), *_all("fd", [(4, 12), (4, 20)], "single")),
+    ),
+    "tpv5": Truth(tpv5_case, tpv5_expected, _all("dg", [(4, 12), (4, 18), (5, 12)])),
+}
+"""By name."""
+
+__all__ = ["HEADER", "TRUTHS", "Compared", "Truth", "compared", "measure", "rows", "within"]
