@@ -9,6 +9,7 @@ from faultwave.base.errors import RunError
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
 from faultwave.verify.cases.fd_blocks import LeapfrogEnergy
+from tests.run.launch import launch
 
 from .results import datasets, fields
 from .test_blocks import QUIET, ROCK
@@ -133,6 +134,22 @@ def test_resumed_is_undisturbed(tmp_path, monkeypatch):
         sim.run(progress=Stopped(sim, 0.25))
     fw.resume(tmp_path / "parts").run()
     same(tmp_path / "whole", tmp_path / "parts")
+
+
+@pytest.mark.mpi
+def test_processes_compute_the_same_bits(tmp_path):
+    """Of maps and energies; sums over the points around a receiver are the same to rounding."""
+    made = recorded(tmp_path / "one") | {"end_time": 0.3}
+    fw.simulate(made).run()
+    done = launch(2, recorded(tmp_path / "two") | {"end_time": 0.3})
+    assert done.returncode == 0, done.stderr
+    expected, found = (datasets(tmp_path / name) | fields(tmp_path / name, ["surface"]) for name in ("one", "two"))
+    assert expected.keys() == found.keys() and len(found) > 3
+    for name, values in expected.items():
+        if name == "run-receivers.h5/receivers/values":
+            assert 0 < np.abs(values).max() and np.abs(values - found[name]).max() < 1e-15 * np.abs(values).max()
+        else:
+            assert np.array_equal(values, found[name]), name
 
 
 def test_what_it_needs_is_told():
