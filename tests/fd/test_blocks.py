@@ -295,7 +295,8 @@ def test_bad_blocks_are_told_before_a_run(grid, text):
     [
         ({"sources": [{"kind": "force", "location": [1000, 1000, -1500], "force": [0, 0, 1],
                        "time_function": {"kind": "brune"}}]}, "leaves motion behind, 100 m from the face between blocks at z = -1400 m"),
-        ({"material": {"constant": {"rho": 1000.0, "vp": 1500.0, "vs": 0.0}}}, "fluids and blocks"),
+        ({"material": {"expression": {"rho": "1000", "vp": "1500", "vs": "if (z > -1000) { return 0; } return 500;"}}},
+         "a border of fluid and rock"),
     ],
 )  # fmt: skip
 def test_what_blocks_cannot_do_is_told_before_a_run(changes, text):

@@ -18,7 +18,7 @@ def layered(upper, lower, axis, at):
 
     text = {n: f"if ({'xyz'[axis]} > {edge}) {{ return {upper[n]}; }} return {lower[n]};" for n in upper}
     field = Expression.of(text)
-    found = effective_medium(field, GRID, np.array(GRID.lower), np.array(GRID.upper), None, np.float64).coefficients
+    found = effective_medium(field, GRID, (np.array(GRID.lower), np.array(GRID.upper)), None, np.float64).coefficients
     whole = {n: np.broadcast_to(v, GRID.shape) for n, v in found.items()}
     return lambda name, cell: whole[name][tuple(cell if k == 2 - axis else 4 for k in range(3))]
 
@@ -63,8 +63,8 @@ def test_the_plane_on_the_surface_feels_half_a_cell(upper):
     """Where an interface is a quarter of a spacing below it."""
     text = {n: f"if (z > -25) {{ return {upper[n]}; }} return {LOWER[n]};" for n in upper}
     box, corners = Box((3, 0, 0), (9, 8, 8)), (np.array(GRID.lower), np.array(GRID.upper))
-    found = effective_medium(Expression.of(text), GRID, *corners, None, np.float64, box=box).coefficients
-    inside = effective_medium(Expression.of(text), GRID, *corners, None, np.float64).coefficients
+    found = effective_medium(Expression.of(text), GRID, corners, None, np.float64, box=box).coefficients
+    inside = effective_medium(Expression.of(text), GRID, corners, None, np.float64).coefficients
     for name, values in found.items():
         assert len(values) == 6 and np.array_equal(values[:-1], inside[name][3:]), name
     assert found["mu_xy"][-1] == pytest.approx(0.5 * (LOWER["mu"] + upper["mu"]))
@@ -78,7 +78,7 @@ def test_nothing_moves_along_the_surface_of_a_fluid():
     """There is no pressure."""
     water = {"rho": "1000", "lambda": "2200000000", "mu": "if (x > 400) { return 0; } return 1000000000;"}
     box, corners = Box((3, 0, 0), (9, 8, 8)), (np.array(GRID.lower), np.array(GRID.upper))
-    found = effective_medium(Expression.of(water), GRID, *corners, None, np.float64, box=box).coefficients
+    found = effective_medium(Expression.of(water), GRID, corners, None, np.float64, box=box).coefficients
     moves = np.broadcast_to(found["b_x"], box.shape)[:, 4] > 0
     assert moves[:-1].all() and moves[-1].tolist() == [True] * 4 + [False] * 4
 
@@ -91,7 +91,7 @@ def test_the_slowest_wave_is_that_of_water_over_fast_rock():
         "mu": "if (z > -400) { return 0; } return 25000000000;",
     }
     found = effective_medium(
-        Expression.of(text), GRID, np.array(GRID.lower), np.array(GRID.upper), None, np.float64, 1600.0
+        Expression.of(text), GRID, (np.array(GRID.lower), np.array(GRID.upper)), None, np.float64, 1600.0
     )
     assert found.slowest == pytest.approx(1500.0) and found.slow_place[2] > -400
     assert found.shear == pytest.approx(np.sqrt(1e7)) and found.too_slow == pytest.approx(0.5, abs=0.05)

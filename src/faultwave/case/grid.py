@@ -102,7 +102,9 @@ class Block(Settings):
         description="Depth at which it begins: below the upper side of the box, below the lowest ground where there is a topography. From "
         "the block above it, a multiple of that block's spacing."
     )
-    spacing: Quantity("m", gt=0) = Field(description="Its spacing: 2 or 3 times that of the block above.")
+    spacing: Quantity("m", gt=0) = Field(
+        description="Its spacing: 2 or 3 times that of the block above; the same, too, below a first block with order 8 and topography."
+    )
 
 
 class PlaneOfFault(Settings):
@@ -136,7 +138,8 @@ class Grid(Settings):
     order: Literal[4, 8] = Field(
         4,
         description="Order of differences in space: 4, or 8, with which waves need fewer points that take longer each, where the material "
-        "hardly varies. Elsewhere means of the material rule, and 4 costs less.",
+        "hardly varies. Elsewhere means of the material rule, and 4 costs less. Below a topography the uppermost of several blocks has "
+        "order 4 always.",
     )
     time_dispersion: Literal["keep", "remove"] | None = Field(
         None,

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.domain.grids.joint import RATIOS
-from faultwave.fd.absorbing import Absorber
 from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.differences import LOWS
-from faultwave.fd.fault_plane import plane_of
 from faultwave.fd.grid import Grid, SideKind
+from faultwave.fd.laid import Laid, order_of
 from faultwave.fd.part import GridPart, Placing
-from faultwave.fd.program import Scheme
 
 LEASTS = {4: 8, 8: 16}
 """Cells along an axis of the smallest grid, by order."""
@@ -28,32 +26,6 @@ NEAR_FACE = 3
 """Points of the larger spacing that sources and receivers better keep from a face."""
 EVEN = 1e-6
 """Of a spacing: extents are multiples of it so far."""
-
-
-@dataclass(frozen=True)
-class Laid:
-    """A block: its grid with absorbing layers of ``width`` points, the box (3,) [m] without them, what is at its sides and whether it is
-    joined to others."""
-
-    grid: Grid
-    lower: np.ndarray
-    upper: np.ndarray
-    sides: Mapping[str, SideKind]
-    width: int
-    joined_above: bool = False
-    joined_below: bool = False
-
-    def scheme(self, case: Case, step: float = 1.0, speed: float = 1.0) -> Scheme:
-        """With a step and speed still to be found."""
-        setting = case.grid
-        assert setting is not None
-        absorber, attenuation = Absorber(setting.absorbing.kind, self.width), case.attenuation is not None
-        made = Scheme(self.grid, step, speed, self.sides, absorber, attenuation, setting.order)
-        fault = plane_of(setting.fault, self.grid) if setting.fault is not None and case.fault is not None else None
-        return replace(
-            made, joined_above=self.joined_above, joined_below=self.joined_below, yields=case.yields,
-            fault=fault,
-        )  # fmt: skip
 
 
 def lay_grid(
@@ -69,7 +41,9 @@ def lay_grid(
     depth = float(upper[2] - lower[2])
     ends = [
         *tops[1:],
-        tops[-1] + max(LEASTS[setting.order], int(np.ceil((depth - tops[-1]) / spacings[-1] - EVEN))) * spacings[-1],
+        tops[-1]
+        + max(LEASTS[order_of(case, len(tops) - 1)], int(np.ceil((depth - tops[-1]) / spacings[-1] - EVEN)))
+        * spacings[-1],
     ]
     before = len(problems.errors)
     _check(case, lower, upper, spacings, [*tops, depth], problems)
@@ -100,7 +74,16 @@ def lay_grid(
         }
         corner = (first[0], first[1], float(low[2] - deeper * h))
         found.append(
-            Laid(Grid(corner, h, (cells[2] + deeper + higher, ny, nx)), low, high, own, points, n > 0, not last)
+            Laid(
+                Grid(corner, h, (cells[2] + deeper + higher, ny, nx)),
+                low,
+                high,
+                own,
+                points,
+                n > 0,
+                not last,
+                order_of(case, n),
+            )
         )
     return found
 
@@ -112,7 +95,8 @@ def _whole(
     setting = case.grid
     assert setting is not None
     asked = np.ceil((upper - lower) / spacing - EVEN).astype(int)
-    least = LEASTS[setting.order]
+    order = order_of(case, 0)
+    least = LEASTS[order]
     cells = np.maximum(asked, least)
     grown_lower, grown_upper = lower.copy(), lower + cells * spacing
     grown_lower[2], grown_upper[2] = upper[2] - cells[2] * spacing, upper[2]
@@ -124,20 +108,23 @@ def _whole(
     layer = {side: width if kind == "absorbing" else 0 for side, kind in sides.items()}
     first = [float(grown_lower[k] - layer[f"{a}-"] * spacing) for k, a in enumerate("xyz")]
     nx, ny, nz = (int(cells[k]) + layer[f"{a}-"] + layer[f"{a}+"] for k, a in enumerate("xyz"))
-    return Laid(Grid((first[0], first[1], first[2]), spacing, (nz, ny, nx)), grown_lower, grown_upper, sides, width)
+    return Laid(
+        Grid((first[0], first[1], first[2]), spacing, (nz, ny, nx)), grown_lower, grown_upper, sides, width, order=order
+    )
 
 
 def _check(
     case: Case, lower: np.ndarray, upper: np.ndarray, spacings: Sequence[float], depths: Sequence[float], problems: Problems
 ) -> None:  # fmt: skip
     """Errors of ratios, depths and extents; ``depths`` of the faces, with the surface and the bottom of the box."""
-    order = 4 if case.grid is None else case.grid.order
+    orders = [order_of(case, n) for n in range(len(spacings))]
     for n, (above, own) in enumerate(zip(spacings, spacings[1:], strict=False)):
         where, ratio = f"grid.blocks[{n}].spacing", own / above
-        if not any(abs(ratio - r) < EVEN for r in RATIOS):
+        ratios = RATIOS if orders[n] == orders[n + 1] else (1, *RATIOS)
+        if not any(abs(ratio - r) < EVEN for r in ratios):
             what = f"{own:g} m is {ratio:.4g} times the {above:g} m of the block above"
             finer = "Blocks get coarser downwards: a finer one below is not built." if ratio < 1 else ""
-            allowed = " or ".join(f"{r * above:g} m" for r in RATIOS)
+            allowed = " or ".join(f"{r * above:g} m" for r in ratios)
             problems.error(where, what, allowed, finer or "Put a block between them for larger ratios.")
     for n, (top, end, h) in enumerate(zip(depths, depths[1:], spacings, strict=False)):
         last = n + 1 == len(spacings)
@@ -146,7 +133,7 @@ def _check(
         if end <= top:
             what = f"{top:g} m lies below the box" if last else f"{end:g} m lies above the face at {top:g} m"
             problems.error(f"grid.blocks[{n - 1}].below" if last else where, what, "depths in the box, from above down")
-        elif round(cells) < (least := (LEASTS if last else LEAST_BLOCKS)[order]):
+        elif round(cells) < (least := (LEASTS if last else LEAST_BLOCKS)[orders[n]]):
             what = f"leaves {cells:.4g} planes of {h:g} m in the block from {top:g} to {end:g} m"
             why = "The free surface, absorbing layers and faces between blocks have differences of their own."
             problems.error(where, what, f"{least} planes or more", why)
@@ -157,10 +144,10 @@ def _check(
     coarsest = spacings[-1]
     for k, axis in enumerate("xy"):
         cells = float(upper[k] - lower[k]) / coarsest
-        if abs(cells - round(cells)) > EVEN or round(cells) < LEASTS[order]:
-            most = lower[k] + max(LEASTS[order], np.ceil(cells - EVEN)) * coarsest
+        if abs(cells - round(cells)) > EVEN or round(cells) < (least := LEASTS[orders[-1]]):
+            most = lower[k] + max(least, np.ceil(cells - EVEN)) * coarsest
             what = f"the box is {cells:.6g} of the largest spacing, {coarsest:g} m, long along {axis}"
-            problems.error("grid.upper", what, f"a multiple, {LEASTS[order]} or more: e.g. {axis} to {most:g} m")
+            problems.error("grid.upper", what, f"a multiple, {least} or more: e.g. {axis} to {most:g} m")
 
 
 def check_faces(placing: Placing, laid: Sequence[Laid], parts: Mapping[str, GridPart]) -> None:
@@ -173,6 +160,8 @@ def check_faces(placing: Placing, laid: Sequence[Laid], parts: Mapping[str, Grid
         if (pushes or reads) and kind.places is GridPart.places:
             what = f"{part.name} and blocks of different spacing are not combined yet"
             placing.problems.error("grid.blocks", what, "a grid of one spacing")
+        if part.boxed:
+            continue
         for upper, lower in zip(laid, laid[1:], strict=False):
             _near_face(placing, part, pushes, upper, lower)
 
@@ -182,12 +171,13 @@ def _near_face(placing: Placing, part: GridPart, pushes: bool, upper: Laid, lowe
     ends; a warning where what is near it is less exact."""
     face, places = float(upper.lower[2]), part.places
     away = np.abs(places[:, 2] - face)
-    near = LOWS[placing.case.grid.order]  # type: ignore[union-attr]
-    beside = near * np.where(places[:, 2] < face, lower.grid.spacing, upper.grid.spacing)
+    below = places[:, 2] < face
+    near = np.where(below, LOWS[lower.order], LOWS[upper.order])
+    beside = near * np.where(below, lower.grid.spacing, upper.grid.spacing)
     room = np.full(len(places), NEAR_FACE * lower.grid.spacing)
     forced = part.forced if pushes else np.zeros(len(places), bool)
     for wrong, tell, least, what, why in (
-        (forced & (away < beside * (1 - EVEN)), placing.problems.error, beside, "leaves motion behind", f"{near} planes of its own block"),
+        (forced & (away < beside * (1 - EVEN)), placing.problems.error, beside, "leaves motion behind", "{planes} planes of its own block"),
         (away < room * (1 - EVEN), placing.problems.warn, room, "is less exact", f"{NEAR_FACE} points of the larger spacing"),
     ):  # fmt: skip
         listed = np.flatnonzero(wrong)
@@ -197,6 +187,7 @@ def _near_face(placing: Placing, part: GridPart, pushes: bool, upper: Laid, lowe
         many = f" ({len(listed) - 1:,} more are as near)" if len(listed) > 1 else ""
         at = f"number {listed[0] + 1} at ({x:g}, {y:g}, {z:g}) {what}"
         told = f"{at}, {away[listed[0]]:.4g} m from the face between blocks at z = {face:g} m{many}"
+        why = why.format(planes=near[listed[0]])
         tell(part.name, told, f"{least[listed[0]]:g} m or more, {why}", "Move the face (grid.blocks).")
         return
 

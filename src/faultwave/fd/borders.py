@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.fd.closures import WEIGHTS
+from faultwave.fd.differences import low_planes
 from faultwave.fd.media import Medium
 from faultwave.fd.stencils import (
     AXES,
@@ -124,17 +125,33 @@ def scalars(share: float, buoyancy: float, modulus: float) -> dict[str, float]:
     return {f"border{power}{kind}": share * unit / 24.0**power for power in range(3) for kind, unit in units}
 
 
+def planes_beside_ends(order: int) -> tuple[int, int]:
+    """Planes at the lower end of a grid that is joined to one below, and at the upper end of any, whose differences a border would change
+    that are not those inside."""
+    return len(low_planes(order)) - 1 + FAR, WEIGHTS[order].read + FAR
+
+
+def at_ends(fluid: np.ndarray, box: Box, top: int, order: int) -> tuple[frozenset[bool], frozenset[bool]]:
+    """Whether cells of a box in these planes are fluid or rock, below and above; ``top`` planes in all."""
+    low, high = planes_beside_ends(order)
+    k = np.arange(box.lo[0], box.hi[0]) if len(fluid) > 1 else np.zeros(1)
+    below, above = (fluid[near] if len(fluid) > 1 else fluid for near in (k < low, k >= top - high))
+    return frozenset(np.unique(below).tolist()), frozenset(np.unique(above).tolist())
+
+
 def bordered(
-    medium: Medium, box: Box, shape: tuple[int, int, int], periodic: frozenset[Axis], fluid: np.ndarray
+    medium: Medium, box: Box, shape: tuple[int, int, int], periodic: frozenset[Axis], fluid: np.ndarray, joined_below: bool = False,
 ) -> Medium:  # fmt: skip
     """A medium on ``box`` with what the stencils need where fluid lies beside rock, unchanged where it does not. ``fluid`` tells the cells
     of ``grown(box)``, 1 long along axes that it does not vary along; ``shape`` that of the grid."""
     cells, top = _around(fluid, box, shape, periodic), shape[0]
     chi, rock = _inside_one(cells)
     planes = np.arange(cells.shape[0]) + box.lo[0] - FAR
-    near = (planes >= top - WEIGHTS[4].read - FAR) & (cells.shape[0] > 1)
+    low, high = planes_beside_ends(4)
+    near = (planes >= top - high) & (cells.shape[0] > 1)
     shallow = not all(each[near].all() for each in chi.values())
-    for each in (*chi.values(), *rock.values()):  # there differences along z are those of the free surface
+    near |= (planes < low) & (cells.shape[0] > 1) & joined_below
+    for each in (*chi.values(), *rock.values()):  # there differences along z are those of the free surface and of faces
         each[near] = True
     found = np.flatnonzero(~np.all([each.all((1, 2)) for each in chi.values()], axis=0))
     if not len(found):
@@ -213,4 +230,15 @@ def _inner(values: np.ndarray, dtype: Any) -> np.ndarray:
     return np.asarray(values[inner], dtype)
 
 
-__all__ = ["ARRAYS", "FAR", "bordered", "grown", "plain", "scalars", "stress", "velocity"]
+__all__ = [
+    "ARRAYS",
+    "FAR",
+    "at_ends",
+    "bordered",
+    "grown",
+    "plain",
+    "planes_beside_ends",
+    "scalars",
+    "stress",
+    "velocity",
+]

@@ -16,16 +16,24 @@ LEAST = 4
 """Cells of a box along each axis."""
 
 
+def block_with(placing: Placing, lower: np.ndarray, upper: np.ndarray) -> int:
+    """The number of the block that the middle of a box is in."""
+    return int(placing.block_at(np.array([0.5 * (lower[2] + upper[2])]))[0])
+
+
 def total_field(
     placing: Placing, lower: np.ndarray, upper: np.ndarray, free_surface: bool, where: str
 ) -> TotalField | None:  # fmt: skip
-    """The cells whose centres lie in a box; None, with problems at the setting ``where``, where the box does not fit into the grid.
+    """The cells whose centres lie in a box; None, with problems at the setting ``where``, where the box does not fit into the grid, which
+    is a block where it has several.
 
     ``free_surface``: whether the upper side of the grid is one. A box whose upper face is there has no upper face.
     """
-    update = Update.of(placing.case)
+    update, block = Update.of(placing.case, placing.order), placing.blocks[0]
     grid, reach, problems = placing.grid, 2 * update.reach, placing.problems
     read = update.weights.read
+    joined = block.joined_below, block.joined_above
+    free_surface = free_surface and not block.joined_above
     h, count, before = grid.spacing, np.array(grid.shape[::-1]), len(problems.items)
     a, b = (np.rint((corner - np.array(grid.lower)) / h).astype(int) for corner in (lower, upper))
     first, last = (
@@ -38,17 +46,20 @@ def total_field(
             problems.error(
                 where, f"the box has {max(b[k] - a[k], 0)} cells of {h:g} m along {axis}", f"at least {LEAST}"
             )
-        low = grid.lower[k] + h * (first[k] + reach)
-        if a[k] < first[k] + reach:
-            what = f"the face {axis} = {lower[k]:g} m is too close to the side of the grid or to its layers"
-            problems.error(where, what, f"{low:g} m or more", f"The faces stay {reach} points from both.")
+        ends = [axis == "z" and end for end in joined]  # which lie on the face to another block
+        room = read + reach // 2 if ends[0] else reach
+        low = grid.lower[k] + h * (first[k] + room)
+        if a[k] < first[k] + room:
+            side, advice = _side(ends[0], room)
+            what = f"the face {axis} = {lower[k]:g} m is too close to the {side}"
+            problems.error(where, what, f"{low:g} m or more", advice)
         if below and b[2] > count[2]:
             problems.error(
                 where, f"the face z = {upper[2]:g} m is above the free surface", f"at most {grid.upper[2]:g} m"
             )
-        far = last[k] - (read + reach // 2 if below else reach)
+        far = last[k] - (read + reach // 2 if below or ends[1] else reach)
         if b[k] > far and not (below and open_top):
-            side = "free surface" if below else "side of the grid or to its layers"
+            side = "free surface" if below else _side(ends[1], 0)[0]
             what = f"the face {axis} = {upper[k]:g} m is too close to the {side}"
             surface = f", or {grid.upper[2]:g} m, the free surface" if below else ""
             problems.error(where, what, f"at most {grid.lower[k] + h * far:g} m{surface}")
@@ -60,6 +71,16 @@ def total_field(
         return None
     top = int(count[2]) if open_top else None
     return TotalField(Box((int(a[2]), int(a[1]), int(a[0])), (int(b[2]), int(b[1]), int(b[0]))), top)
+
+
+def _side(joined: bool, room: int) -> tuple[str, str]:
+    """What a face of a box is near, and what to do."""
+    if joined:
+        return (
+            "face between two blocks of the grid",
+            f"A box lies in one block, {room} of its points or more from others.",
+        )
+    return "side of the grid or to its layers", f"The faces stay {room} points from both."
 
 
 def _check_flat(grid: Grid, highest: int, where: str, problems: Problems) -> None:
@@ -80,7 +101,7 @@ REACHED = 14
 
 def check_border(checking: Checking, where: TotalField, setting: str) -> None:
     """An error where differences are others than inside of rock: in planes with fluid beside rock."""
-    border, reach = checking.medium.border, Update.of(checking.case).reach
+    border, reach = checking.medium.border, Update.of(checking.case, checking.placing.order).reach
     if border is None:
         return
     low, high = where.box.lo[0] - reach, where.box.hi[0] + reach
@@ -105,4 +126,4 @@ def corners(grid: Grid, where: TotalField) -> tuple[np.ndarray, np.ndarray]:
     return np.array(grid.lower) + grid.spacing * lo, np.array(grid.lower) + grid.spacing * hi
 
 
-__all__ = ["check_border", "check_kept", "corners", "total_field"]
+__all__ = ["block_with", "check_border", "check_kept", "corners", "total_field"]

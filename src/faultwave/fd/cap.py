@@ -99,9 +99,9 @@ def profiles(top: int, rise: dict[str, np.ndarray], stretch: dict[str, np.ndarra
 
 
 def rise_at(grid: Grid, name: str, planes_of: np.ndarray) -> np.ndarray:
-    """The rise on planes (...) of the arrays of a quantity."""
+    """The rise on planes (...) of the arrays of a quantity; on the face to a grid below, which is plane -1, that of the lowest: zero."""
     assert grid.relief is not None
-    return np.asarray(grid.relief.rise(grid.levels(grid_of(name)))[planes_of])
+    return np.asarray(grid.relief.rise(grid.levels(grid_of(name)))[np.maximum(planes_of, 0)])
 
 
 def slope_at(grid: Grid, name: str, axis: Axis, points: np.ndarray) -> np.ndarray:

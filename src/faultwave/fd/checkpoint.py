@@ -55,7 +55,8 @@ def _block_identity(plan: FdPlan, operator: Operator, parts: Mapping[str, GridPa
 
 def _choices(plan: FdPlan) -> dict[str, Any]:
     """What differs from the defaults of long ago, so that checkpoints of then are still taken."""
-    found: dict[str, Any] = {} if plan.scheme.order == 4 else {"order": plan.scheme.order}
+    order = 4 if plan.case.grid is None else plan.case.grid.order
+    found: dict[str, Any] = {} if order == 4 else {"order": order}
     return found | ({"time_dispersion": "remove"} if removes(plan.case) else {})
 
 

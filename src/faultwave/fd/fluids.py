@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.case.model import Case
-from faultwave.fd.borders import FAR
-from faultwave.fd.closures import WEIGHTS
+from faultwave.fd.borders import planes_beside_ends
+from faultwave.fd.laid import Laid
+from faultwave.fd.media import Medium
 
-SHALLOW = WEIGHTS[4].read + FAR
+SHALLOW = planes_beside_ends(4)[1]
 """Planes below the free surface where borders are not cared for."""
 
 
@@ -19,13 +21,22 @@ def fluid_beside_rock(modulus: np.ndarray) -> bool:
     return bool(fluid.any() and not fluid.all())
 
 
-def check_fluids(case: Case, shallow: bool, problems: Problems) -> None:
+def check_fluids(laid: Sequence[Laid], media: Sequence[Medium], problems: Problems) -> None:
     """A warning for a box of fluid beside rock whose differences reach across the border: what stays in rock within two points of a fluid
-    pushes the fluid for ever."""
-    setting = case.grid
-    if setting is not None and (setting.topography is not None or setting.order != 4):
+    pushes the fluid for ever. Errors where the border is near a face between blocks, which is either in fluid or in rock."""
+    for n, (upper, lower) in enumerate(zip(laid, laid[1:], strict=False)):
+        if len(media[n].below | media[n + 1].above) > 1:
+            z, planes = float(upper.lower[2]), [planes_beside_ends(b.order)[at] for at, b in ((0, upper), (1, lower))]
+            room = [count * block.grid.spacing for count, block in zip(planes, (upper, lower), strict=True)]
+            what = f"the face at z = {z:g} m lies within {room[0]:g} m below or {room[1]:g} m above a border of fluid and rock"
+            allowed = "faces farther from the floor of the sea, in rock or in fluid"
+            problems.error(
+                f"grid.blocks[{n}].below", what, allowed, "Differences beside a face cannot be those of a border, too."
+            )
+    cared = [block.grid.relief is None and block.order == 4 for block in laid]
+    if any(medium.shallow and not c for medium, c in zip(media, cared, strict=True)):
         where, advice = "on a grid of order 8 or below a topography", "Use order 4 and a flat surface"
-    elif shallow:
+    elif media[0].shallow:
         where, advice = f"within {SHALLOW} cells of the surface", "Use a smaller spacing"
     else:
         return

@@ -18,7 +18,7 @@ from faultwave.fd.incident_h5drm import H5drmSource
 from faultwave.fd.incident_plane import plane_source
 from faultwave.fd.media import LIVES
 from faultwave.fd.part import Checking, FdPlan, Placing
-from faultwave.fd.total_field import Points, TotalField, Update
+from faultwave.fd.total_field import Points, TotalField
 from faultwave.media.homogenise import at_points
 from faultwave.observe.box_records import MATERIAL, BoxRecord, read_box_record
 from faultwave.observe.h5drm import is_h5drm, read_h5drm
@@ -105,7 +105,7 @@ class RecordSource:
             advice = f"Record at a lattice: output.box.spacing, {grid.spacing:g} m or more, and interval."
             placing.problems.error("injection.file", what, "a record of the same grid, or of a lattice", advice)
             return
-        if self._of_a_grid and frame.recorder.order != Update.of(placing.case).order:
+        if self._of_a_grid and frame.recorder.order != placing.order:
             what = f"was recorded by differences of order {frame.recorder.order}, which ask for other points"
             placing.problems.error("injection.file", what, f"grid.order: {frame.recorder.order}")
             return

@@ -64,7 +64,7 @@ class PlaneSource:
                 "a file",
                 "Record it with sources: plane-wave.",
             )
-        values = _around(checking.field, grid, where, Update.of(case))
+        values = _around(checking.field, grid, where, Update.of(case, checking.placing.order))
         for name, of in values.items():
             if np.ptp(of) > EVEN * np.abs(of).max():
                 what = f"is of uniform rock, and {name} beside the faces of the box is {of.min():.6g} to {of.max():.6g}"
@@ -116,7 +116,7 @@ class PlaneSource:
 
     def incident(self, plan: FdPlan, where: TotalField, points: Mapping[str, Points]) -> Incident:
         grid = plan.scheme.grid
-        values = _around(plan.material, grid, where, Update.of(plan.case))
+        values = _around(plan.material, grid, where, Update.of(plan.case, plan.scheme.order))
         waves = self.waves(values, grid.upper[2] if where.top is not None else None)
         moduli = float(values["lambda"].flat[0]), float(values["mu"].flat[0])
         return PlaneWaves(self, waves, moduli, grid, plan.scheme.step, points)

@@ -11,8 +11,8 @@ from faultwave.fd.part import FdPlan
 
 def coefficient(plan: FdPlan, name: str, points: np.ndarray) -> np.ndarray:
     """A coefficient (n,) at points (n, 3) of the box of this process, in SI units."""
-    made, box = plan.medium.coefficients, plan.box
-    whole = np.broadcast_to(made[name], plan.scheme.filled(box).shape)
+    made, box = plan.medium.coefficients, plan.scheme.filled(plan.box)
+    whole = np.broadcast_to(made[name], box.shape)
     values = np.asarray(whole[tuple((points - np.array(box.lo)).T)], float)
     units = kept_units(plan.medium, plan.case.numerics.precision, plan.shared)
     if units is None:

@@ -47,7 +47,8 @@ class Medium:
     below the limit asked for; ``shear`` the smallest S speed outside of fluids. ``gains``: where Qp is so large beside Qs that
     compression would gain energy; ``strong``: where Q is below ``LOWEST_Q``. The coefficients are those of the bounds there.
     ``border``: first plane and end of those around fluids beside rock (``fd.borders``), whose arrays are then among the coefficients;
-    ``shallow``: whether there are some so near the surface that they are not cared for.
+    ``shallow``: whether there are some that are not cared for: near the surface, or where planes bend or the order is not 4. ``below`` and
+    ``above``: which kinds of cells are near the lower and the upper end, fluid (True) and rock (False); told where the run has both.
     """
 
     coefficients: dict[str, np.ndarray]
@@ -60,19 +61,23 @@ class Medium:
     strong: Bound = Bound()
     border: tuple[int, int] | None = None
     shallow: bool = False
+    below: frozenset[bool] = frozenset()
+    above: frozenset[bool] = frozenset()
 
 
 def effective_medium(
-    field: Field, grid: Grid, lower: np.ndarray, upper: np.ndarray, relaxation: Relaxation | None, dtype: type,
-    limit: float = 0.0, box: Box | None = None,
+    field: Field, grid: Grid, corners: tuple[np.ndarray, np.ndarray], relaxation: Relaxation | None, dtype: type,
+    limit: float = 0.0, box: Box | None = None, joined: bool = False,
 ) -> Medium:  # fmt: skip
     """Coefficients of a grid, or of a box of it; where the box has a plane above or below the grid, that is on its upper or lower face.
+    ``joined``: the upper one is the face to another grid, not a free surface.
 
-    Outside of [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge. Below a topography both are those of the flat
-    grid, and coefficients are kept over the stretch of their cells (``fd.cap``).
+    Outside of the ``corners`` [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge. Below a topography both are
+    those of the flat grid, and coefficients are kept over the stretch of their cells (``fd.cap``).
     ``limit``: S speeds, in fluids P speeds, below it are counted. Raises InputError as ``media.homogenise.at_points`` does: with
     coordinates, for values that are missing, not finite or not positive.
     """
+    lower, upper = corners
     axes = axes_of(field) if grid.relief is None else frozenset("xyz")
     slices = axes | {"z"} if relaxation else axes  # mechanisms alternate, so that defects differ from plane to plane
     box = box or grid.box
@@ -100,8 +105,10 @@ def effective_medium(
         parts.append(_coefficients(lattice, made, relaxation, dtype, samples))
         if last == top < box.hi[0]:
             parts.append(_on_face(lattice, made, relaxation, dtype, samples))
+            if not joined:
+                parts[-1] |= _still(parts[-1], lattice["mu"][-3 * samples :], samples, 1)
     whole = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
-    if top < box.hi[0] and "z" not in slices:
+    if top < box.hi[0] and "z" not in slices and not joined:
         whole |= _still(whole, lattice["mu"], samples, box.shape[0])
     if grid.relief is not None:
         for name, values in whole.items():
@@ -196,8 +203,7 @@ def _on_face(
     """Coefficients on the upper face of a box: those of cells half an edge higher, of which half is above."""
     last = {name: values[-3 * samples :] for name, values in lattice.items()}
     plane = Box((box.hi[0], *box.lo[1:]), (box.hi[0] + 1, *box.hi[1:]))
-    found = _coefficients(last, plane, relaxation, dtype, samples, 1)
-    return found | _still(found, last["mu"], samples, 1)
+    return _coefficients(last, plane, relaxation, dtype, samples, 1)
 
 
 def _below_face(

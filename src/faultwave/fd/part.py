@@ -8,7 +8,7 @@ grid, ``checked`` the material and the step. ``attach`` gives its living half.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from faultwave.comm import World
 from faultwave.engine.part import Attached, Planned
 from faultwave.fd.drives import Drive
 from faultwave.fd.grid import Grid, SideKind
+from faultwave.fd.laid import Laid
 from faultwave.fd.media import Medium
 from faultwave.fd.operator import Machine, Operator, Shared
 from faultwave.fd.points import Sampler, outside
@@ -51,7 +52,7 @@ class Planning:
 
 @dataclass(frozen=True)
 class Placing:
-    """The grid, and the box of whole cells (3,) [m] that its layers surround."""
+    """The grid, which is the uppermost of its ``blocks``, and the box of whole cells (3,) [m] that its layers surround."""
 
     case: Case
     law: Law
@@ -59,8 +60,29 @@ class Placing:
     lower: np.ndarray
     upper: np.ndarray
     problems: Problems
-    faces: tuple[float, ...] = ()
-    """Heights [m] of the faces between blocks of different spacing, from the uppermost down; ``grid`` is the uppermost block."""
+    blocks: tuple[Laid, ...] = ()
+    """From the uppermost down."""
+
+    @property
+    def faces(self) -> tuple[float, ...]:
+        """Heights [m] of the faces between blocks, from the uppermost down."""
+        return tuple(float(block.lower[2]) for block in self.blocks[:-1])
+
+    @property
+    def order(self) -> int:
+        """Of differences in the uppermost block."""
+        return self.blocks[0].order
+
+    def block_at(self, z: np.ndarray) -> np.ndarray:
+        """Numbers of the blocks in which heights z (n,) [m] lie."""
+        return np.asarray((np.asarray(z)[:, None] < np.array(self.faces)).sum(1))
+
+    def of_block(self, number: int) -> Placing:
+        """Of one block alone."""
+        if len(self.blocks) == 1:
+            return self
+        block = self.blocks[number]
+        return replace(self, grid=block.grid, lower=block.lower, upper=block.upper, blocks=(block,))
 
     @property
     def surface(self) -> tuple[int, int]:
@@ -113,8 +135,7 @@ class Placing:
 @dataclass(frozen=True)
 class Checking:
     """The material, also ``coarse``: rho, lambda and mu on a lattice of the box; the frequency [Hz] that is resolved everywhere, the step
-    [s] and how many; what the uppermost block feels of the material; of the ``blocks``, from there down, the grid and the box of this
-    process."""
+    [s] and how many; of the blocks, from the uppermost down, what each feels of the material, and its grid and the box of this process."""
 
     placing: Placing
     field: Field
@@ -123,9 +144,19 @@ class Checking:
     resolved: float
     step: float
     steps: int
-    medium: Medium
+    media: Sequence[Medium]
     blocks: Sequence[tuple[Grid, Box]]
     world: World = World()
+
+    def of_block(self, number: int) -> Checking:
+        """Of one block alone."""
+        media, blocks = [self.media[number]], [self.blocks[number]]
+        return replace(self, placing=self.placing.of_block(number), media=media, blocks=blocks)
+
+    @property
+    def medium(self) -> Medium:
+        """Of the uppermost block."""
+        return self.media[0]
 
     @property
     def case(self) -> Case:
@@ -244,6 +275,8 @@ class GridPart(Planned):
     sources: Sources = Sources.of(())
     source_material: np.ndarray = np.zeros((0, 3))
     radiating: Sources = Sources.of(())
+    boxed = False
+    """Whether it pushes or reads around a box, which keeps away from faces between blocks by itself."""
     acts_until: float = 0.0
     """Time [s] until which it pushes the grid in ways that ``radiating`` does not tell."""
     must_match: Any = None

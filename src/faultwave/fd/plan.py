@@ -20,7 +20,7 @@ from faultwave.engine.precision import settle
 from faultwave.fd.absorbing import Absorber, stable_along
 from faultwave.fd.band import check_band
 from faultwave.fd.beside_faults import check_beside
-from faultwave.fd.block_layout import Laid, check_faces, lay_grid, moved
+from faultwave.fd.block_layout import check_faces, lay_grid, moved
 from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.decomposition import Subdomain
 from faultwave.fd.differences import LOW
@@ -28,6 +28,7 @@ from faultwave.fd.enough_digits import estimate, needs_double
 from faultwave.fd.fluids import check_fluids, fluid_beside_rock
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.ground import check_relief, counted
+from faultwave.fd.laid import Laid
 from faultwave.fd.media import Medium, effective_medium
 from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
 from faultwave.fd.program import Scheme
@@ -179,9 +180,8 @@ def _lay(
             laid = _bent(case, laid, read, problems)
         if laid[0].grid.relief is None:
             problems.raise_errors()
-    faces = tuple(float(block.lower[2]) for block in laid[:-1])
     lower, upper = np.array([*laid[0].lower[:2], laid[-1].lower[2]]), laid[0].upper
-    placing = Placing(case, law(case.law), laid[0].grid, lower, upper, problems, faces)
+    placing = Placing(case, law(case.law), laid[0].grid, lower, upper, problems, tuple(laid))
     parts = {name: part.placed(placing) for name, part in read.parts.items()}
     check_faces(placing, laid, parts)
     check_beside(placing, parts)
@@ -223,13 +223,13 @@ def _fill(field: Field, placing: Placing, laid: Sequence[Laid], parts: Mapping[s
     if len(media) < len(laid):
         problems.raise_errors()
     coarse = coarse_look(field, placing.lower, placing.upper, placing.grid)
-    one = laid[0]
-    if fluid_beside_rock(coarse["mu"]) and one.grid.relief is None and setting.order == 4 and len(laid) == 1:
-        dtype = np.float32 if case.numerics.precision == "single" else np.float64
-        media[0] = with_borders(
-            media[0], one.grid, one.sides, subdomains[0], world,
-            lambda box: effective_medium(field, one.grid, one.lower, one.upper, None, dtype, box=box).coefficients["mu2"] == 0,
-        )  # fmt: skip
+    if fluid_beside_rock(coarse["mu"]):
+        media = [
+            with_borders(
+                medium, block, block.scheme(case).filled(here.box if here else block.grid.box), here, world, field
+            )
+            for medium, block, here in zip(media, laid, subdomains, strict=True)
+        ]
     return _Filled(field, media, fitted, subdomains, coarse)
 
 
@@ -244,7 +244,9 @@ def _medium(
     scheme = block.scheme(case)
     return counted(
         lambda: shared_medium(
-            lambda box: effective_medium(field, grid, lower, upper, fitted, dtype, needed, scheme.filled(box or grid.box)),
+            lambda box: effective_medium(
+                field, grid, (lower, upper), fitted, dtype, needed, scheme.filled(box or grid.box), block.joined_above
+            ),
             subdomain, world,
         ),
         field, names, grid, lower, upper,
@@ -259,11 +261,7 @@ def _check(
     setting, grid, lower, upper = _setting(case), placing.grid, placing.lower, placing.upper
     coarse = filled.coarse
     if fluid_beside_rock(coarse["mu"]):
-        check_fluids(case, media[0].shallow, problems)
-    if placing.faces and (coarse["mu"] == 0).any():
-        problems.error(
-            "grid.blocks", "fluids and blocks of different spacing are not combined yet", "rock, or no blocks"
-        )
+        check_fluids(laid, media, problems)
     if grid.relief is None:
         check_relief(field, lower, upper, problems)
     for text in limits_told(field):
@@ -281,7 +279,7 @@ def _check(
     highest = min(frequency, setting.frequency or np.inf)
     boxes = [here.box if here else block.grid.box for block, here in zip(laid, filled.subdomains, strict=True)]
     blocks = [(block.grid, block.scheme(case).filled(box)) for block, box in zip(laid, boxes, strict=True)]
-    checking = Checking(placing, field, coarse, read.sides, highest, step, steps, media[0], blocks, world)
+    checking = Checking(placing, field, coarse, read.sides, highest, step, steps, media, blocks, world)
     parts = {name: part.checked(checking) for name, part in parts.items()}
     kept = [part.memory(steps, world) for part in parts.values()]
     check_kept(case, [block.grid for block in laid], world, [memory for memory in kept if memory is not None], problems)
@@ -314,8 +312,10 @@ def _not_built(case: Case, problems: Problems) -> None:
     if case.law != "elastic":
         problems.error("law", f"the engine fd has no '{case.law}'", "elastic")
     setting = _setting(case)
-    if setting.order != 4 and setting.topography is not None:
-        problems.error("grid.order", f"{setting.order} is not possible with grid.topography", "4")
+    if setting.order != 4 and setting.topography is not None and not setting.blocks:
+        what = f"{setting.order} is for flat planes, and those below a topography bend"
+        advice = "The uppermost block then has order 4; the next one may have its spacing or a larger one."
+        problems.error("grid.order", what, "4, or grid.blocks with a block below the planes that bend", advice)
     check_removal(case, problems)
     if case.output.fault is not None:
         problems.error("output.fault", "the engine fd writes no snapshots of faults yet", "output.rupture")
@@ -434,9 +434,8 @@ def _step(
     fraction = case.numerics.cfl or (CFL_LAYERS if "absorbing" in sides.values() else CFL)
     relief = laid[0].grid.relief
     shares = [1.0 if relief is None else step_share(relief)] + [1.0] * (len(laid) - 1)
-    limit = WEIGHTS[_setting(case).order].limit
     bounds = [
-        fraction * share * limit * block.grid.spacing / medium.fastest
+        fraction * share * WEIGHTS[block.order].limit * block.grid.spacing / medium.fastest
         for share, block, medium in zip(shares, laid, media, strict=True)
     ]
     largest = min(*bounds, case.numerics.largest_step)

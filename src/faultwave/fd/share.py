@@ -14,13 +14,13 @@ from faultwave.comm import World
 from faultwave.domain.grids.cut import Cut, Triple, best_cut
 from faultwave.engine.halo import halo_path
 from faultwave.fd.absorbing import Absorber
-from faultwave.fd.block_layout import Laid
-from faultwave.fd.borders import bordered, grown, plain
+from faultwave.fd.borders import at_ends, bordered, grown, plain
 from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
 from faultwave.fd.fault_plane import FaultPlane
-from faultwave.fd.grid import Grid, SideKind
+from faultwave.fd.grid import SideKind
 from faultwave.fd.half_precision import Units, largest
-from faultwave.fd.media import Medium
+from faultwave.fd.laid import Laid
+from faultwave.fd.media import Medium, effective_medium
 from faultwave.fd.operator import Shared
 from faultwave.fd.part import GridPart, surface_needed
 from faultwave.fd.program import Observer, Scheme, build_program
@@ -28,6 +28,7 @@ from faultwave.fd.stencils import AXES
 from faultwave.fd.surface import motion
 from faultwave.kernels.overlap import Reach, reach
 from faultwave.kernels.stencil import Box
+from faultwave.media.field import Field
 from faultwave.media.quality import farthest
 
 
@@ -156,23 +157,31 @@ def shared_medium(make: Callable[[Box | None], Medium], subdomain: Subdomain | N
 
 
 def with_borders(
-    medium: Medium, grid: Grid, sides: Mapping[str, SideKind], subdomain: Subdomain | None, world: World,
-    fluid: Callable[[Box], np.ndarray],
+    medium: Medium, block: Laid, box: Box, subdomain: Subdomain | None, world: World, field: Field
 ) -> Medium:  # fmt: skip
-    """A medium with what stencils need where fluid lies beside rock; ``fluid`` tells the cells of a box. All processes ask at once."""
-    periodic = frozenset(axis for axis in AXES if sides[f"{axis}-"] == "periodic")
-    box = subdomain.box if subdomain else grid.box
-    if sides["z+"] == "free-surface" and box.hi[0] == grid.shape[0]:
-        box = Box(box.lo, (box.hi[0] + 1, *box.hi[1:]))
-    cells = fluid(grown(box, grid.shape, periodic))
-    made = bordered(medium, box, grid.shape, periodic, cells)
-    here = made.border, made.shallow
+    """A medium on ``box`` of a block with what stencils need where fluid lies beside rock; blocks whose planes bend or whose order is not 4
+    have none of that. All processes ask at once."""
+    grid = block.grid
+    periodic = frozenset(axis for axis in AXES if block.sides[f"{axis}-"] == "periodic")
+    around = grown(box, grid.shape, periodic)
+    cells = (
+        effective_medium(field, grid, (block.lower, block.upper), None, np.float32, box=around).coefficients["mu2"] == 0
+    )
+    below, above = at_ends(cells, around, grid.shape[0], block.order)
+    if grid.relief is None and block.order == 4:
+        made = bordered(medium, box, grid.shape, periodic, cells, block.joined_below)
+    else:
+        made = replace(medium, shallow=bool(cells.any() and not cells.all()))
+    here = made.border, made.shallow, below, above
     found = [here] if subdomain is None else world.mpi.allgather(here)
-    known, shallow = [border for border, _ in found if border is not None], any(near for _, near in found)
+    known, shallow = [each[0] for each in found if each[0] is not None], any(each[1] for each in found)
+    below = frozenset[bool]().union(*(each[2] for each in found))
+    above = frozenset[bool]().union(*(each[3] for each in found))
     if not known:
-        return replace(medium, shallow=shallow)
+        return replace(medium, shallow=shallow, below=below, above=above)
     made = made if made.border is not None else plain(made)
-    return replace(made, shallow=shallow, border=(min(b[0] for b in known), max(b[1] for b in known)))
+    border = min(b[0] for b in known), max(b[1] for b in known)
+    return replace(made, shallow=shallow, below=below, above=above, border=border)
 
 
 def _within(values: np.ndarray, subdomain: Subdomain) -> np.ndarray:

@@ -141,9 +141,9 @@ class Update:
     order: int
 
     @classmethod
-    def of(cls, case: Case) -> Update:
-        """That of a case."""
-        return cls(case.attenuation is not None, 4 if case.grid is None else case.grid.order)
+    def of(cls, case: Case, order: int) -> Update:
+        """That of a case, in a block of this order."""
+        return cls(case.attenuation is not None, order)
 
     @property
     def kernels(self) -> tuple[tuple[int, Stencil], ...]:

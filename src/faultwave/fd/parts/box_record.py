@@ -16,7 +16,7 @@ from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.comm.gather import collect
 from faultwave.engine.part import Demand, Origin, State
-from faultwave.fd.box_place import check_border, check_kept, corners, total_field
+from faultwave.fd.box_place import block_with, check_border, check_kept, corners, total_field
 from faultwave.fd.grid import HALF, Grid
 from faultwave.fd.kept import coefficient
 from faultwave.fd.media import LIVES
@@ -60,7 +60,8 @@ def plan(planning: Planning) -> GridPart | None:
 
 @dataclass(frozen=True)
 class GridRecord(GridPart):
-    """``points`` (n, 3) along (z, y, x), by array: those that a run asks for which lets this record into the box ``where``."""
+    """``points`` (n, 3) along (z, y, x), by array: those that a run asks for which lets this record into the box ``where``, in the
+    ``grid`` of the block of this number."""
 
     case: Case
     free_surface: bool
@@ -69,7 +70,10 @@ class GridRecord(GridPart):
     grid: Grid | None = None
     material: Mapping[str, tuple[Nodes, np.ndarray]] = field(default_factory=dict)
     demand: Demand = Demand()
+    block: int = 0
+    update: Update = Update(False, 4)
     name = "box"
+    boxed = True
 
     @property
     def count(self) -> int:
@@ -80,13 +84,22 @@ class GridRecord(GridPart):
     def must_match(self) -> Any:
         return None if self.where is None else [*self.where.box.lo, *self.where.box.hi]
 
+    @property
+    def places(self) -> np.ndarray:
+        if self.grid is None:
+            return np.zeros((0, 3))
+        return np.concatenate([self.grid.place(of, HALF[name]) for name, of in self.points.items()])
+
     def placed(self, placing: Placing) -> Self:
         setting: Any = self.case.output.box
-        where = total_field(placing, np.array(setting.lower), np.array(setting.upper), self.free_surface, "output.box")
+        lower, upper = np.array(setting.lower), np.array(setting.upper)
+        block = block_with(placing, lower, upper)
+        placing = placing.of_block(block)
+        where = total_field(placing, lower, upper, self.free_surface, "output.box")
         if where is None:
             return self
-        points = needed(where, Update.of(self.case))
-        return replace(self, where=where, points=points, grid=placing.grid)
+        update = Update.of(self.case, placing.order)
+        return replace(self, where=where, points=needed(where, update), grid=placing.grid, block=block, update=update)
 
     def memory(self, steps: int, world: World) -> Memory:
         needed = float(self.count * steps * number_bytes(self.case)) * (2.0 / world.size + (world.size > 1))
@@ -96,8 +109,8 @@ class GridRecord(GridPart):
     def checked(self, checking: Checking) -> Self:
         if self.where is None or self.grid is None:
             return self
-        check_border(checking, self.where, "output.box")
-        points = outside(self.where, self.case)
+        check_border(checking.of_block(self.block), self.where, "output.box")
+        points = outside(self.where, self.update)
         nodes = nodes_of(self.grid, "sxx", points, self.where)
         values = at_points(checking.field, list(MATERIAL), nodes.places(), np.ones(len(points), np.int64))
         demand = Demand(disk=self.count * checking.steps * number_bytes(self.case))
@@ -107,7 +120,7 @@ class GridRecord(GridPart):
         return GridSampler(self.points, plan)
 
     def attach(self, solver: Running) -> GridAttached:
-        return GridRecording(self, solver.plan, solver.samplers[self.name].mine)
+        return GridRecording(self, solver.plan.blocks[self.block], solver.samplers[self.name].mine)
 
     def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
         size = self.count * plan.steps * number_bytes(self.case)
@@ -192,7 +205,7 @@ class GridRecording(GridAttached):
         """A coefficient outside beside the faces, on the first process: there a run that lets waves in must have the same."""
         where, grid, plan = self.part.where, self.part.grid, self.plan
         assert where is not None and grid is not None
-        points = outside(where, self.part.case)
+        points = outside(where, self.part.update)
         points = points[where.there(LIVES[name], points)]
         here = np.arange(len(points))
         if plan.shared is not None:
@@ -206,9 +219,9 @@ def recorded_by(plan: FdPlan) -> Recorder:
     return Recorder("fd", plan.scheme.order, plan.scheme.grid.spacing, plan.scheme.step)
 
 
-def outside(where: TotalField, case: Case) -> Points:
+def outside(where: TotalField, update: Update) -> Points:
     """Points (n, 3) outside of the box whose stencils may read points inside."""
-    points = where.strip(Update.of(case).reach)
+    points = where.strip(update.reach)
     return points[~where.inside(points)]
 
 
@@ -224,12 +237,13 @@ def nodes_of(grid: Grid, name: str, points: Points, where: TotalField) -> Nodes:
 
 @dataclass(frozen=True)
 class LatticeRecord(GridPart):
-    """``material`` (n,) by name at the ``points`` of a shell."""
+    """``material`` (n,) by name at the ``points`` of a shell, or at those ``chosen`` by number."""
 
     case: Case
     shell: Shell
     material: Mapping[str, np.ndarray] = field(default_factory=dict)
     demand: Demand = Demand()
+    chosen: np.ndarray | None = None
     gradients = False
     name = "box"
 
@@ -240,7 +254,14 @@ class LatticeRecord(GridPart):
 
     @property
     def points(self) -> np.ndarray:
-        return self.shell.places
+        return self.shell.places if self.chosen is None else self.shell.places[self.chosen]
+
+    @property
+    def places(self) -> np.ndarray:
+        return self.points
+
+    def some(self, numbers: np.ndarray) -> Self:
+        return replace(self, chosen=numbers)
 
     @property
     def must_match(self) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 
 from faultwave.base.collect import collected
 from faultwave.case.model import Case
-from faultwave.fd.box_place import check_border, check_kept, corners, total_field
+from faultwave.fd.box_place import block_with, check_border, check_kept, corners, total_field
+from faultwave.fd.grid import Grid
 from faultwave.fd.incident import Incident
 from faultwave.fd.incident_fields import Source, source_of
 from faultwave.fd.kept import coefficient
@@ -44,8 +45,8 @@ def plan(planning: Planning) -> InjectedWaves | None:
 
 @dataclass(frozen=True)
 class InjectedWaves(GridPart):
-    """``source``: where the incident field comes from; ``where``: the points with the total field; ``points``: those whose incident
-    field is needed, by array."""
+    """``source``: where the incident field comes from; ``where``: the points with the total field, of the ``grid`` of the block of this
+    number; ``points``: those whose incident field is needed, by array."""
 
     case: Case
     source: Source
@@ -54,7 +55,10 @@ class InjectedWaves(GridPart):
     points: Mapping[str, Points] = field(default_factory=dict)
     acts_until: float = 0.0
     told: tuple[tuple[str, ...], ...] = ()
+    block: int = 0
+    grid: Grid | None = None
     name = "injection"
+    boxed = True
 
     @property
     def radiating(self) -> Sources:  # type: ignore[override]
@@ -64,20 +68,30 @@ class InjectedWaves(GridPart):
     def must_match(self) -> Any:
         return None if self.where is None else [*self.where.box.lo, *self.where.box.hi, *self.source.identity]
 
+    @property
+    def places(self) -> np.ndarray:
+        """The corners of its box."""
+        if self.where is None or self.grid is None:
+            return np.zeros((0, 3))
+        return np.stack(corners(self.grid, self.where))
+
     def placed(self, placing: Placing) -> Self:
         setting: Any = self.case.injection
         given = setting.lower is not None
         lower, upper = (np.array(setting.lower), np.array(setting.upper)) if given else self.source.box
+        block = block_with(placing, lower, upper)
+        placing = placing.of_block(block)
         where = total_field(placing, lower, upper, self.free_surface, "injection")
         if where is None:
             return self
-        points = needed(where, Update.of(self.case))
+        points = needed(where, Update.of(self.case, placing.order))
         self.source.check_reach(placing, where, points)
-        return replace(self, where=where, points=points)
+        return replace(self, where=where, points=points, block=block, grid=placing.grid)
 
     def checked(self, checking: Checking) -> Self:
         if self.where is None or checking.problems.errors:
             return self
+        checking = checking.of_block(self.block)
         check_border(checking, self.where, "injection")
         _check_sources(self.case, self.where, checking)
         told = tuple(self.source.check(checking, self.where, self.points))
@@ -88,8 +102,8 @@ class InjectedWaves(GridPart):
         return InjectionDrive(plan, self.where, self.points, self.source)
 
     def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
-        assert self.where is not None
-        a, b = corners(plan.scheme.grid, self.where)
+        assert self.where is not None and self.grid is not None
+        a, b = corners(self.grid, self.where)
         box = " x ".join(f"[{x:g}, {y:g}]" for x, y in zip(a, b, strict=True))
         faces = "five faces and the free surface" if self.where.top is not None else "six faces"
         count = sum(map(len, self.points.values()))
@@ -100,7 +114,8 @@ class InjectedWaves(GridPart):
 
 def _check_sources(case: Case, where: TotalField, checking: Checking) -> None:
     """Errors of sources that push points beside a face, a warning of those outside."""
-    placing, problems, reach = checking.placing, checking.problems, 2 * Update.of(case).reach
+    placing, problems = checking.placing, checking.problems
+    reach = 2 * Update.of(case, placing.order).reach
     lower, upper = corners(placing.grid, where)
     if any(source.kind == "plane-wave" for source in case.sources):
         problems.error("sources", "the plane z of a plane wave crosses the box of injection", "injection.plane_wave")
@@ -127,7 +142,7 @@ class InjectionDrive:
     """What points beside the faces get in every step: see ``fd.total_field``."""
 
     def __init__(self, plan: FdPlan, where: TotalField, listed: Mapping[str, Points], source: Source):
-        update = Update.of(plan.case)
+        update = Update.of(plan.case, plan.scheme.order)
         strip = where.strip(update.reach)
         number, places = images(plan.scheme, plan.box, strip)
         tables = {} if plan.relaxation is None else memory_tables(plan.relaxation, plan.scheme.step)

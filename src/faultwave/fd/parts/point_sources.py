@@ -128,19 +128,20 @@ def _check_moments(sources: Sources, checking: Checking) -> None:
     shearing = sources.chosen(sources.potency.any(1) | shears(sources.moment))
     if not len(shearing):
         return
-    spacing, box = checking.placing.grid.spacing, (checking.placing.lower, checking.placing.upper)
-    offsets = [sign * share * REACH * spacing * axis for axis in np.eye(3) for share in (0.5, 1.0) for sign in (-1, 1)]
-    around = np.array([np.zeros(3), *offsets])
-    grid = checking.placing.grid
+    placing = checking.placing
+    grid, box = placing.grid, (placing.lower, placing.upper)
     flat = grid.down(shearing.location)
-    places = grid.up(np.clip(flat[:, None] + around, *box).reshape(-1, 3))
+    spacing = np.array([block.grid.spacing for block in placing.blocks])[placing.block_at(flat[:, 2])]
+    offsets = [sign * share * REACH * axis for axis in np.eye(3) for share in (0.5, 1.0) for sign in (-1, 1)]
+    around = np.array([np.zeros(3), *offsets])
+    places = grid.up(np.clip(flat[:, None] + spacing[:, None, None] * around, *box).reshape(-1, 3))
     modulus = at_points(checking.field, ["mu"], places, np.ones(len(places), np.int64))["mu"].reshape(-1, len(around))
     for n in np.flatnonzero((modulus == 0).any(1)):
         x, y, z = shearing.location[n]
         checking.problems.error(
             f"source {shearing.names[n]} at ({x:g}, {y:g}, {z:g})",
             f"is a moment that shears in a fluid or within {REACH:g} points of one",
-            f"a place {REACH * spacing:g} m or more from fluids", "Or use engine: dg, or give the fluid a shear speed.",
+            f"a place {REACH * spacing[n]:g} m or more from fluids", "Or use engine: dg, or give the fluid a shear speed.",
         )  # fmt: skip
 
 

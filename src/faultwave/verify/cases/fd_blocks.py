@@ -63,7 +63,10 @@ class LeapfrogEnergy:
         for op, a, b, (weight, share, inverse) in zip(self.blocks, before, after, self.shares, strict=True):
             own = sum((weight[n] * a[n] * b[n] * inverse[f"b_{axis}"]).sum() for n, axis in VELOCITY.items())
             square = sum(a[n] ** 2 for n in NORMAL) - share * sum(a[n] for n in NORMAL) ** 2
-            own += (weight["szz"] * square * inverse["mu2"]).sum()
+            square = square * inverse["mu2"] + a["sxx"] ** 2 * inverse["lam"] * (
+                inverse["mu2"] == 0
+            )  # of rock, of fluids
+            own += (weight["szz"] * square).sum()
             own += sum((weight[n] * a[n] ** 2 * inverse[f"mu_{n[1:]}"]).sum() for n in SHEAR)
             total += 0.5 * op.scheme.grid.spacing**3 * float(own)
         return total
