@@ -213,6 +213,19 @@ def build_program(
         scalars |= borders.scalars(share, units.buoyancy, units.modulus)
     if scheme.yields:
         scalars["unit_of_moduli"] = units.modulus
+    peaks = _observe(scheme, observers, arrays, scalars, levels)
+    injections = [replace(i, level=scheme.level(i.level)) for i in injections]
+    sample_buffers = [replace(t, level=scheme.read_level(t.level)) for t in sample_buffers]
+    return Program(
+        "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic,
+        scheme.together(box), of.reach, scheme.stages, peaks,
+    )  # fmt: skip
+
+
+def _observe(
+    scheme: Scheme, observers: Sequence[Observer], arrays: dict[str, Layout], scalars: dict[str, float], levels: list[list[Launch]]
+) -> dict[str, Peak]:  # fmt: skip
+    """Add what observers need and do; their peaks by name."""
     peaks = dict[str, Peak]()
     for observer in observers:
         arrays |= observer.arrays
@@ -220,13 +233,8 @@ def build_program(
         peaks |= {n: replace(p, level=scheme.observed_level(p.level)) for n, p in observer.peaks.items()}
         for level, launch in observer.launches:
             at = scheme.observed_level(level)
-            levels[at].append(replace(launch, lag=of.reach) if launch.lag else launch)
-    injections = [replace(i, level=scheme.level(i.level)) for i in injections]
-    sample_buffers = [replace(t, level=scheme.read_level(t.level)) for t in sample_buffers]
-    return Program(
-        "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic,
-        scheme.together(box), of.reach, scheme.stages, peaks,
-    )  # fmt: skip
+            levels[at].append(replace(launch, lag=scheme.differences.reach) if launch.lag else launch)
+    return peaks
 
 
 def plain_numbers(scheme: Scheme) -> dict[str, float]:
