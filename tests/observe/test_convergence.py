@@ -61,6 +61,15 @@ def test_receivers_of_one_run_share_a_factor():
     assert errors([levels], near[3:], far[3:]) == 0.0
 
 
+def test_receivers_that_no_wave_has_reached_do_not_count_for_others():
+    law, near, far = of_orders((4, 3, 2)), np.array([0.02, 0.03, 0.025]), np.array([0.2, 0.25, 0.3])
+    alone = errors([law], near, far)
+    beside = errors([law], np.append(near, 30.0), np.append(far, 80.0))
+    np.testing.assert_allclose(beside[:3], alone)
+    assert beside[3] > 1.0
+    assert np.isfinite(errors([law], np.array([3.0]), np.array([5.0]))).all()
+
+
 def test_several_laws_count_by_their_geometric_mean():
     smooth, rough = of_orders((4, 3, 2)), of_points((4, 3, 2))
     near, far = np.array([0.05]), np.array([0.3])

@@ -61,11 +61,14 @@ def errors(laws: Sequence[Law], near: Array, far: Array) -> Array:
 
     How the error compares with the difference ``near`` scatters from record to record, as waves that erred one way or the other meet
     there, more than it differs between places. So all receivers have one factor, that of the root mean squares of their differences.
+    Receivers that hardly any wave has reached, where differences are as large as the record and tell no more, do not count in these.
     """
     known = np.isfinite(near) & np.isfinite(far)
     if not known.any():
         return np.full(len(near), np.nan)
-    all_near, all_far = (np.array([np.sqrt(np.mean(d[known] ** 2))]) for d in (near, far))
+    telling = known & (near < LARGEST)
+    counting = telling if telling.any() else known
+    all_near, all_far = (np.array([np.sqrt(np.mean(d[counting] ** 2))]) for d in (near, far))
     if all_near[0] == 0:
         return np.where(known, 0.0, np.nan)
     found = [math.log(error(law, all_near, all_far)[0]) for law in laws]
