@@ -130,6 +130,16 @@ def test_periodic_grids_keep_their_period():
     assert [c.grid.step for c in lower.cases] == pytest.approx([0.01 * 28 / 19, 0.02])
 
 
+def test_rigid_sides_of_grids_stay_where_they_are():
+    """A grid begins at x-, y- and z+ and ends with the next point: only rigid sides at its other ends could move."""
+    for side, kept in (("x-", False), ("x+", True), ("y", True), ("z-", True)):
+        grid = {**BOX, "spacing": 4000 / 28, "boundaries": {side: "rigid"}}
+        settings = case(Path("x")) | {"engine": "fd", "grid": grid, "numerics": {}}
+        del settings["mesh"]
+        whole = [(4000 / c.grid.spacing) % 1 for c in coarser(made(**settings)).cases]
+        assert np.allclose(whole, np.round(whole), atol=1e-9) == kept
+
+
 def test_meshes_that_are_built_keep_their_elements():
     build = {
         "lower": [0, 0],
@@ -162,15 +172,19 @@ def test_what_cannot_be_estimated_is_told(tmp_path):
         coarser(made(**case(tmp_path, 3)))
     with pytest.raises(InputError, match="not a folder"):
         fw.estimate_errors(tmp_path / "nowhere")
+    silent = case(tmp_path, output={"folder": str(tmp_path), "energies": {"interval": 0.1}})
+    with pytest.raises(InputError, match=r"output\.receivers.*there are none"):
+        coarser(made(**silent))
     short = case(tmp_path / "run", 2, end_time=0.1)
     fw.run(short)
     with pytest.raises(NotBuiltError, match="4 to 8"):
         fw.estimate_errors(tmp_path / "run")
     manifest = tmp_path / "run" / "run-manifest.json"
     known = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps(known | {"status": "interrupted"}))
-    with pytest.raises(InputError, match="resume"):
-        fw.estimate_errors(tmp_path / "run")
+    for status in ("interrupted", "running"):  # one that was killed still says that it runs
+        manifest.write_text(json.dumps(known | {"status": status}))
+        with pytest.raises(InputError, match="resume"):
+            fw.estimate_errors(tmp_path / "run")
     manifest.write_text(json.dumps(known | {"status": "finished"}))
     (tmp_path / "run" / "run-receivers.h5").unlink()
     with pytest.raises(InputError, match="no seismograms"):

@@ -21,7 +21,7 @@ TIMES = (1.5, 2.0)
 POWERS = (2.0, 4.0)
 """Of the spacing, in errors of grids of order 4: of the steps in time and of the differences in space."""
 NEAR = 0.2
-"""By how much they may differ from that, where periodic sides allow only some spacings."""
+"""By how much they may differ from that, where sides allow only some spacings."""
 COHESIVE_POINTS = 3.0
 """As in ``dg.built_mesh``."""
 
@@ -37,6 +37,9 @@ class Coarser:
 
 def coarser(case: Case) -> Coarser:
     """In single precision, with receivers as their only output. Raises InputError where a case cannot be made coarser."""
+    if case.output.receivers is None:
+        what = "there are none, and errors are estimated of the seismograms of receivers"
+        raise InputError(Problem("output.receivers", what, "a case with receivers"))
     return _lower_orders(case) if case.engine == "dg" else _larger_spacings(case)
 
 
@@ -88,7 +91,7 @@ def _larger_spacings(case: Case) -> Coarser:
         what = "errors are not estimated: grids of twice the spacing hardly resolve anything where order 8 is of use"
         raise NotBuiltError(Problem("grid.order", what, "4"))
     lower, upper, spacing = (getattr(grid, name, None) for name in ("lower", "upper", "spacing"))
-    box = Box(lower, upper, spacing, _periods(case))
+    box = Box(lower, upper, spacing, _kept(case))
     if None in (box.lower, box.upper, box.spacing):
         what = "errors are estimated by grids of larger spacing, so that of the run and its box must be given"
         raise InputError(Problem("grid", what, "spacing, lower and upper"))
@@ -104,23 +107,26 @@ def _larger_spacings(case: Case) -> Coarser:
 
 @dataclass(frozen=True)
 class Box:
-    """Corners [m] of a grid, its spacing, and which of its axes are periodic."""
+    """Corners [m] of a grid, its spacing, and which of its axes keep their length."""
 
     lower: Any
     upper: Any
     spacing: Any
-    periodic: tuple[bool, ...]
+    kept: tuple[bool, ...]
 
 
-def _periods(case: Case) -> tuple[bool, ...]:
-    sides = getattr(case.grid, "boundaries", None) or {}
-    return tuple(sides.get(axis) == "periodic" for axis in "xyz")
+def _kept(case: Case) -> tuple[bool, ...]:
+    """Axes with a period, and those at whose far side waves are reflected: grids begin at x-, y- and z+ and end at the next point."""
+    sides, bends = getattr(case.grid, "boundaries", None) or {}, getattr(case.grid, "topography", None) is not None
+    far = [sides.get(side, sides.get(side[0])) for side in ("x+", "y+", "z-")]
+    return tuple(kind in ("periodic", "rigid") and not (bends and i == 2) for i, kind in enumerate(far))
 
 
 def _spacing(box: Box, times: float) -> float:
-    """About ``times`` that of the run: periodic sides are whole numbers of it apart. Raises InputError where none is near."""
+    """About ``times`` that of the run: sides that must stay where they are are whole numbers of it apart. Raises InputError where none
+    is near."""
     wanted = float(times * box.spacing)
-    lengths = [b - a for a, b, repeats in zip(box.lower, box.upper, box.periodic, strict=True) if repeats]
+    lengths = [b - a for a, b, kept in zip(box.lower, box.upper, box.kept, strict=True) if kept]
     if not lengths:
         return wanted
     count = round(lengths[0] / wanted)
@@ -131,7 +137,7 @@ def _spacing(box: Box, times: float) -> float:
         if all(abs(length / spacing - round(length / spacing)) < 1e-6 for length in lengths):
             return float(spacing)
     told = ", ".join(f"{x:g}" for x in lengths)
-    what = f"errors are not estimated: no spacing near {wanted:g} m divides the lengths of its periodic axes, {told} m"
+    what = f"errors are not estimated: no spacing near {wanted:g} m divides the lengths of its periodic and rigid axes, {told} m"
     raise InputError(Problem("grid", what))
 
 

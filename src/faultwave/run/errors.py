@@ -70,7 +70,9 @@ def _finished(folder: Path, threads: int | None) -> Finished:
     manifest = read_manifest(path)
     status = manifest.get("status")
     if status != "finished":
-        advice = f"Let it come to its end first: {command('resume', folder)}" if status == "interrupted" else ""
+        advice = (
+            f"Let it come to its end first: {command('resume', folder)}" if status in ("interrupted", "running") else ""
+        )
         raise InputError(Problem(str(path), f"is of a run that is {status}", "a finished run", advice))
     case, problems = load_case(given(manifest.get("case_as_given", manifest["case"])), {"threads": threads})
     problems.raise_errors()
