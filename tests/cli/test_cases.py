@@ -56,7 +56,11 @@ def errors(room):
             raise state.refused
 
     room("faultwave.run.coarser", coarser=coarser)
-    room("faultwave.run.errors", estimate_errors=estimate, summary=lambda found: [("velocity", 0.011, 0.02, 0.034, 7)])
+    room(
+        "faultwave.run.errors",
+        estimate_errors=estimate,
+        summary=lambda found: [("velocity", "1.1 %", "2 %", "3.4 %", "7")],
+    )
     return state
 
 

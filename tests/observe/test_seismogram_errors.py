@@ -7,7 +7,7 @@ import pytest
 
 from faultwave.observe.convergence import by_laws, by_powers, mean_of, of_orders
 from faultwave.observe.dataset import receivers_from_arrays
-from faultwave.observe.seismogram_errors import estimated, with_errors
+from faultwave.observe.seismogram_errors import estimated, percent, with_errors
 
 ORDERS = (4, 3, 2)
 QUANTITIES = ["s_xx", "s_xy", "v1", "v2"]
@@ -70,3 +70,14 @@ def test_terms_of_grids_that_cancel_in_part_are_found():
     np.testing.assert_allclose(same["relative_error"], found["relative_error"])
     assert found["relative_error_of_velocity"] == pytest.approx([0.014], rel=0.1)
     np.testing.assert_allclose(found["relative_error"][0, 1], 0.5 * found["relative_error"][0, 0])
+
+
+def test_percents_are_read_at_a_glance():
+    assert [percent(x) for x in (0.00123, 0.0991, 0.99, 0.999, 1.404, 17.0)] == [
+        "0.12",
+        "9.9",
+        "99",
+        "100",
+        "140",
+        "1700",
+    ]

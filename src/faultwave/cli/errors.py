@@ -36,9 +36,8 @@ def estimate(folder: Path, threads: int | None = None) -> None:
 
     with screen.progress() as report:
         found = estimate_of(folder, report, threads)
-    rows = [(name, *(f"{100 * x:.2g} %" for x in numbers), worst) for name, *numbers, worst in summary(found)]
     title = f"estimated errors of seismograms, from {found.attrs['estimated_from']}"
-    screen.out().print(screen.table(title, rows, HEADER))
+    screen.out().print(screen.table(title, summary(found), HEADER))
     screen.out().print(f"that took {found.attrs['cost']:.2f} times as long as the run", soft_wrap=True)
 
 

@@ -67,4 +67,9 @@ def motion_errors(data: Dataset) -> Array | None:
     return next((data[OF + name] for name in MOTIONS if OF + name in data), None)
 
 
-__all__ = ["KIND", "OF", "VECTORS", "estimated", "motion_errors", "with_errors"]
+def percent(error: float) -> str:
+    """Two digits of an error in percent; whole percents where it is larger than what was recorded."""
+    return f"{100 * error:.2g}" if error < 0.995 else f"{100 * error:.0f}"
+
+
+__all__ = ["KIND", "OF", "VECTORS", "estimated", "motion_errors", "percent", "with_errors"]

@@ -17,7 +17,7 @@ from faultwave.comm import world
 from faultwave.engine.progress import Progress
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
-from faultwave.observe.seismogram_errors import KIND, OF, estimated, with_errors
+from faultwave.observe.seismogram_errors import KIND, OF, estimated, percent, with_errors
 from faultwave.output.folder import MANIFEST, find_prefix
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.manifest import given, read_manifest, write_manifest
@@ -103,15 +103,16 @@ def _written(found: Finished, lower: Coarser, records: Sequence[Dataset | None],
     return errors
 
 
-def summary(errors: Dataset) -> list[tuple[str, float, float, float, int]]:
-    """Of velocity and so on: median over receivers, what 90 % are below, the largest, and the number of the receiver that has it."""
+def summary(errors: Dataset) -> list[tuple[str, ...]]:
+    """Texts of velocity and so on: median over receivers, what 90 % are below, the largest, and the number of the receiver that has it."""
     rows = []
     for name in (n for n in errors.variables if n.startswith(OF)):
         found = errors[name]
         if np.isfinite(found).any():
             middle, most = np.nanquantile(found, [0.5, 0.9])
             told = name.removeprefix(OF).replace("_", " ")
-            rows.append((told, float(middle), float(most), float(np.nanmax(found)), int(np.nanargmax(found)) + 1))
+            numbers = (f"{percent(x)} %" for x in (middle, most, np.nanmax(found)))
+            rows.append((told, *numbers, str(int(np.nanargmax(found)) + 1)))
     return rows
 
 

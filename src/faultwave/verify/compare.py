@@ -25,6 +25,7 @@ from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.units import seconds
 from faultwave.observe.dataset import Dataset
+from faultwave.observe.seismogram_errors import percent
 from faultwave.output.results import KINDS, Results, load_results
 from faultwave.output.trace import Kind, Trace
 
@@ -196,7 +197,7 @@ def _estimated(who: str, results: Results) -> list[str]:
     if not len(found):
         return []
     return [
-        f"receivers of {who} err by {100 * np.median(found):.2g} % (median, at most {100 * found.max():.2g} %) as estimated"
+        f"receivers of {who} err by {percent(np.median(found))} % (median, at most {percent(found.max())} %) as estimated"
     ]
 
 

@@ -18,7 +18,7 @@ from faultwave.bench.accuracy.problems import full_space, layered
 from faultwave.case.load import load_case
 from faultwave.case.native import load_native
 from faultwave.observe.dataset import Dataset, receivers_from_arrays
-from faultwave.observe.seismogram_errors import estimated, motion_errors
+from faultwave.observe.seismogram_errors import estimated, motion_errors, percent
 from faultwave.run import simulate
 from faultwave.run.coarser import coarser
 from faultwave.verify.scec.benchmark import Domain, Resolution, find
@@ -115,7 +115,7 @@ HEADER = ("problem", "run", "receivers", "true error", "estimated", "within a fa
 
 
 def _percent(errors: Array) -> str:
-    return f"{100 * np.sqrt(np.mean(errors**2)):.2g} %"
+    return f"{percent(np.sqrt(np.mean(errors**2)))} %"
 
 
 # ---- problems -----------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from faultwave.observe.seismogram_errors import percent
 from faultwave.output.trace import Trace
 from faultwave.report.blocks import Section, Table
 from faultwave.report.figures import length_unit
@@ -27,13 +28,13 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
             str(t.number),
             ".".join(word for word in (t.network, t.station) if word),
             ", ".join(f"{scale * x:.6g}" for x in t.location),
-            f"{100 * _error(t):.2g}",
+            percent(_error(t)),
         )
         for t in worst
     ]
     title = f"Estimated relative errors of seismograms [%], from {run.manifest.get('estimated_errors', {}).get('from', 'coarser runs')}"
     errors = [_error(t) for t in known]
-    rows.insert(0, ("all", "", "median and largest", f"{100 * np.median(errors):.2g} and {100 * max(errors):.2g}"))
+    rows.insert(0, ("all", "", "median and largest", f"{percent(np.median(errors))} and {percent(max(errors))}"))
     yield Section("Errors", [Table(title, ("receiver", "station", f"place [{unit}]", "velocity"), rows)])
 
 
