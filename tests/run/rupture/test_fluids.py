@@ -11,6 +11,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError, RunError
+from faultwave.dg.fault import Fault
 from faultwave.dg.fault_probe import FaultProbe
 from faultwave.run import simulate
 
@@ -71,6 +72,19 @@ def test_stopped_in_the_middle_and_resumed(tmp_path: Path, kind: str) -> None:
     assert want["tp_pressure"].min() < 1.2 * before["tp_pressure"].min()
     for name, values in want.items():
         np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+def test_checkpoints_of_other_friction_state_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those from before a version kept other numbers of heat: told is which."""
+    output = {"folder": str(tmp_path / "out"), "checkpoint": {"interval": 0.02}}
+    simulate(case(tmp_path, heated(), end_time=0.05, output=output), force=True).run()
+    names = Fault.column_names
+    now = lambda self: {**names(self), "inner_state": ("spectrum", "spectrum")}  # noqa: E731
+    monkeypatch.setattr(Fault, "column_names", now)
+    with pytest.raises(
+        InputError, match=r"another version of Faultwave; it lacks spectrum; it holds past_heating(.|\n)*Begin"
+    ):
+        fw.resume(tmp_path / "out")
 
 
 def test_readings_leave_out_what_no_output_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

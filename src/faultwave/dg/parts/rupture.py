@@ -347,8 +347,16 @@ class AttachedRupture(Attached):
     def _same_columns(self, values: np.ndarray, origin: Origin) -> None:
         fault = self.fault
         assert fault is not None
-        if as_words(values) != [f"{k}: {' '.join(v)}" for k, v in fault.column_names().items()]:
-            raise InputError(Problem("fault", "the checkpoint holds another friction law's state or other outputs"))
+        kept, wanted = as_words(values), [f"{k}: {' '.join(v)}" for k, v in fault.column_names().items()]
+        if kept != wanted:
+            had, needed = ({name for row in rows for name in row.split()[1:]} for rows in (kept, wanted))
+            told = [f"lacks {', '.join(sorted(needed - had))}"] if needed - had else []
+            told += [f"holds {', '.join(sorted(had - needed))}"] if had - needed else []
+            what = (
+                "the checkpoint is of another friction law, other modifiers or outputs, or another version of Faultwave"
+            )
+            advice = "Begin the run again, or go on with the version and the settings that began it."
+            raise InputError(Problem("fault", "; it ".join([what, *told]), advice=advice))
 
     def _put(self, name: str, values: np.ndarray, origin: Origin) -> None:
         """Of another order: moved to the points of this one."""
