@@ -121,6 +121,15 @@ def test_what_has_no_source_to_spread_is_told():
         assert any(p.where == "numerics.source_spread" for p in problems.warnings) == told
 
 
+def test_an_order_for_sources_that_are_not_spread_is_told():
+    case = made(TENSOR, (130.0, -270.0, 90.0), 2).case.model_dump(exclude_unset=True)
+    changes = ({"sources": []}, {"numerics": {"source_spread": "point"}}, {})
+    for change, told in zip(changes, (True, True, False), strict=True):
+        numerics = {"order": 2, "source_spread_order": 3, **change.get("numerics", {})}
+        problems = fw.check({**case, **change, "numerics": numerics})
+        assert any(p.where == "numerics.source_spread_order" for p in problems.warnings) == told
+
+
 def test_seismograms_are_those_of_a_point():
     """Nearer to the exact ones than those of a source in one cell, at any place in the cell, until waves come back from the sides."""
     place, end = np.array([130.0, -270.0, 90.0]), 2.6

@@ -212,6 +212,22 @@ def test_what_cannot_be_compensated_is_told(tmp_path: Path) -> None:
         assert [p for p in problems.errors if "compensated is for precision single" in str(p)]
 
 
+def test_an_error_without_a_precision_is_told(tmp_path: Path) -> None:
+    for numerics, told in (({}, True), ({"precision": "double"}, False), ({"precision": "single"}, False)):
+        found = fw.check({**shaken(tmp_path), "numerics": {"order": 2, "precision_error": 1e-3, **numerics}})
+        assert any(p.where == "numerics.precision_error" for p in found.warnings) == told
+
+
+def test_compensated_runs_go_on_in_double(tmp_path: Path) -> None:
+    """``auto`` may have chosen to compensate; nobody has asked for it who now asks for double precision."""
+    case = shaken(tmp_path, numerics={"order": 2, "precision": "single", "compensated": True}, end_time=1.0)
+    case["output"]["checkpoint"] = {"interval": 0.4}
+    fw.run(case)
+    again = fw.resume(tmp_path / "out", precision="double", until=1.2)
+    assert (again.case.numerics.precision, again.case.numerics.compensated) == ("double", False)
+    assert again.run().time == pytest.approx(1.2)
+
+
 def test_overrides_know_auto(tmp_path: Path) -> None:
     case, problems = load_case(shaken(tmp_path), {"precision": "auto"})
     assert case is not None and not problems.errors and case.numerics.precision == "auto"

@@ -63,6 +63,9 @@ def settle(numerics: Any, found: Estimate, can_compensate: bool, problems: Probl
     """The precision of a case: what ``auto`` stands for, and a warning where single precision was asked for and may not be enough."""
     most, kept = numerics.precision_error, found.compensated()
     if numerics.precision == "double":
+        if "precision_error" in numerics.model_fields_set and "precision" not in numerics.model_fields_set:
+            advice = f"Take auto ({option('precision', 'auto')}), which keeps to it, or single."
+            problems.warn("numerics.precision_error", "does nothing: precision is double by default", advice=advice)
         return Choice(numerics)
     if numerics.precision == "single":
         own = kept if numerics.compensated else found

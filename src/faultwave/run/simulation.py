@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def resume(folder: str | Path, **overrides: Any) -> Session:
     asked = {**overrides, "output": Path(folder).absolute()}
     where = world().agree(lambda: find_checkpoints(folder))
     found = latest(where, world())
-    settings, problems = world().agree(lambda: load_sound(found.notes["case"], asked))
+    settings, problems = world().agree(lambda: load_sound(_for_precision(found.notes["case"], asked), asked))
     world().agree(lambda: _belongs(found, settings))
     if overrides.get("until") is not None:
         world().agree(lambda: _beyond(settings, Path(folder), found.notes["time"]))
@@ -68,6 +69,14 @@ def resume(folder: str | Path, **overrides: Any) -> Session:
     world().agree(lambda: simulation.restore(found))
     simulation.came_from = found.number
     return simulation
+
+
+def _for_precision(settings: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a run without compensated sums where it goes on in double precision, which has none."""
+    numerics = settings.get("numerics", {})
+    if asked.get("precision") != "double" or not numerics.get("compensated"):
+        return dict(settings)
+    return {**settings, "numerics": {**numerics, "compensated": False}}
 
 
 def _beyond(case: Case, folder: Path, reached: float) -> None:

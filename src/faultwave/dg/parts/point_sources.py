@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.errors import Problems
 from faultwave.base.registry import entries
 from faultwave.case.model import Case
 from faultwave.dg.planning import Cut, Planning
@@ -110,6 +111,7 @@ def plan(planning: Planning) -> PointSources | None:
     if not len(sources):
         if case.numerics.source_spread == "cells":
             problems.warn("numerics.source_spread", "does nothing: the case has no point sources")
+        _doubt_order(case, "the case has no point sources", problems)
         return None
     found = whole.locate(sources.location, planning.topology, planning.geometry, planning.mesh)
     corners = planning.mesh.vertices.min(0), planning.mesh.vertices.max(0)
@@ -123,6 +125,7 @@ def plan(planning: Planning) -> PointSources | None:
     _check_fluid(point, planning)
     _doubt_band(point, planning)
     if not _spreads(case, len(sources)):
+        _doubt_order(case, "each source acts in one cell (numerics.source_spread)", problems)
         return point
     over = spread(planning, sources, found.cells)
     mine = np.unique(over.source)
@@ -133,6 +136,11 @@ def _spreads(case: Case, count: int) -> bool:
     """Whether sources are spread over cells."""
     numerics = case.numerics
     return count <= MOST if numerics.source_spread is None else numerics.source_spread == "cells"
+
+
+def _doubt_order(case: Case, why: str, problems: Problems) -> None:
+    if case.numerics.source_spread_order is not None:
+        problems.warn("numerics.source_spread_order", f"does nothing: {why}")
 
 
 def _doubt_band(part: PointSources, planning: Planning) -> None:
