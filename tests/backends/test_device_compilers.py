@@ -283,3 +283,5 @@ def test_report_of_stencils() -> None:
     assert rows[0][-2:] == (rows[0][-3], "memory")
     with pytest.raises(InputError, match="kernel: 'strss' does not exist.*did you mean 'stress'"):
         stencil_report("sm_90", ["strss"])
+    rows = stencil_report("sm_90", ["fluids"])[2]  # a program stands for the stencils that only it has
+    assert [row[:2] for row in rows] == [("fluids", "velocity_border"), ("fluids", "stress_border_q")]

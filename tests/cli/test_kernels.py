@@ -11,6 +11,20 @@ def test_list(cli):
     assert all(int(line[1].replace(",", "")) > 0 for line in lines if line and line[0] == "predict")
 
 
+def test_list_of_grids_names_programs_and_stencils(cli):
+    result = cli("kernels", "list", "--engine", "fd")
+    assert result.exit_code == 0
+    rows = [line.split()[:2] for line in result.stdout.splitlines() if line]
+    for row in (
+        ["plain", "velocity"],
+        ["hill", "velocity_cap"],
+        ["order-8", "velocity_order8"],
+        ["iwan", "soil_elements0_inside"],
+        ["fault-ageing", "fault-ageing/slide_yx"],  # as that of slip weakening is another
+    ):
+        assert row in rows
+
+
 def test_show_prints_every_stage(cli):
     result = cli("kernels", "show", "correct", "--backend", "cpu", "--order", 2)
     assert result.exit_code == 0

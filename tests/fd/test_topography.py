@@ -148,6 +148,18 @@ def test_bad_ground_is_told_with_coordinates_and_advice():
     assert "150 m higher at one end of the periodic axis x" in periodic
 
 
+def test_missing_values_that_a_raster_does_not_declare_are_told(tmp_path):
+    """The ground is smooth between heights of a raster, so it is too high beside a hole of -9999 m, too."""
+    heights = np.full((41, 41), 100.0)
+    heights[15:18, 20:23] = -9999.0
+    header = "ncols 41\nnrows 41\nxllcenter 0\nyllcenter 0\ncellsize 50\nNODATA_value -32768\n"
+    (tmp_path / "a.asc").write_text(header + "\n".join(" ".join(map(str, row)) for row in heights.tolist()) + "\n")
+    ground = {"file": str(tmp_path / "a.asc"), "crs": "local", "sources": "elevation", "receivers": "depth"}
+    for top, words in ((900, "is above the box"), (3000, "is below the box")):
+        found = told(ground, grid__upper=[1500, 1600, top])
+        assert words in found and "Is it what stands for missing values" in found
+
+
 def test_what_z_means_must_be_said():
     found = told({"expression": HILL})
     assert "grid.topography.sources" in found and "grid.topography.receivers" in found and "elevation or depth" in found

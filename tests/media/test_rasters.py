@@ -134,7 +134,9 @@ def test_what_is_wrong_is_told(tmp_path):
     lon, lat, geographic = degrees()
     tiff = write_tiff(tmp_path / "a.tif", projected(), EASTING, NORTHING, 32611)
     assert "does not cover the box" in problem(tiff, xy=XY * 20) and "% of it lies outside" in problem(tiff, xy=XY * 20)
-    assert "Give projection" in problem(tiff, None)
+    assert "(allowed: a case with a projection, or '" in problem(tiff, None) and "Give projection" in problem(
+        tiff, None
+    )
     swapped = write_netcdf(tmp_path / "s.nc", geographic.T, lat, lon, ("lon", "lat"))
     assert "swapped" in problem(swapped)
     km = write_ascii(tmp_path / "km.asc", projected(), EASTING / 1000, NORTHING / 1000)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from faultwave.backends.device.stencil import StencilPlan, lower_launch
 from faultwave.backends.device.target import LINE, TARGETS
 from faultwave.backends.grid import GridArrays
 from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.bench.grid_programs import CASES, DOUBLE, programs
 from faultwave.fd.absorbing import Absorber
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.program import Scheme, build_program
@@ -36,10 +39,60 @@ def launches(attenuation: bool) -> dict[str, Launch]:
     return {launch.stencil.name: launch for level in program(attenuation).levels for launch in level}
 
 
-def all_launches() -> dict[str, tuple[bool, Launch]]:
-    """Those without attenuation, then what attenuation changes; whether with attenuation, and the launch."""
-    found = {name: (False, launch) for name, launch in launches(False).items()}
-    return found | {name: (True, launch) for name, launch in launches(True).items() if name not in found}
+@dataclass(frozen=True)
+class Found:
+    """A stencil, in the program that has it; ``of``: that program's name."""
+
+    of: str
+    program: Program
+    launch: Launch
+
+    def single(self, asked: bool) -> bool:
+        """Whether it is compiled in single precision; some programs run in double precision only."""
+        return asked and self.of not in DOUBLE
+
+
+PLAIN = {"plain": False, "attenuation": True}
+"""Programs with layers at the sides, and whether with attenuation."""
+PROGRAMS = (*PLAIN, *CASES)
+
+
+@functools.cache
+def plain_launches() -> dict[str, Found]:
+    """Those without attenuation, then what attenuation changes."""
+    return _distinct({name: [program(attenuation)] for name, attenuation in PLAIN.items()}, {})
+
+
+@functools.cache
+def all_launches() -> dict[str, Found]:
+    """Every stencil of every program once. Where programs or blocks have different ones of one name, the later have theirs before it."""
+    return _distinct({name: programs(name) for name in CASES}, plain_launches())
+
+
+def launches_of(name: str) -> dict[str, Found]:
+    """What the programs of a case have beside the plain ones."""
+    known = plain_launches()
+    return {n: found for n, found in _distinct({name: programs(name)}, known).items() if n not in known}
+
+
+def _distinct(of: Mapping[str, Sequence[Program]], known: Mapping[str, Found]) -> dict[str, Found]:
+    """What is known, and what these programs have more."""
+    found, signatures = dict(known), {name: _signature(f.launch) for name, f in known.items()}
+    for program_name, blocks in of.items():
+        for number, made in enumerate(blocks):
+            for launch in (launch for level in made.levels for launch in level):
+                own, signature = launch.stencil.name, _signature(launch)
+                names = (own, f"{program_name}/{own}", f"{program_name}/block{number}/{own}")
+                name = next(n for n in names if signatures.get(n, signature) == signature)
+                if name not in found:
+                    found[name], signatures[name] = Found(program_name, made, launch), signature
+    return found
+
+
+def _signature(launch: Launch) -> tuple[Any, ...]:
+    """What a stencil reads, beside which planes at ends of the grid, writes and computes."""
+    reads, writes = record(launch.stencil)
+    return frozenset(key for key in reads if key[0] != "on"), tuple(writes), cost(launch.stencil)
 
 
 def moved(made: Program, launch: Launch, single: bool) -> int:
@@ -52,49 +105,66 @@ def moved(made: Program, launch: Launch, single: bool) -> int:
     return total
 
 
-def lowered(name: str, arch: str, single: bool) -> StencilPlan:
-    """The text of a stencil for an architecture. Raises InputError with the names there are."""
-    attenuation, launch = _named(name)
-    made, target = program(attenuation), TARGETS[arch] if arch == "opencl" else target_of(arch)
-    dtype = np.float32 if single else np.float64
-    return lower_launch(made, GridArrays(made, dtype, LINE // np.dtype(dtype).itemsize), launch, name, target)
+def lowered(found: Found, arch: str, single: bool) -> StencilPlan:
+    """The text of a stencil for an architecture."""
+    target = TARGETS[arch] if arch == "opencl" else target_of(arch)
+    made, dtype = found.program, np.float32 if found.single(single) else np.float64
+    arrays = GridArrays(made, dtype, LINE // np.dtype(dtype).itemsize)
+    return lower_launch(made, arrays, found.launch, found.launch.stencil.name, target)
+
+
+def compiled(found: Found, arch: str, single: bool) -> Built[StencilPlan]:
+    """For an architecture. Raises BackendError without a compiler."""
+    made = lowered(found, arch, single)
+    return build_text(found.launch.stencil.name, made.text, made)
 
 
 def built(name: str, arch: str, single: bool) -> Built[StencilPlan]:
     """Compiled. Raises BackendError without a compiler, InputError for names that do not exist."""
-    made = lowered(name, arch, single)
-    return build_text(name, made.text, made)
+    return compiled(_named(name), arch, single)
 
 
-def _named(name: str) -> tuple[bool, Launch]:
-    known = all_launches()
+def _named(name: str) -> Found:
+    known = plain_launches()
+    known = known if name in known else all_launches()
     if name not in known:
-        raise InputError(Problem("kernel", f"'{name}' does not exist", ", ".join(known), suggest(name, known)))
+        names = (*known, *PROGRAMS)
+        raise InputError(Problem("kernel", f"'{name}' does not exist", ", ".join(names), suggest(name, names)))
     return known[name]
+
+
+def _asked(names: Sequence[str]) -> list[str]:
+    """Names of stencils; a program's name stands for those that it has first. All without any."""
+    found: list[str] = []
+    for name in names:
+        of_program = [n for n, one in all_launches().items() if one.of == name] if name in PROGRAMS else []
+        found += of_program or [name]
+    return found or list(all_launches())
 
 
 def stencil_report(
     arch: str, names: Sequence[str] = (), precision: str = "single"
 ) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
-    """Title, header and rows: registers, spills and occupancy of every stencil (or those named), and its rate: at most, by the data
-    sheet's memory and arithmetic, and by ``backends.device.model``; then whole steps in the interior, velocity and stress together."""
+    """Title, header and rows: registers, spills and occupancy of every stencil (or those named, or of programs named), and its rate: at
+    most, by the data sheet's memory and arithmetic, and by ``backends.device.model``; then whole steps in the interior, velocity and
+    stress together."""
     single, target = precision == "single", target_of(arch)
     rows: list[tuple[str, ...]] = []
-    for name in names or all_launches():
-        attenuation, launch = _named(name)
-        made = built(name, arch, single)
-        size, flops = moved(program(attenuation), launch, single), cost(launch.stencil)[0]
-        model = streamed(target, made.groups * made.plan.threads, size, flops, single)
+    for name in _asked(names):
+        found = _named(name)
+        made, own = compiled(found, arch, single), found.single(single)
+        size, flops = moved(found.program, found.launch, own), cost(found.launch.stencil)[0]
+        model = streamed(target, made.groups * made.plan.threads, size, flops, own)
         rows.append((
-            name, f"{made.registers}", f"{made.spilled}", f"{made.stack}", f"{made.groups}", f"{100 * made.occupancy:.0f} %", f"{size}",
-            f"{flops}", f"{1e-9 * target.roof(size, flops, single):,.1f}", f"{1e-9 * model.rate:,.1f}", model.limit,
+            found.of, name, f"{made.registers}", f"{made.spilled}", f"{made.stack}", f"{made.groups}", f"{100 * made.occupancy:.0f} %",
+            f"{size}", f"{flops}", f"{1e-9 * target.roof(size, flops, own):,.1f}", f"{1e-9 * model.rate:,.1f}", model.limit,
         ))  # fmt: skip
     for attenuation, title in ((False, "a step"), (True, "a step with attenuation")) if not names else ():
         size, flops = step_cost(attenuation, single)
         rate = f"{1e-9 * target.roof(size, flops, single):,.1f}"
-        rows.append((title, "", "", "", "", "", f"{size}", f"{flops}", rate, "", ""))
+        rows.append(("", title, "", "", "", "", "", f"{size}", f"{flops}", rate, "", ""))
     header = (
-        "stencil", "registers", "spilled bytes", "stack bytes", "groups", "occupancy", "bytes a point", "flops a point",
+        "program", "stencil", "registers", "spilled bytes", "stack bytes", "groups", "occupancy", "bytes a point", "flops a point",
         "G points/s at most", "G points/s by the model", "limit",
     )  # fmt: skip
     return f"stencils, {precision}, {arch} ({target.device})", header, rows
@@ -109,27 +179,30 @@ def step_cost(attenuation: bool, single: bool) -> tuple[int, int]:
 
 def stencil_stages(name: str, backend: str, precision: str = "single") -> list[tuple[str, str]]:
     """(stage, text): what a stencil reads and writes, then its text for a backend. Raises InputError."""
-    _, launch = _named(name)
-    reads, writes = record(launch.stencil)
+    found = _named(name)
+    reads, writes = record(found.launch.stencil)
     listed = [f"{kind} {rest}" for kind, *rest in reads]
     stages = [("reads and writes", "\n".join([*listed, "writes " + ", ".join(writes)]))]
     arch = {"cuda": "sm_90", "hip": "gfx90a", "opencl": "opencl"}.get(backend)
     if arch is None:
         raise InputError(Problem("--backend", f"'{backend}' writes no text of single stencils", "cuda, hip, opencl"))
-    return [*stages, (f"{backend} source for {arch}", lowered(name, arch, precision == "single").text)]
+    return [*stages, (f"{backend} source for {arch}", lowered(found, arch, precision == "single").text)]
 
 
 def stencil_table() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Header and rows: name, flops and bytes in single precision of a point."""
+    """Header and rows: program, name, flops and bytes of a point, in single precision where the program has it."""
     rows: list[tuple[str, ...]] = []
-    for name, (attenuation, launch) in all_launches().items():
-        rows.append((name, f"{cost(launch.stencil)[0]}", f"{moved(program(attenuation), launch, True)}"))
-    return ("stencil", "flops a point", "bytes a point in single"), rows
+    for name, found in all_launches().items():
+        size = moved(found.program, found.launch, found.single(True))
+        rows.append((found.of, name, f"{cost(found.launch.stencil)[0]}", f"{size}"))
+    return ("program", "stencil", "flops a point", "bytes a point"), rows
 
 
 __all__ = [
     "all_launches",
     "built",
+    "compiled",
+    "launches_of",
     "lowered",
     "moved",
     "step_cost",

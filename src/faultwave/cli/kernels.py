@@ -15,7 +15,7 @@ Order = Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8."
 PrecisionOrOwn = Annotated[
     str, typer.Option("--precision", help="double or single; default double, on grids single.", show_default=False)
 ]
-Engine = Annotated[str, typer.Option("--engine", help="dg, or fd: the stencils of a step on a grid.")]
+Engine = Annotated[str, typer.Option("--engine", help="dg, or fd: the stencils of steps on grids.")]
 Law = Annotated[str, typer.Option("--law", help="Wave physics; see faultwave laws.")]
 
 
@@ -28,7 +28,7 @@ def list_kernels(order: Order = 4, law: Law = "elastic", engine: Engine = "dg") 
         from faultwave.bench.grid_kernel_report import stencil_table
 
         header, rows = stencil_table()
-        screen.out().print(screen.table("stencils of a step on a grid", rows, header))
+        screen.out().print(screen.table("stencils of steps on grids", rows, header))
         return
     header, rows = kernel_table(order, law)
     screen.out().print(screen.table(f"kernels of the {law} law at order {order}", rows, header))
@@ -65,7 +65,10 @@ WIDE = 160
 
 @app.command(epilog="Example: faultwave kernels report predict --backend cuda --arch sm_90 --order 4")
 def report(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Kernels; default all.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Kernels, on grids also programs such as hill; default all."),
+    ] = None,
     backend: Annotated[str, typer.Option("--backend", help="cuda or hip; default that of --arch, or cuda.")] = "",
     arch: Annotated[str, typer.Option("--arch", help="sm_70 to sm_100, gfx90a, gfx942; default sm_90 or gfx90a.")] = "",
     order: Order = 4,

@@ -59,10 +59,10 @@ def total_field(
             )
         far = last[k] - (read + reach // 2 if below or ends[1] else reach)
         if b[k] > far and not (below and open_top):
-            side = "free surface" if below else _side(ends[1], 0)[0]
+            side, advice = ("free surface", "") if below else _side(ends[1], read + reach // 2 if ends[1] else reach)
             what = f"the face {axis} = {upper[k]:g} m is too close to the {side}"
             surface = f", or {grid.upper[2]:g} m, the free surface" if below else ""
-            problems.error(where, what, f"at most {grid.lower[k] + h * far:g} m{surface}")
+            problems.error(where, what, f"at most {grid.lower[k] + h * far:g} m{surface}", advice)
     if open_top and a[2] > count[2] - read - reach // 2:
         allowed = f"at most {grid.upper[2] - h * (read + reach // 2):g} m"
         problems.error(where, f"the lower face z = {lower[2]:g} m is too close to the free surface", allowed)

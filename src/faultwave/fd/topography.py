@@ -18,7 +18,7 @@ from faultwave.fd.program import BELOW_CAP
 from faultwave.kernels.stencil import REACH
 from faultwave.media.field import Expression, Field
 from faultwave.media.points import Floats, Integers
-from faultwave.media.rasters import load_ground
+from faultwave.media.rasters import MISSING, load_ground
 
 WHERE = "grid.topography"
 Elevation = Callable[[np.ndarray, float], np.ndarray]
@@ -71,12 +71,13 @@ def read_ground(case: Case, lower: np.ndarray, upper: np.ndarray, sides: Mapping
             Problem(WHERE, f"the ground is {found[bad][0]} at {_place(xy[bad][0])}", "a number everywhere")
         )
     high, low = int(found.argmax()), int(found.argmin())
+    advice = MISSING if raster else ""
     if found[high] > upper[2]:
         what = f"the ground, {found[high]:.6g} m high at {_place(xy[high])}, is above the box, which ends at z = {upper[2]:g} m"
-        raise InputError(Problem(WHERE, what, "grid.upper above the highest ground, in metres"))
+        raise InputError(Problem(WHERE, what, "grid.upper above the highest ground, in metres", advice))
     if found[low] <= lower[2]:
         what = f"the ground, {found[low]:.6g} m high at {_place(xy[low])}, is below the box, which begins at z = {lower[2]:g} m"
-        raise InputError(Problem(WHERE, what, "grid.lower well below the lowest ground"))
+        raise InputError(Problem(WHERE, what, "grid.lower well below the lowest ground", advice))
     return Ground(elevation, raster, float(found[low]), float(found[high]))
 
 

@@ -21,6 +21,8 @@ LOCAL = "local"
 SHOWN = 3
 HIGHEST = 2e4
 """Metres that no ground is high or deep."""
+MISSING = "Is it what stands for missing values, and not declared as such? gdal_edit -a_nodata tells it."
+"""What to ask where a height is strange."""
 Own = Callable[[np.ndarray], np.ndarray]
 
 
@@ -52,9 +54,8 @@ class RasterGround:
         if strange.any():
             n = int(np.argmax(np.abs(found)))
             what = f"has a height of {found[n]:.6g} m at {coordinates(xy[n])} m"
-            advice = "Is it what stands for missing values, and not declared as such? gdal_edit -a_nodata tells it."
             allowed = f"up to {HIGHEST:g} m up or down"
-            raise InputError(Problem(self.raster.source, what, allowed, advice, places=as_places(xy[strange])))
+            raise InputError(Problem(self.raster.source, what, allowed, MISSING, places=as_places(xy[strange])))
         return found
 
     def known(self, xy: np.ndarray) -> np.ndarray:
@@ -115,7 +116,8 @@ def load_ground(setting: Any, projection: Any, where: str) -> RasterGround:
         raise InputError(Problem(str(path), what, f"{where}.crs, or 'crs: {LOCAL}' where it is in the case's x and y"))
     if mapped is None:
         what = f"lies in {crs.splitlines()[0][:60]}, but the case has no projection"
-        raise InputError(Problem(str(path), what, f"or '{where}.crs: {LOCAL}'", NEEDED))
+        allowed = f"a case with a projection, or '{where}.crs: {LOCAL}' where it is in the case's x and y"
+        raise InputError(Problem(str(path), what, allowed, NEEDED))
     return RasterGround(raster, _to_own(path, raster, crs, mapped))
 
 
@@ -139,4 +141,4 @@ def _to_own(path: Path, raster: Raster, crs: str, case: Projection) -> Own:
     return to_own
 
 
-__all__ = ["LOCAL", "RasterGround", "load_ground"]
+__all__ = ["LOCAL", "MISSING", "RasterGround", "load_ground"]
