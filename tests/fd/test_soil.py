@@ -288,6 +288,12 @@ def table(made, rows):
     made["soil"] = {"slower_than": 1900.0, "backbone": "table", "table": rows}
 
 
+def pond(made):
+    """Narrower than the points of a coarse look lie apart, but in the middle of a cell."""
+    where = "(x - 450)*(x - 450) + (y - 650)*(y - 650) < 25 && z > -120"
+    made["material"]["expression"].update(vs=f"if ({where}) {{ return 0; }} return 1700;", Qs="return 1e9;")
+
+
 def strength(made, **given):
     made["soil"] = {"slower_than": 1900.0, "backbone": "strength", "parameters": {"constant": given}}
 
@@ -305,6 +311,7 @@ def strength(made, **given):
         (lambda c: c["soil"].pop("parameters"), "backbone reference-strain needs parameters"),
         (lambda c: c["output"].pop("soil") and c["soil"].update(slower_than=900.0), "no ground is slower than 900 m/s"),
         (lambda c: c["material"]["expression"].update(vs="return 0;", Qs="return 1e9;"), "soil beside or below water is not simulated"),
+        (pond, "there is water at (450, 650, 0)"),
         (lambda c: c["output"]["soil"].update(points=[[700.0, 700.0, -900.0]]), "(700, 700, -900) is in rock, whose S speed is 2000 m/s"),
         (lambda c: c["output"]["soil"].update(points=[[700.0, 700.0, 9.0]]), "output.soil.points[0] at (700, 700, 9): lies 9 m outside"),
         (lambda c: c.pop("soil"), "the case has no soft soil"),

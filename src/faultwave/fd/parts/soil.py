@@ -119,19 +119,27 @@ class Soil(GridPart):
 
     def _placed_soil(self, checking: Checking) -> Self:
         """Where soil is and how strong it is there."""
-        box, grid, setting = checking.box, checking.placing.grid, self.case.soil
+        reference = checking.world.agree(lambda: self._references(checking))
+        return self._tiled(checking, reference, checking.placing.grid.shape)
+
+    def _references(self, checking: Checking) -> np.ndarray:
+        """Reference strain (nz, ny, nx) of the box of this process, 0 in rock; raises InputError where there is water or no such strain."""
+        box, setting = checking.box, self.case.soil
         assert setting is not None
         reference = np.zeros(box.shape, np.float32)
         for plane, rock, confining in self._planes(checking):
-            speed = np.sqrt(rock["mu"] / rock["rho"])
-            is_soil = speed < setting.slower_than
+            places = self._places(checking, plane)
+            water = np.flatnonzero(rock["mu"] <= 0)
+            if len(water):  # that a coarse look has missed
+                x, y, z = places[water[0]]
+                what = f"soil beside or below water is not simulated yet, and there is water at ({x:g}, {y:g}, {z:g})"
+                raise InputError(Problem(name, what, "a box without water"))
+            is_soil = np.sqrt(rock["mu"] / rock["rho"]) < setting.slower_than
             if box.lo[0] <= plane < box.hi[0] and is_soil.any():
-                places = self._places(checking, plane)[is_soil]
-                values = self._strain(places, rock["mu"][is_soil], confining[is_soil])
                 row = np.zeros(is_soil.shape)
-                row[is_soil] = values
+                row[is_soil] = self._strain(places[is_soil], rock["mu"][is_soil], confining[is_soil])
                 reference[plane - box.lo[0]] = row.reshape(box.shape[1:])
-        return self._tiled(checking, reference, grid.shape)
+        return reference
 
     def _tiled(self, checking: Checking, reference: np.ndarray, shape: tuple[int, int, int]) -> Self:
         """The same, with the tiles of all processes."""
