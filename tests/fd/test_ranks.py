@@ -260,6 +260,25 @@ def over_hills_found(folder):
     return found
 
 
+@pytest.mark.slow
+def test_hills_beside_layers_of_different_width(tmp_path):
+    """One process has whole rows, with 16 points in one layer and 8 in the other; of two each has one of them."""
+
+    def asked_of(folder):
+        made = over_hills(folder)
+        made["end_time"], made["numerics"] = 0.1, {"precision": "double", "threads": 1}
+        made["grid"] |= {"upper": [1440, 1600, 600], "absorbing": {"width": 8}}
+        return made
+
+    fw.simulate(asked_of(tmp_path / "one")).run()
+    done = launch(2, asked_of(tmp_path / "two"), setup=FUSED.format(1) + CUT.format((1, 1, 2)))
+    assert done.returncode == 0, done.stderr
+    alone, found = (over_hills_found(tmp_path / name) for name in ("one", "two"))
+    for name, values in alone.items():
+        assert np.array_equal(found[name], values), name
+    assert np.abs(alone["run-receivers.h5/receivers/values"]).max() > 0
+
+
 def test_over_hills(tmp_path):
     """Stopped on the way, and resumed with another cut: every axis is cut."""
     fw.simulate(over_hills(tmp_path / "one")).run()

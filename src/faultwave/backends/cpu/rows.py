@@ -99,7 +99,7 @@ class RowFunction:
         return [*seen, *_stores([(self._place(launch, name), value) for name, value in values.items()])]
 
     def _shared(self) -> _Shared | None:
-        """None where the segments beside the plain one do not add the same terms to it, or their own arrays lie differently."""
+        """None where the segments beside the plain one do not add the same terms to it, or their own arrays lie in several groups."""
         if len(self.row) < 2 or any(launch.stencil.changes for launch in self.row):
             return None
         plain = min(range(len(self.row)), key=lambda n: len(record(self.row[n].stencil)[1]))
@@ -116,15 +116,14 @@ class RowFunction:
         actual = [[self.row[n].names.get(array, array) for array in own] for n in sides]
         if any(len({self.arrays.group[name] for name in names}) > 1 for names in actual):
             return None
-        offsets = {tuple(self._offset(name) for name in names) for names in actual}
-        return _Shared(plain, tuple(sides), found) if len(offsets) == 1 else None
+        return _Shared(plain, tuple(sides), found)
 
     def _one_loop(self, of: _Shared) -> tuple[list[str], list[str]]:
         """The same with one loop through all segments. The compiler must not know where the layers are: it would make two loops."""
         launch, side, found = self.row[of.plain], self.row[of.sides[0]], of.terms
         (reads, writes), (more, _) = record(launch.stencil), record(side.stencil)
         own = [s.array for s in found.added]
-        at = {array: f"own + {self._offset(side.names.get(array, array))}" for array in own}
+        starts, at = self._starts(of, own)
         owners = ["0"] * len(self.row)
         for n in of.sides if own else ():
             owners[n] = self._place(self.row[n], own[0]).split(" ")[0]
@@ -158,7 +157,19 @@ class RowFunction:
             "  }",
             "}",
         ]
-        return [f"R *const owns[] = {{{', '.join(owners)}}};", *formula.scopes[0].lines], loop
+        return [f"R *const owns[] = {{{', '.join(owners)}}};", *starts, *formula.scopes[0].lines], loop
+
+    def _starts(self, of: _Shared, own: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """Lines done once a row, and where each of the arrays that segments have of their own starts: layers of different width keep them
+        at different distances. One loop serves these, too: several are rounded in other ways, and parts of the grid have fewer layers."""
+        offsets = [[self._offset(self.row[n].names.get(array, array)) for array in own] for n in of.sides]
+        if all(each == offsets[0] for each in offsets):
+            return [], {array: f"own + {offset}" for array, offset in zip(own, offsets[0], strict=True)}
+        listed = dict(zip(of.sides, offsets, strict=True))
+        table = [listed.get(n, [0] * len(own)) for n in range(len(self.row))]
+        rows = ", ".join(f"{{{', '.join(map(str, each))}}}" for each in table)
+        starts = [f"static const long starts[][{len(own)}] = {{{rows}}};"]
+        return starts, {array: f"own + starts[s][{number}]" for number, array in enumerate(own)}
 
     def _add_terms(self, formula: Formula, of: _Shared, at: Mapping[str, str], first: Sequence[str]) -> None:
         """Add the terms of a layer, and keep what it writes to arrays of its own: from here on, the formula uses the sums."""
