@@ -167,7 +167,8 @@ def stencil_report(
         "program", "stencil", "registers", "spilled bytes", "stack bytes", "groups", "occupancy", "bytes a point", "flops a point",
         "G points/s at most", "G points/s by the model", "limit",
     )  # fmt: skip
-    return f"stencils, {precision}, {arch} ({target.device})", header, rows
+    other = f" ({', '.join(sorted(DOUBLE))}: double)" * single
+    return f"stencils, {precision}{other}, {arch} ({target.device})", header, rows
 
 
 def step_cost(attenuation: bool, single: bool) -> tuple[int, int]:

@@ -59,7 +59,7 @@ def show(
         typer.echo(text)
 
 
-WIDE = 160
+WIDE = 195
 """Characters a line of what kernels take: better more than a terminal has than with words broken."""
 
 
