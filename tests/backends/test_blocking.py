@@ -1,12 +1,14 @@
 """Tiles of a pass: what threads find to do in them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from faultwave.backends.cpu.blocking import busy, candidates, default_blocking
 from faultwave.backends.grid import GridArrays
 from faultwave.fd.program import build_program
-from faultwave.kernels.stencil import REACH
+from faultwave.kernels.stencil import REACH, Box, Layout
 from tests.fd.setups import scheme
 
 
@@ -46,3 +48,21 @@ def test_small_tiles_are_not_made_smaller_for_little():
     arrays = GridArrays(program, np.float32, 16)
     pairs = zip(candidates(arrays, 1), candidates(arrays, 2), strict=True)
     assert all(two.rows > 0.8 * one.rows for one, two in pairs)
+
+
+@pytest.mark.parametrize(("planes", "lines", "share"), [(40, 100, 1.0), (20, 100, 0.5), (40, 25, 0.25), (4, 25, 0.025)])
+def test_arrays_in_some_rows_only_count_by_their_share(planes, lines, share):
+    program = build_program(scheme((40, 100, 64)))
+    more = {f"soil{n}": Layout(Box((0, 0, 0), (planes, lines, 64)), group="soil", halo=0) for n in range(50)}
+
+    def rows(of):
+        return default_blocking(GridArrays(of, np.float32, 16), 1).rows
+
+    alone, found = rows(program), rows(replace(program, arrays={**program.arrays, **more}))
+    whole = rows(
+        replace(
+            program,
+            arrays={**program.arrays, **{n: replace(a, box=Box((0, 0, 0), (40, 100, 64))) for n, a in more.items()}},
+        )
+    )
+    assert 1 / found - 1 / alone == pytest.approx(share * (1 / whole - 1 / alone), rel=0.1, abs=0.1 / alone)

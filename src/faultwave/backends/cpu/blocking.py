@@ -47,11 +47,13 @@ def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: 
     return Blocking(steps, max(near, key=worth) if threads > 1 else rows)
 
 
-def _row(arrays: GridArrays, name: str) -> int:
-    """Bytes of a row of all arrays of a group; none of what has one row or one plane only."""
-    layout = arrays.program.arrays[name]
+def _row(arrays: GridArrays, name: str) -> float:
+    """Bytes of a row of all arrays of a group, over all rows of the program: those of layers or of soil are in some of these only. None
+    of what has one row or one plane only."""
+    layout, whole = arrays.program.arrays[name], arrays.program.box.shape
     deep = layout.kind == "grid" and min(layout.box.shape[:2]) > 1
-    return arrays.strides[name].row * arrays.storage[arrays.group[name]].itemsize if deep else 0
+    share = min(1.0, np.prod(layout.box.shape[:2]) / np.prod(whole[:2])) if deep else 0.0
+    return float(share * arrays.strides[name].row * arrays.storage[arrays.group[name]].itemsize)
 
 
 def rows_behind(of: Skew, steps: int) -> np.ndarray:
