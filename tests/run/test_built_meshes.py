@@ -144,6 +144,8 @@ def test_elements_grow_around_the_region_and_the_raster_need_not_reach_there(tmp
     [
         ("-3,-1\n9,1\n", {}, ["trace.csv:1", "1 of 2 points lie outside", "x 9000, y 1000"]),
         ("-3,-1\n7.9,1\n", {}, ["fault main leaves the region", "7900"]),
+        ("-3,-1\n9,1\n", {"reflections_after": "3 s"}, ["1 of 2 points lie outside", "x 9000, y 1000"]),
+        ("-3,-1\n7.9,1\n", {"reflections_after": "3 s"}, ["fault main leaves the region", "7900"]),
         ("-3,0\n3,0\n3,2\n0,-2\n", {}, ["crosses itself at", "x 1500, y 0"]),
         ("-0.003,0\n0.003,0\n", {}, ["shorter than an element", "kilometres"]),
     ],

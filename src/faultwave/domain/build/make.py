@@ -105,12 +105,12 @@ def build(setting: Any, place: Place) -> Mesh:
     if setting.reflections_after:
         place = _beyond(inner, place)
     near, far = (setting.far_size or float((b - a).max()) / 8 for a, b in ((inner.lower, inner.upper), (lower, upper)))
-    faults = _faults(setting, lower, upper, near, place)
+    faults = _faults(setting, inner.lower, inner.upper, near, place)
     finest = min([near, *(f.size for f in faults)])
     relief = region.relief_of(lower, upper, 0.5 * finest, place.ground, list(place.below))
     problems = Problems()
     for fault in faults:
-        check_inside(fault, facets(fault, relief)[1], lower, upper, problems)
+        check_inside(fault, facets(fault, relief)[1], inner.lower, inner.upper, problems)
     problems.raise_errors()
     apart: frozenset[str] = frozenset()
 
