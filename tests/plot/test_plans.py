@@ -195,6 +195,14 @@ def test_what_matters_of_a_large_box_is_shown() -> None:
     assert np.ptp(_frame.limits(far, whole=True), axis=0)[0] == 2e5
 
 
+def test_the_mesh_around_the_region_is_not_shown() -> None:
+    region = np.array([[2e3, 2e3, -4e3], [8e3, 8e3, 0.0]])
+    model = made(region=region, marks=(Marks("sources", np.array([[4e3, 4e3, -3e3], [6e3, 7e3, -1e3]])),))
+    np.testing.assert_allclose(_frame.limits(model), region)
+    outside = Marks("receivers", np.array([[9e3, 4e3, 0.0]]))
+    np.testing.assert_allclose(_frame.limits(replace(model, marks=(*model.marks, outside)))[:, 0], [2e3, 9e3])
+
+
 def test_sections_follow_the_fault() -> None:
     corners = np.array([[0, 0, 0], [3000, 4000, 0], [3000, 4000, -2000]], float) + [2000, 2000, 0]
     model = made(sheets=(Sheet("fault", corners, np.array([[0, 1, 2]])),))

@@ -48,13 +48,13 @@ def places(model: Model) -> np.ndarray:
 
 
 def limits(model: Model, whole: bool = False) -> np.ndarray:
-    """Lower and upper corner (2, 3) [m] of what is shown: the box, or what matters of a much larger one; ``whole``: all of the region."""
-    box = np.array([model.lower, model.upper])
-    if whole and model.region is not None:
-        return np.clip(model.region, *box)
+    """Lower and upper corner (2, 3) [m] of what is shown: the region, or what matters of a large one; ``whole``: all of the region."""
+    mesh = np.array([model.lower, model.upper])
+    box = mesh if model.region is None else np.clip(model.region, *mesh)
     found = np.concatenate([places(model), *(marks.points for marks in model.marks)])
     if whole or not len(found):
         return box
+    box = np.clip([np.minimum(box[0], found.min(0)), np.maximum(box[1], found.max(0))], *mesh)
     size = np.maximum(np.ptp(found, axis=0), 0.02 * np.ptp(box, axis=0).max())
     margin = MARGIN * max(size[:2].max(), size[2])
     low = np.maximum(found.min(0) - margin, box[0])
