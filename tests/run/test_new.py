@@ -180,7 +180,7 @@ def test_files_of_sources_are_taken_along(tmp_path):
         (("--moment-tensor", "0,95,0,5,3", "--lon", "9", "--lat", "46", "--size", "9km"), "dip 0 to 90"),
         (("--moment-tensor", "0,90", "--lon", "9", "--lat", "46", "--size", "9km"), "neither a file nor five numbers"),
         (("--fault", "nowhere.csv"), "there is no such file"),
-        (("--fault", "TRACE", "--engine", "fd"), "grids simulate no spontaneous rupture"),
+        (("--fault", "TRACE", "--engine", "fd"), "none follows a trace"),
         (("--fault", "TRACE", "--size", "2km"), "lie outside of the region"),
         (("--fault", "TRACE", "--size", "40 s"), "--size"),
         (("--fault", "TRACE", "--size", "20"), "--size 20 m is far less than the shortest wavelength"),
@@ -209,6 +209,21 @@ def test_what_cannot_be_is_told_and_nothing_written(tmp_path, trace, words, expe
     assert code == 2 and expected in text, text
     drawn = ["case-problems"] if "outside of the region" in expected else []
     assert sorted(p.name for p in tmp_path.iterdir()) == [*drawn, "trace.geojson"]
+
+
+def test_nobody_is_sent_to_draw_a_case_that_is_not_there(tmp_path, trace):
+    turned = json.loads(trace.read_text())
+    line = turned.get("geometry", turned)
+    line["coordinates"] = [[lat, -abs(lon) - 100.0] for lon, lat in line["coordinates"]]
+    trace.write_text(json.dumps(turned))
+    code, text = typed("new", tmp_path / "case", "--fault", trace)
+    assert code == 2 and "They look swapped" in text and "faultwave plot" not in text
+
+
+def test_the_region_holds_a_fault_that_dips_little(tmp_path, trace):
+    well("new", tmp_path / "case", "--fault", trace, "--dip", "20", "--fault-depth", "8km", "--until", "10s")
+    built = load_sound(tmp_path / "case" / "case.yaml")[0].mesh.build
+    assert built.upper[0] > 8e3 / np.tan(np.radians(20.0))
 
 
 def test_a_run_shorter_than_its_source_is_told(tmp_path, trace):

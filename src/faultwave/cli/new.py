@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -93,12 +93,16 @@ def new(
 
 
 def _pictured(asked: Any, error: InputError, folder: Path) -> InputError:
-    """The error, after a map of where something is wrong, if it says where and the region is known."""
+    """The error, after a map of where something is wrong, if it says where and the region is known: no case is there to be drawn later."""
     from faultwave.cli.results import pictured
     from faultwave.run.new import draft
 
-    case = draft(asked) if any(p.places for p in error.problems) else None
-    return error if case is None else pictured(case, error, folder)
+    if not any(p.places for p in error.problems):
+        return error
+    case = draft(asked)
+    return (
+        InputError([replace(p, places=()) for p in error.problems]) if case is None else pictured(case, error, folder)
+    )
 
 
 def _completed(values: dict[str, Any]) -> dict[str, Any]:

@@ -156,7 +156,10 @@ def _place(asked: Asked) -> tuple[float, float, float]:
                 Problem("--size", "is missing: nothing else says how large the region is", "a length, e.g. --size 40km")
             )
         reach = float(np.abs(np.concatenate(lines)).max())
-        size = 5e3 * np.ceil(2 * (reach + 1.5 * asked.fault_depth) / 5e3)
+        around = asked.fault_depth * max(
+            1.5, 0.5 + 1 / np.tan(np.radians(asked.dip))
+        )  # a fault that dips little reaches far
+        size = 5e3 * np.ceil(2 * (reach + around) / 5e3)
     if size > LARGEST:
         advice = "Are coordinates of the traces metres under a header that says km?" if asked.faults else ""
         allowed = f"up to {LARGEST / 1e3:g} km, so that the map's projection serves"

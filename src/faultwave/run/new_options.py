@@ -71,7 +71,7 @@ def check(asked: Asked, folder: Path, force: bool) -> None:
         )
     problems.raise_errors()
     if asked.engine == "fd" and asked.faults:
-        what = "grids simulate no spontaneous rupture"
+        what = "faults of a grid are planes along x or y (docs/guide/grids.md), none follows a trace"
         raise NotBuiltError(Problem("--engine fd", what, "engine dg", "Or give --srf or --moment-tensor."))
     if asked.engine == "fd" and asked.sea:
         raise NotBuiltError(Problem("--sea", "a grid has no sea above its topography", "engine dg"))
