@@ -167,6 +167,7 @@ def test_files_of_sources_are_taken_along(tmp_path):
     )
     well("new", tmp_path / "case", "--lon", 9.0, "--lat", 46.0, "--size", "20km", "--moment-tensor", cmt)
     case = load_sound(tmp_path / "case" / "case.yaml")[0]
+    assert case.title.startswith("Moment tensor at")
     assert case.sources[0].kind == "cmtsolution" and case.sources[0].file == tmp_path / "case" / "CMTSOLUTION"
 
 

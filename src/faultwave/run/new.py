@@ -239,7 +239,7 @@ def _deep(asked: Asked, needed: float) -> float:
 
 
 def _header(asked: Asked, lon: float, lat: float, epsg: str) -> list[str]:
-    what = "moment tensor" if asked.mechanism else "finite source"
+    what = "finite source" if asked.source is not None and asked.source_kind == "srf" else "moment tensor"
     if asked.faults:
         what = "rupture of " + ", ".join(p.stem for p in asked.faults)
     title = text.quoted(f"{what[0].upper()}{what[1:]} at {lon:.5g}, {lat:.5g}")
