@@ -277,8 +277,11 @@ def test_a_trace_in_kilometres_without_a_unit_is_told(tmp_path):
     path = tmp_path / "km.csv"
     path.write_text("x,y\n-4,-5\n0,0\n5,6\n")
     code, text = typed("new", tmp_path / "case", "--lon", 10.0, "--lat", 46.0, "--fault", path)
-    assert code == 2 and "x[km], y[km]" in text, text
+    assert code == 2 and "x[km], y[km]" in text and "lon, lat" in text, text
     assert not (tmp_path / "case").exists()
+    path.write_text("x,y\n996,995\n1000,1000\n1005,1006\n")
+    code, text = typed("new", tmp_path / "case", "--lon", 10.0, "--lat", 46.0, "--fault", path)
+    assert code == 2 and "x[km], y[km]" in text and "lon, lat" not in text, text
 
 
 def test_files_are_not_written_over_unasked(tmp_path, trace):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 
 from faultwave.output.columns import read_columns
 from faultwave.output.formats.rupture_files import read_parameters
@@ -47,6 +48,8 @@ def _draw_spectrum(ax: Axes, spectrum: dict[str, np.ndarray], told: dict[str, fl
     ax.loglog(frequency, spectrum["brune [N*m]"], "--", color=style.COLOURS[1], label="Brune")
     ax.axvline(corner, color=style.INK, lw=0.7, ls=":")
     ax.set_xlim(frequency[0], frequency[-1])
+    if frequency[-1] > 10.0 * frequency[0]:  # numbers between powers of ten would run into each other
+        ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_ylim(moment * 10**-_DECADES, 3.0 * moment)
     ax.set_xlabel("frequency [Hz]")
     ax.set_ylabel("amplitude [N m]")

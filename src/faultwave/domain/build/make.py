@@ -30,7 +30,7 @@ from faultwave.domain.build.region import Heights
 from faultwave.domain.build.relief import Relief
 from faultwave.domain.build.repair import repaired
 from faultwave.domain.build.sizes import Sizes, lattice, refined, wanted
-from faultwave.domain.build.traces import check_scale, check_trace, read_traces
+from faultwave.domain.build.traces import check_scale, check_trace, other_units, read_traces
 from faultwave.domain.build.triangles import read_triangles
 from faultwave.domain.tets.assemble import Parts, assemble
 from faultwave.domain.tets.generate import GMSH_ADVICE
@@ -277,7 +277,7 @@ def _of_traces(
         length = float(np.linalg.norm(np.diff(trace.xy, axis=0), axis=1).sum())
         if length < size and len(problems.errors) == told:
             what = f"the trace is {length:.4g} m long, shorter than an element on it ({size:.4g} m)"
-            advice = "Are its coordinates kilometres? Name columns x[km], y[km]; or give a smaller size."
+            advice = f"{other_units(trace.xy)} Or give a smaller size."
             problems.error(trace.source, what, advice=advice)
         if len(problems.errors) == told:
             name = asked.name or trace.name or f"fault-{before + len(found) + 1}"

@@ -246,8 +246,15 @@ def check_scale(traces: Sequence[Trace], depth: float, problems: Problems) -> No
     extent = float(np.linalg.norm(points.max(0) - points.min(0)))
     if extent < SMALL * depth:
         what = f"the trace is {extent:.4g} m long, far too short for a fault {depth:g} m deep"
-        advice = "Are its coordinates kilometres? Name columns x[km], y[km]; or make the fault less deep."
+        advice = f"{other_units(points)} Or make the fault less deep."
         problems.error(traces[0].source, what, f"{SMALL * depth:g} m or more", advice, points)
+
+
+def other_units(points: Floats) -> str:
+    """What coordinates x and y (n, 2) of a trace that is far too short may be instead of metres."""
+    asked = "Are its coordinates kilometres? Name columns x[km], y[km]."
+    degrees = (np.abs(points) <= (180.0, 90.0)).all()
+    return f"{asked} Degrees? Name columns lon, lat." if degrees else asked
 
 
 def self_crossing(xy: Floats) -> Floats | None:
@@ -294,4 +301,13 @@ def _douglas_peucker(xy: Floats, tolerance: float) -> Floats:
     return np.concatenate([_douglas_peucker(xy[: worst + 1], tolerance)[:-1], _douglas_peucker(xy[worst:], tolerance)])
 
 
-__all__ = ["Trace", "check_scale", "check_trace", "crossing", "read_traces", "self_crossing", "simplified"]
+__all__ = [
+    "Trace",
+    "check_scale",
+    "check_trace",
+    "crossing",
+    "other_units",
+    "read_traces",
+    "self_crossing",
+    "simplified",
+]
