@@ -283,14 +283,17 @@ class AttachedRupture(GridAttached):
         return found
 
     def energies(self) -> Mapping[str, float]:
-        """As the engine dg defines them; what slip along each axis does counts where that is known."""
+        """As the engine dg defines them; what slip along each axis does counts where that is known. Work is summed up to the slip rates,
+        half a step before the stresses of waves: what it did since follows from the power of the last step."""
+        half = 0.5 * self.operator.scheme.step
         found = dict.fromkeys(("total_frictional_work", "static_frictional_work"), 0.0)
         slip: dict[Axis, np.ndarray] = {}
         for axis, area in self.area.items():
             n = 2 if axis == "z" else 1
             own, change = self.values(f"slip{n}", axis), self.values(f"traction{n}", axis)
             found["static_frictional_work"] -= 0.5 * float((area * change * own).sum())
-            found["total_frictional_work"] -= float((area * self.values("work", axis)).sum())
+            work = self.values("work", axis) + half * change * self.values(f"slip_rate{n}", axis)
+            found["total_frictional_work"] -= float((area * work).sum())
             slip[axis] = self.values("accumulated_slip", axis)
         moment = sum(0.5 * float((self.area[a] * self.part.rigidity[a][self.at] * s).sum()) for a, s in slip.items())
         potency = sum(0.5 * float((self.area[a] * s).sum()) for a, s in slip.items())
