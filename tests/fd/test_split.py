@@ -69,7 +69,7 @@ def taken(s, r):
 
 
 def step(r, count=1):
-    r.run(count, np.zeros((3, count, 1)))
+    r.run(count, np.zeros((len(r.program.levels), count, 1)))
 
 
 def energy(s, before, now):
