@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 
 from faultwave.output.formats.image import ImageReader
 
@@ -29,3 +30,11 @@ def fields(folder: Path, kinds: Iterable[str]) -> dict[str, Any]:
             found |= {f"{kind}/{f}/{k}": reader.field(f, k) for f in reader.fields for k in range(len(reader.times))}
             found[f"{kind} times"] = reader.times
     return found
+
+
+def same(one: Path, other: Path) -> None:
+    """Two runs have written the same bits."""
+    expected, found = (datasets(folder) | fields(folder, ["surface"]) for folder in (one, other))
+    assert expected.keys() == found.keys() and len(found) > 3
+    for name, values in expected.items():
+        assert np.array_equal(values, found[name]), name

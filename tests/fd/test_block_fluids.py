@@ -6,15 +6,14 @@ import pytest
 import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import RunError
-from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
 from faultwave.verify.cases.fd_blocks import LeapfrogEnergy
 from tests.run.launch import launch
 
-from .results import datasets, fields
+from .reciprocity import OF_THREE, is_reciprocal, moments
+from .results import same
 from .test_grids import case, problems
 from .test_restart import Stopped
-from .test_sgt import TENSORS
 
 opencl = pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
 FLOOR = "z > -600 + 40*sin(0.004*x)*cos(0.005*y)"
@@ -69,25 +68,11 @@ def test_what_stays_in_rock_leaves_the_fluids_alone():
 
 def test_reciprocity_through_the_face_and_both_borders():
     """A force in the sea, moments in rock above and below the face."""
-    names, places = (
-        ("xx", "yy", "zz", "xy", "yz", "xz"),
-        [[460.0, 310.0, -900.0], [405.0, 510.0, -1560.0], [505.0, 410.0, -1790.0]],
-    )
-    tensors = [*TENSORS.tolist(), TENSORS[0].tolist()]
-    sources = [
-        {"kind": "moment-tensor", "location": place, "tensor": dict(zip(names, tensor, strict=True)),
-         "time_function": {"kind": "gaussian", "duration": 0.1}}
-        for place, tensor in zip(places, tensors, strict=True)
-    ]  # fmt: skip
+    places = [[460.0, 310.0, -900.0], [405.0, 510.0, -1560.0], [505.0, 410.0, -1790.0]]
+    sources = moments(places, OF_THREE, 0.1)
     output = {"receivers": {"points": [[520.0, 430.0, -230.0]], "interval": 0.01}}
     made = settings(sources=sources, end_time=1.2, attenuation={}, output=output)
-    dt = simulate(made).plan.scheme.step
-    made["output"]["receivers"]["interval"] = dt
-    sim = simulate(made)
-    forward = np.array([sim.solver.operator.advance(1)[0][0, 0, 0, 6:] for _ in range(sim.plan.steps)]).T
-    found = seismograms(green_tensors(made, duration=0.1, delay=0.5 * dt), np.array(tensors))[0][:, 1:]
-    assert (np.abs(forward).max(1) > 0).all()
-    assert (np.abs(forward - found).max(1) <= 1e-10 * np.abs(forward).max(1)).all()
+    is_reciprocal(made, OF_THREE, 0.1)
 
 
 @pytest.mark.parametrize("backend", ["cpu", pytest.param("opencl", marks=opencl)])
@@ -128,13 +113,6 @@ def recorded(folder, **changes):
     output = {"folder": str(folder), "receivers": points, "surface": {"interval": 0.1}, "energies": {"interval": 0.1},
               "checkpoint": {"interval": 0.1}}  # fmt: skip
     return settings({"z+": "free-surface"}, attenuation={}, output=output, end_time=0.4, **changes)
-
-
-def same(one, other):
-    expected, found = (datasets(folder) | fields(folder, ["surface"]) for folder in (one, other))
-    assert expected.keys() == found.keys() and len(found) > 3
-    for name, values in expected.items():
-        assert np.array_equal(values, found[name]), name
 
 
 def test_resumed_is_undisturbed(tmp_path, monkeypatch):

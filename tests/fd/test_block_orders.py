@@ -6,16 +6,15 @@ import pytest
 import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import RunError
-from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
 from faultwave.verify.cases.fd_blocks import LeapfrogEnergy
 from tests.run.launch import launch
 
-from .results import datasets, fields
+from .reciprocity import OF_THREE, is_reciprocal, moments
+from .results import datasets, fields, same
 from .test_blocks import QUIET, ROCK
 from .test_grids import case, problems
 from .test_restart import Stopped
-from .test_sgt import TENSORS
 
 opencl = pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
 HILL = "60 + 55*sin(x*6.283185307179586/3200)*cos(y*6.283185307179586/3200)"
@@ -58,21 +57,10 @@ def test_energy_is_kept_to_rounding(ratio):
 def test_reciprocity_from_the_hill_through_the_face(ratio):
     """A force on the ground, moments below the hill, beside the face and in the block of order 8, with attenuation."""
     places = [[1460.0, 1600.0, -500.0], [1905.0, 1510.0, -1860.0], [1305.0, 1210.0, -2950.0]]
-    tensors = [*TENSORS.tolist(), TENSORS[0].tolist()]
-    sources = [
-        {"kind": "moment-tensor", "location": place, "tensor": dict(zip(NAMES, tensor, strict=True)),
-         "time_function": {"kind": "gaussian", "duration": 0.1}}
-        for place, tensor in zip(places, tensors, strict=True)
-    ]  # fmt: skip
+    sources = moments(places, OF_THREE, 0.1)
     output = {"receivers": {"points": [[1520.0, 1730.0, 0.0]], "interval": 0.01}}
     made = settings(ratio, sources=sources, end_time=1.6, output=output, material=ROCK, attenuation={})
-    dt = simulate(made).plan.scheme.step
-    made["output"]["receivers"]["interval"] = dt
-    sim = simulate(made)
-    forward = np.array([sim.solver.operator.advance(1)[0][0, 0, 0, 6:] for _ in range(sim.plan.steps)]).T
-    found = seismograms(green_tensors(made, duration=0.1, delay=0.5 * dt), np.array(tensors))[0][:, 1:]
-    assert (np.abs(forward).max(1) > 0).all()
-    assert (np.abs(forward - found).max(1) <= 1e-10 * np.abs(forward).max(1)).all()
+    is_reciprocal(made, OF_THREE, 0.1)
 
 
 def test_waves_are_those_of_order_4_with_half_the_spacing():
@@ -117,13 +105,6 @@ def recorded(folder):
               "checkpoint": {"interval": 0.1}}  # fmt: skip
     sides = {"x": "absorbing", "y": "periodic", "z-": "absorbing", "z+": "free-surface"}
     return settings(2, sides, sources=[source], end_time=0.5, output=output)
-
-
-def same(one, other):
-    expected, found = (datasets(folder) | fields(folder, ["surface"]) for folder in (one, other))
-    assert expected.keys() == found.keys() and len(found) > 3
-    for name, values in expected.items():
-        assert np.array_equal(values, found[name]), name
 
 
 def test_resumed_is_undisturbed(tmp_path, monkeypatch):

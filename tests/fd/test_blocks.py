@@ -8,15 +8,14 @@ from faultwave.backends import missing
 from faultwave.base.errors import RunError
 from faultwave.fd import differences
 from faultwave.fd.block_proposal import faces, proposed, report
-from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.output.formats.image import ImageReader
 from faultwave.run import simulate
 from faultwave.verify.cases.fd_blocks import LeapfrogEnergy, basin, wave_error
 
+from .reciprocity import OF_THREE, is_reciprocal, moments
 from .results import datasets, fields
 from .test_grids import case, problems
 from .test_restart import Stopped
-from .test_sgt import TENSORS
 
 opencl = pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
 TWO = {"lower": [0, 0, -3800], "upper": [2400, 2400, 0], "spacing": 100.0}
@@ -87,28 +86,14 @@ def test_energy_is_kept_with_order_8(ratio):
 
 def test_order_8_is_reciprocal_through_a_face():
     """A force on the ground, moments above, beside and below the face; times of both with the time step's own error."""
-    names, places = (
-        ("xx", "yy", "zz", "xy", "yz", "xz"),
-        [[1460.0, 1600.0, -500.0], [1905.0, 1510.0, -1760.0], [1305.0, 1210.0, -3650.0]],
-    )
-    tensors = [*TENSORS.tolist(), TENSORS[0].tolist()]
-    sources = [
-        {"kind": "moment-tensor", "location": place, "tensor": dict(zip(names, tensor, strict=True)),
-         "time_function": {"kind": "gaussian", "duration": 0.1}}
-        for place, tensor in zip(places, tensors, strict=True)
-    ]  # fmt: skip
+    places = [[1460.0, 1600.0, -500.0], [1905.0, 1510.0, -1760.0], [1305.0, 1210.0, -3650.0]]
+    sources = moments(places, OF_THREE, 0.1)
     made = eighth(
         2, sources=sources, end_time=1.6, numerics={"precision": "double"},
         output={"receivers": {"points": [[1520.0, 1730.0, 0.0]], "interval": 0.01}},
     )  # fmt: skip
     made["grid"]["time_dispersion"] = "keep"
-    dt = simulate(made).plan.scheme.step
-    made["output"]["receivers"]["interval"] = dt
-    sim = simulate(made)
-    forward = np.array([sim.solver.operator.advance(1)[0][0, 0, 0, 6:] for _ in range(sim.plan.steps)]).T
-    found = seismograms(green_tensors(made, duration=0.1, delay=0.5 * dt), np.array(tensors))[0][:, 1:]
-    assert (np.abs(forward).max(1) > 0).all()
-    assert (np.abs(forward - found).max(1) <= 1e-10 * np.abs(forward).max(1)).all()
+    is_reciprocal(made, OF_THREE, 0.1)
 
 
 @pytest.mark.parametrize("which", ["joint", "norm"])
@@ -139,16 +124,10 @@ BESIDE = [[2360.0, 2100.0, -1380.0], [2905.0, 2610.0, -1440.0], [2210.0, 2430.0,
 )
 def test_moments_and_forces_are_reciprocal_through_two_faces(sides, ground, places):
     """A force on the ground, moments in each block, or beside faces; below a hill too."""
-    names = ("xx", "yy", "zz", "xy", "yz", "xz")
     hill = "60 + 55*sin(x*6.283185307179586/4800)*cos(y*6.283185307179586/4800)"
     deeper = 600.0 * ground
     places = [[x, y, z - deeper * (z < -1000)] for x, y, z in places]
-    tensors = [*TENSORS.tolist(), TENSORS[0].tolist()]
-    sources = [
-        {"kind": "moment-tensor", "location": place, "tensor": dict(zip(names, tensor, strict=True)),
-         "time_function": {"kind": "gaussian", "duration": 0.1}}
-        for place, tensor in zip(places, tensors, strict=True)
-    ]  # fmt: skip
+    sources = moments(places, OF_THREE, 0.1)
     made = three(
         sides, sources=sources, material=ROCK, attenuation={}, end_time=2.0,
         output={"receivers": {"points": [[2020.0, 2930.0, 0.0]], "interval": 0.01}}, numerics={"precision": "double"},
@@ -157,13 +136,7 @@ def test_moments_and_forces_are_reciprocal_through_two_faces(sides, ground, plac
         made["grid"] |= {"topography": {"expression": hill, "sources": "elevation", "receivers": "depth"}}
         made["grid"] |= {"upper": [4800, 4800, 200], "lower": [0, 0, -9200]}
         made["grid"]["blocks"] = [{"below": 2000.0, "spacing": 200.0}, {"below": 4400.0, "spacing": 600.0}]
-    dt = simulate(made).plan.scheme.step
-    made["output"]["receivers"]["interval"] = dt
-    sim = simulate(made)
-    forward = np.array([sim.solver.operator.advance(1)[0][0, 0, 0, 6:] for _ in range(sim.plan.steps)]).T
-    found = seismograms(green_tensors(made, duration=0.1, delay=0.5 * dt), np.array(tensors))[0][:, 1:]
-    assert (np.abs(forward).max(1) > 0).all()
-    assert (np.abs(forward - found).max(1) <= 1e-10 * np.abs(forward).max(1)).all()
+    is_reciprocal(made, OF_THREE, 0.1)
 
 
 def test_a_fault_may_cross_a_face():

@@ -11,11 +11,11 @@ from faultwave.green_tensors import green_tensors, save_green_tensors, seismogra
 from faultwave.output.formats.maps_netcdf import read_maps, write_maps
 from faultwave.run import simulate
 
+from .reciprocity import TENSORS, both, moments
 from .test_grids import case
 
 SIGMA = 0.06
 SITE, FAULT = [420.0, 930.0, -510.0], [[1010.0, 610.0, -820.0], [870.0, 700.0, -905.0]]
-TENSORS = np.array([[4e14, -1e14, 2e14, 1e15, -3e14, 5e14], [0.0, 0.0, 0.0, 1e14, 0.0, -2e14]])
 VARIED = {
     "expression": {"rho": "2700 + 0.2 * x", "vp": "3464 + 0.3 * y - 0.2 * z", "vs": "2000 - 0.4 * z"}
 }  # fmt: skip
@@ -25,40 +25,23 @@ BOX = {"shape": "box", "lower": [0, 0, -1500], "upper": [1500, 1600, 0], "cells"
 
 
 def settings(boundaries, sigma=SIGMA, **changes):
-    names = ("xx", "yy", "zz", "xy", "yz", "xz")
-    sources = [
-        {"kind": "moment-tensor", "location": place, "tensor": dict(zip(names, tensor, strict=True)),
-         "time_function": {"kind": "gaussian", "duration": sigma}} for place, tensor in zip(FAULT, TENSORS.tolist(), strict=True)
-    ]  # fmt: skip
+    sources = moments(FAULT, TENSORS, sigma)
     return case(
         grid__boundaries=boundaries, sources=sources, material=VARIED, end_time=0.9,
         output={"receivers": {"points": [SITE], "interval": 0.01}}, **changes,
     )  # fmt: skip
 
 
-def both(made, sigma=SIGMA):
-    """Velocities (3, steps) of a forward run and of the tensors, at the same instants, every step."""
-    sim = simulate(made)
-    dt = sim.plan.scheme.step
-    made["output"]["receivers"]["interval"] = dt
-    sim = simulate(made)
-    op, forward = sim.solver.operator, []
-    for _ in range(sim.plan.steps):
-        forward.append(op.advance(1)[0][0, 0, 0, 6:])
-    green = green_tensors(made, duration=sigma, delay=0.5 * dt)
-    return np.array(forward).T, seismograms(green, TENSORS)[0][:, 1:]
-
-
 @pytest.mark.parametrize("sides", ["periodic", "rigid"])
 def test_exact_in_a_symmetric_box(sides):
-    forward, found = both(settings(dict.fromkeys("xyz", sides), numerics={"precision": "double"}))
+    forward, found = both(settings(dict.fromkeys("xyz", sides), numerics={"precision": "double"}), TENSORS, SIGMA)
     assert np.abs(forward).max() > 0 and np.abs(forward - found).max() <= 1e-10 * np.abs(forward).max()
 
 
 @pytest.mark.parametrize("sides", ["periodic", "rigid"])
 def test_single_precision_in_a_symmetric_box(sides):
     """Forces push by the density that the grid keeps in sixteen bits."""
-    forward, found = both(settings(dict.fromkeys("xyz", sides)))
+    forward, found = both(settings(dict.fromkeys("xyz", sides)), TENSORS, SIGMA)
     assert np.abs(forward - found).max() <= 1e-5 * np.abs(forward).max()
 
 
@@ -71,7 +54,7 @@ def test_with_absorbing_layers_and_a_free_surface(sides, depth):
     made["output"]["receivers"]["points"] = [[*SITE[:2], -depth]]
     if "z" not in sides:
         made["sources"][1]["location"][2] = -35.0
-    forward, found = both(made)
+    forward, found = both(made, TENSORS, SIGMA)
     assert (np.abs(forward).max(1) > 0).all()
     assert (np.abs(forward - found).max(1) <= 1e-10 * np.abs(forward).max(1)).all()
 
@@ -84,7 +67,7 @@ def test_a_site_on_and_in_the_sea(depth, tmp_path):
     made["material"] = {"layers": str(tmp_path / "sea.txt")}
     made["output"]["receivers"]["points"] = [[*SITE[:2], -depth]]
     made["sources"][1]["location"][2] = -520.0  # a moment that shears, away from water
-    forward, found = both(made)
+    forward, found = both(made, TENSORS, SIGMA)
     moves = np.abs(forward).max(1)
     assert moves[2] > 0 and (moves[:2] > 0).all() == (depth > 0)
     assert (np.abs(forward - found).max(1) <= 1e-10 * moves.max()).all()
@@ -101,7 +84,7 @@ def test_in_an_attenuating_medium(order):
     made["material"] = {"expression": VARIED["expression"] | {"Qp": "60 + 0.01 * x", "Qs": "40 - 0.01 * z"}}
     made["output"]["receivers"]["points"] = [[*SITE[:2], 0.0]]
     made["sources"][1]["location"][2] = -35.0
-    forward, found = both(made)
+    forward, found = both(made, TENSORS, SIGMA)
     assert np.abs(forward).max() > 0 and np.abs(forward - found).max() <= 1e-10 * np.abs(forward).max()
 
 

@@ -9,8 +9,9 @@ from faultwave.fd.time_dispersion import Spectrum, Undispersed, predicted, remov
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
 
+from .reciprocity import TENSORS
 from .test_grids import case, problems
-from .test_sgt import TENSORS, settings
+from .test_sgt import settings
 
 STEP, STEPS = 0.5, 600
 

@@ -11,6 +11,9 @@ from faultwave.case.common import InputFile, Settings, ascending, need
 
 Corner = tuple[Quantity("m"), Quantity("m")]
 
+COHESIVE_POINTS = 3.0
+"""Points of the solution in the cohesive zone."""
+
 
 class HeightFile(Settings):
     """Heights of the ground from a raster: GeoTIFF, NetCDF (GMT's grids among them) or ESRI ASCII."""
@@ -164,3 +167,9 @@ class Build(Settings):
             (self.sea or self.sea_surface == "free-surface", "sea_surface needs sea: true"),
         )
         return self
+
+    def edge_on_faults(self, order: int) -> float | None:
+        """``fault_size`` [m], or what follows from ``cohesive_zone`` for a solution of this order; None where neither is given."""
+        if self.fault_size is not None or self.cohesive_zone is None:
+            return self.fault_size
+        return min(self.cohesive_zone, self.cohesive_zone * order / COHESIVE_POINTS)

@@ -14,9 +14,6 @@ from faultwave.media.field import Field
 from faultwave.observe.points import projected
 from faultwave.physics.waves import Law, law
 
-COHESIVE_POINTS = 3.0
-"""Points of the solution in the cohesive zone."""
-
 
 def load_or_build(case: Case) -> tets.Mesh:
     """The mesh of a case, from a file, generated or built. Raises InputError."""
@@ -25,9 +22,7 @@ def load_or_build(case: Case) -> tets.Mesh:
         return tets.load_mesh(case.mesh)
     projection = None if case.projection is None else projected(case.projection, "projection")
     order = case.numerics.order
-    if asked.fault_size is None and asked.cohesive_zone is not None:
-        size = min(asked.cohesive_zone, asked.cohesive_zone * order / COHESIVE_POINTS)
-        asked = asked.model_copy(update={"fault_size": size})
+    asked = asked.model_copy(update={"fault_size": asked.edge_on_faults(order)})
     ground = None
     if asked.topography is not None:
         ground = _raster(asked.topography, case, "mesh.build.topography")

@@ -22,8 +22,6 @@ POWERS = (2.0, 4.0)
 """Of the spacing, in errors of grids of order 4: of the steps in time and of the differences in space."""
 NEAR = 0.2
 """By how much they may differ from that, where sides allow only some spacings."""
-COHESIVE_POINTS = 3.0
-"""As in ``dg.built_mesh``."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +73,8 @@ def _same_edges(case: Case, order: int) -> dict[str, Any]:
     if built is None:
         return {}
     own = case.numerics.order
-    changed: dict[str, Any] = {"points_per_wavelength": built.points_per_wavelength * order / own}
-    if built.fault_size is None and built.cohesive_zone is not None:
-        changed["fault_size"] = min(built.cohesive_zone, built.cohesive_zone * own / COHESIVE_POINTS)
-    return {"build": changed}
+    finer = built.points_per_wavelength * order / own
+    return {"build": {"points_per_wavelength": finer, "fault_size": built.edge_on_faults(own)}}
 
 
 def _larger_spacings(case: Case) -> Coarser:
