@@ -19,7 +19,7 @@ from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoint
 
 log = get_logger(__name__)
 
-FORM = 2
+FORM = 3
 """Of what a checkpoint holds: another number where an earlier version's cannot be read."""
 
 Told = tuple[dict[str, str], dict[str, tuple[int, int]], dict[str, Any], str]

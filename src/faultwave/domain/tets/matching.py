@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.domain.tets.mesh import SORTED_FACES, Integers, Mesh
+from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Integers, Mesh
 
 
 @dataclass(frozen=True)
@@ -22,20 +22,35 @@ class Matching:
     crowded: Integers
 
 
-def sort_cells(mesh: Mesh) -> tuple[Integers, Integers]:
-    """Cells with vertices ascending by topological id, and the order (nc, 4) that does it.
+def leading_vertices(mesh: Mesh) -> NDArray[np.bool_]:
+    """Vertices (nv,) that sorted cells have first: those of tagged faces between two cells, as faults are. Such a face is then the last one
+    of nearly all its cells, on which traces are cheapest. None in periodic meshes, where vertices of both sides are one."""
+    found = np.zeros(len(mesh.vertices), bool)
+    if mesh.identify is None:
+        cell, face = np.nonzero(mesh.tags)
+        corners = mesh.cells[cell[:, None], FILE_FACES[face]]
+        _, first, times = np.unique(np.sort(corners, 1), axis=0, return_index=True, return_counts=True)
+        found[corners[first[times > 1]]] = True
+    return found
+
+
+def sort_cells(mesh: Mesh, leading: NDArray[np.bool_] | None = None) -> tuple[Integers, Integers]:
+    """Cells with vertices in ascending order, and the order (nc, 4) that does it: those that are ``leading`` (nv,) first, each kind by
+    topological id.
 
     Vertices that are one topologically (periodic meshes one cell wide) are ordered by their own id: a periodic image is
     numbered in the same order as its original, so both sides of a face still agree.
     """
     key = mesh.cells if mesh.identify is None else mesh.identify[mesh.cells] * len(mesh.vertices) + mesh.cells
+    if leading is not None and leading.any():
+        key = key + np.where(leading, 0, len(mesh.vertices))[mesh.cells]
     order = np.argsort(key, axis=1, kind="stable")
     return np.take_along_axis(mesh.cells, order, axis=1), order
 
 
 def match_faces(mesh: Mesh) -> Matching:
     """Find the cell on the other side of every face, by its topological vertices."""
-    cells, order = sort_cells(mesh)
+    cells, order = sort_cells(mesh, leading_vertices(mesh))
     nc = len(cells)
     topological = cells if mesh.identify is None else mesh.identify[cells]
     keys = topological[:, SORTED_FACES].reshape(-1, 3)

@@ -86,9 +86,10 @@ class Mesh:
 class Topology:
     """Cells with ascending vertices and who touches whom.
 
-    cells (nc, 4): vertex ids, ordered by topological id; face f is opposite sorted vertex f and keeps that order, so
-    both sides of a face see its vertices alike. order (nc, 4): cells = file cells taken in this order. neighbours,
-    neighbour_faces (nc, 4): the cell across each face and its face number there, -1 on the boundary. kinds (nc, 4):
+    cells (nc, 4): vertex ids, those of tagged inner faces first, each kind ordered by topological id; face f is opposite
+    sorted vertex f and keeps that order, so both sides of a face see its vertices alike. order (nc, 4): cells = file cells
+    taken in this order. neighbours, neighbour_faces (nc, 4): the cell across each face and its face number there, -1 on
+    the boundary. kinds (nc, 4):
     ``BoundaryKind``. tags (nc, 4): face tags in sorted face order.
     """
 

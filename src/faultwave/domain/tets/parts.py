@@ -14,11 +14,12 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.hdf5 import BROKEN, held, opened
 from faultwave.domain.tets.checks import check_numbers, check_tags, check_volumes
-from faultwave.domain.tets.matching import Matching, sort_cells
+from faultwave.domain.tets.matching import Matching, leading_vertices, sort_cells
 from faultwave.domain.tets.mesh import FACE_OPPOSITE, Integers, Mesh, Topology, make_mesh, reorder_cells
 from faultwave.domain.tets.puml import unpack, write_puml
 from faultwave.domain.tets.tags import tag_table
@@ -34,7 +35,7 @@ class Slice:
     mesh: its cells in their own numbering, vertices in the order of the whole mesh; first: number of its first cell in
     the whole; starts (n + 1,): first cell of every part; number: which it is; original (nc,): cell numbers before the
     mesh was stored in parts; neighbours (nc, 4): cells across faces, in the whole, -1 where none, and
-    neighbour_faces (nc, 4), faces ordered as in ``Topology``.
+    neighbour_faces (nc, 4), faces ordered as in ``Topology``; leading (nv,): vertices that sorted cells have first.
     """
 
     mesh: Mesh
@@ -44,6 +45,7 @@ class Slice:
     original: Integers
     neighbours: Integers
     neighbour_faces: Integers
+    leading: NDArray[np.bool_]
 
 
 def split(parts: Sequence[int], cut: Callable[[Integers, int], Integers], cells: int) -> Integers:
@@ -93,6 +95,7 @@ def write_parts(
             group["vertex_starts"] = np.cumsum([0, *map(len, vertices)])
             ids = np.concatenate(vertices)
             group["vertices"], group["points"] = ids, mesh.vertices[ids]
+            group["leading"] = leading_vertices(mesh)[ids]
             if mesh.identify is not None:
                 group["identify"] = mesh.identify[ids]
         os.replace(temporary, path)
@@ -137,13 +140,14 @@ def read_slice(path: str | Path, parts: int, number: int) -> Slice:
         points = group["points"][c:d][first]
         cells = np.searchsorted(ids, file["connect"][a:b].astype(np.int64))
         tags = unpack(file["boundary"][a:b], str(file.attrs["boundary-format"]), path)
+        leading = group["leading"][c:d][first] if "leading" in group else np.zeros(len(ids), bool)  # as in older files
         identify = None
         if "identify" in group:
             identify = np.unique(group["identify"][c:d][first], return_inverse=True)[1].reshape(-1)
         mesh = make_mesh(points, cells, file["group"][a:b], tags, identify, f"{path} part {number + 1} of {parts}")
         return Slice(
             mesh, a, starts, number, group["original"][a:b], group["neighbours"][a:b],
-            group["neighbour_faces"][a:b].astype(np.int64),
+            group["neighbour_faces"][a:b].astype(np.int64), leading,
         )  # fmt: skip
 
 
@@ -157,7 +161,7 @@ def slice_topology(
     if problems.errors:
         return None
     check_volumes(mesh, problems)
-    cells, order = sort_cells(mesh)
+    cells, order = sort_cells(mesh, piece.leading)
     local = piece.neighbours - piece.first
     here = (piece.neighbours >= 0) & (local >= 0) & (local < len(cells))
     neighbours, faces = np.where(here, local, -1), np.where(here, piece.neighbour_faces, -1)
