@@ -30,7 +30,7 @@ from faultwave.physics.friction.solvers import sliding
 Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Record, stress and friction state of the faces, dofs of both sides' cells in the form's own quantities."""
 
-Then = Callable[[dict[str, np.ndarray]], None]
+Then = Callable[[np.ndarray], None]
 Asked = tuple[tuple[str, ...], Then]
 CHANGED = ("record", "stress", "state")
 
@@ -152,9 +152,9 @@ class FaultProbe:
         return self._values(names, self._look())
 
     def ask(self, names: Sequence[str], then: Then) -> None:
-        """Hand the quantities (n, q) of now, or where ``Fault.predicted`` of before the cells predicted, to ``then`` when the readings are
-        worked out: many at once, at a ``Fault.finish_reads`` that waits for them at the latest, and in their order. Faces owned elsewhere
-        are only seen for their owner."""
+        """Hand the quantities (names, n, q) of now, or where ``Fault.predicted`` of before the cells predicted, to ``then`` when the
+        readings are worked out: many at once, at a ``Fault.finish_reads`` that waits for them at the latest, and in their order. Faces
+        owned elsewhere are only seen for their owner."""
         if self.sample_buffer.full:
             self.finish_reads(wait=not self.fault.operator.backend.asynchronous)
         self.sample_buffer.take(int(self.fault.predicted), self.fault.replayed)
@@ -215,7 +215,7 @@ class FaultProbe:
                 rows = self.missing[rank]
                 for mine, theirs in zip(sides[1], into, strict=True):
                     mine[:, rows] = theirs
-            then(self._put_together(names, seen, sides))
+            then(np.stack(list(self._put_together(names, seen, sides).values())))
 
         channels = self.fault.coupling.channels
         sources = [(rank, np.empty((2, channels, len(rows), self.shape[1]))) for rank, rows in self.missing.items()]
@@ -226,13 +226,13 @@ class FaultProbe:
 
     def _work_out(self, asked: list[Asked], seen: Seen) -> None:
         """Readings of faces that are wholly here, those of the same quantities together."""
-        n, results = len(self.items), {}
+        n, results = len(self.items), dict[int, np.ndarray]()
         for names in dict.fromkeys(names for names, _ in asked):
             which = [i for i, (wanted, _) in enumerate(asked) if wanted == names]
             stacked: Any = tuple(v[which].reshape(-1, *v.shape[2:]) for v in seen)
-            found = self._times(len(which))._values(names, stacked)
+            found = np.stack(list(self._times(len(which))._values(names, stacked).values()))
             for at, i in enumerate(which):
-                results[i] = {name: v[at * n : (at + 1) * n] for name, v in found.items()}
+                results[i] = found[:, at * n : (at + 1) * n]
         for i, (_, then) in enumerate(asked):
             then(results[i])
 

@@ -1,7 +1,7 @@
 """Readings of the same items of some buffers, moment after moment: kept where the buffers are and brought to the host many at a time.
 
 A device has to stop for a reading that the host waits for. Here it only copies some numbers within its own memory, and that can be
-part of steps that are recorded and replayed.
+part of steps that are recorded and replayed. A processor copies them as quickly as it can and goes on with its steps.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SampleBuffer:
         own = np.dtype(backend.dtype).itemsize
         self.nbytes = sum(len(s.items) * s.numbers * (8 if s.fixed else own) for s in self.sources)
         self.length = min(MOST, ROOM // max(1, self.nbytes))
-        self.worthwhile = backend.asynchronous and self.length >= LEAST
+        self.worthwhile = self.length >= LEAST
         self.stores: list[Any] = []
         if self.worthwhile:
             self.stores = [backend.store(self.length * len(s.items), s.numbers, s.fixed) for s in self.sources]

@@ -26,6 +26,10 @@ def tell_moved(
             problems.warn(where, f"{what}, and is moved onto it", advice="Give a point of the fault, or leave it out.")
 
 
+Samples = tuple[np.ndarray, np.ndarray]
+"""Times (n,) and values (n, quantities)."""
+
+
 class FaultRecorder:
     """Every ``every``-th step of each cluster; ``read(cluster)`` gives values (n, quantities) of its receivers.
 
@@ -43,8 +47,10 @@ class FaultRecorder:
         self.clusters, self.every, self.read, self.leader = clusters, every, read, leader
         self.count = [0] * len(clusters)
         total = sum(len(c) for c in clusters)
-        self.times: list[list[float]] = [[] for _ in range(total)]
-        self.values: list[list[np.ndarray]] = [[] for _ in range(total)]
+        self.past: list[Samples] = [(np.zeros(0), np.zeros((0, 0)))] * total  # of every point, before a restart
+        self.samples: list[list[tuple[float, np.ndarray]]] = [
+            [] for _ in clusters
+        ]  # since then, of a cluster's points at once
         occupied = [c for c, items in enumerate(clusters) if len(items)]
         self.recent: dict[int, tuple[float, np.ndarray]] = {c: (-np.inf, np.zeros((0, 0))) for c in occupied}
         self.waiting: dict[int, list[float]] = {
@@ -85,27 +91,39 @@ class FaultRecorder:
         return tuple(tuple(range(first[c], ahead[c] + 1, self.every)) for c in self.recent)
 
     def _append(self, cluster: int, time: float) -> None:
-        for i, row in zip(self.clusters[cluster], self.recent[cluster][1], strict=True):
-            self.times[i].append(time)
-            self.values[i].append(row)
+        self.samples[cluster].append((time, self.recent[cluster][1]))
 
     def arrays(self, quantities: int) -> tuple[np.ndarray, np.ndarray]:
         """time (nt, nr) and values (nt, nr, nq), padded with NaN."""
-        length = max((len(t) for t in self.times), default=0)
-        time = np.full((length, len(self.times)), np.nan)
-        values = np.full((length, len(self.times), quantities), np.nan)
-        for i, (t, v) in enumerate(zip(self.times, self.values, strict=True)):
+        lengths = self._lengths()
+        time = np.full((lengths.max(initial=0), len(lengths)), np.nan)
+        values = np.full((*time.shape, quantities), np.nan)
+        for i, (t, v) in enumerate(self.past):
             time[: len(t), i] = t
-            values[: len(t), i] = np.array(v).reshape(len(t), quantities)
+            values[: len(t), i] = v.reshape(len(t), quantities)
+        for items, samples in zip(self.clusters, self.samples, strict=True):
+            if samples and len(items):
+                since = np.array([t for t, _ in samples])
+                found = np.stack([v for _, v in samples], 1)
+                for i, mine in zip(items, found, strict=True):
+                    begin, end = lengths[i] - len(since), lengths[i]
+                    time[begin:end, i], values[begin:end, i] = since, mine
         return time, values
+
+    def _lengths(self) -> np.ndarray:
+        """How many samples every point has."""
+        lengths = np.array([len(t) for t, _ in self.past], np.int64)
+        for items, samples in zip(self.clusters, self.samples, strict=True):
+            lengths[items] += len(samples)
+        return lengths
 
     def state(self, quantities: int) -> dict[str, np.ndarray]:
         """Everything recorded, and where each cluster stands: what ``restore`` takes."""
         time, values = self.arrays(quantities)
-        recent_time, recent = np.zeros(len(self.times)), np.zeros((len(self.times), quantities))
+        recent_time, recent = np.zeros(len(self.past)), np.zeros((len(self.past), quantities))
         for c, last in self.recent.items():
             recent_time[self.clusters[c]], recent[self.clusters[c]] = last
-        lengths = np.array([len(t) for t in self.times], np.int64)
+        lengths = self._lengths()
         return {
             "time": time, "values": values, "lengths": lengths, "count": np.array(self.count), "recent_time": recent_time,
             "recent": recent,
@@ -113,9 +131,8 @@ class FaultRecorder:
 
     def restore(self, state: Mapping[str, np.ndarray], same_clusters: bool) -> None:
         """Go on from ``state``; where the clusters are others, each counts its steps anew."""
-        for i, length in enumerate(state["lengths"]):
-            self.times[i] = state["time"][:length, i].tolist()
-            self.values[i] = list(state["values"][:length, i])
+        self.past = [(state["time"][:n, i], state["values"][:n, i]) for i, n in enumerate(state["lengths"])]
+        self.samples = [[] for _ in self.clusters]
         self.count = state["count"].tolist() if same_clusters else [0] * len(self.clusters)
         for c in self.recent:
             items = self.clusters[c]

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from faultwave.backends.awaited import Here
+from faultwave.backends.copier import Part
 from faultwave.backends.cpu.compile import (
     assembles,
     begin_building,
@@ -66,6 +67,13 @@ class LaneBuffer:
         index: Any = items if listed else np.arange(self.items)[slice(None) if items is None else items]
         return index // self.lanes, index % self.lanes
 
+    def places(self, items: np.ndarray, rows: slice) -> np.ndarray:
+        """Where in the storage the numbers are that ``get`` gives, in its order."""
+        batch, lane = self._select(items)
+        count, cols = self._shape
+        of_rows = np.arange(count)[rows, None] * cols + np.arange(cols)
+        return np.asarray(((batch * count * cols)[:, None, None] + of_rows) * self.lanes + lane[:, None, None])
+
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
         batch, lane = self._select(items)
         return np.asarray(self.storage[:, rows][batch, :, :, lane])  # a copy already
@@ -106,6 +114,11 @@ class SlotBuffer:
     def memory(self) -> np.ndarray:
         """The numbers themselves (slots, size), for messages to be read from and received into."""
         return self.storage
+
+    def places(self, items: np.ndarray, rows: slice) -> np.ndarray:
+        """As of ``LaneBuffer``."""
+        size = self.storage.shape[1]
+        return np.asarray(items[:, None] * size + np.arange(size)[rows])
 
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
         return np.array((self.storage if items is None else self.storage[items])[:, rows])
@@ -225,6 +238,17 @@ class CpuBackend(Immediate):
         buffer = SlotBuffer(values.shape[0], values.shape[1], np.float64 if fixed else self.dtype)
         buffer.put(values)
         return buffer
+
+    def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
+        listed = [(p.buffer, p.buffer.places(p.items, p.rows).reshape(-1), p.store) for p in parts if len(p.items)]
+        copies = [(buffer.storage.reshape(-1), at, store.storage.reshape(-1)) for buffer, at, store in listed]
+
+        def copy(reading: int) -> None:
+            for source, at, target in copies:
+                into = target[reading * len(at) : (reading + 1) * len(at)]
+                source.take(at, out=into, mode="clip")  # other modes make a copy between
+
+        return copy
 
     def source(self, kernel: Kernel) -> str:
         """The C text of one kernel."""

@@ -110,8 +110,8 @@ class AttachedSnapshots(Attached):
         def deliver(number: int, cluster: int) -> None:
             mine = members[cluster]
 
-            def take(found: dict[str, np.ndarray]) -> None:
-                shots.deliver(number, cluster, mine, {n: v[: len(mine)] for n, v in found.items()})
+            def take(found: np.ndarray) -> None:
+                shots.deliver(number, cluster, mine, dict(zip(self.part.fields, found[:, : len(mine)], strict=True)))
 
             probes[cluster].ask(self.part.fields, take)
 

@@ -127,11 +127,13 @@ class AttachedFaultReceivers(Attached):
         }
         self.probes += probes.values()
 
-        def read(cluster: int) -> np.ndarray:
-            values = np.full((len(members[cluster]), len(names)), np.nan)
+        unread = [np.full((len(m), len(names)), np.nan) for m in members]
 
-            def fill(found: dict[str, np.ndarray]) -> None:
-                values[:] = np.stack([found[name][:, 0] for name in names], 1)
+        def read(cluster: int) -> np.ndarray:
+            values = unread[cluster].copy()
+
+            def fill(found: np.ndarray) -> None:
+                values[:] = found[:, :, 0].T
 
             probes[cluster].ask(names, fill)  # it is filled later, at the latest when all reads are finished
             return values
