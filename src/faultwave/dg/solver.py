@@ -72,6 +72,11 @@ class Solver:
         self.way = self._way()
         self.conservation: Conservation | None = None  # where messages are rounded
         self.exchange = self._exchange()
+        self.queue = getattr(
+            self.backend, "queue", None
+        )  # of launches that may wait for others: messages would overtake them
+        if self.queue is not None and self.exchange is None:
+            self.queue.defer()
         self.queued: deque[Mark] = deque()  # pieces of plain cells that a device has not done yet, perhaps
         attach = self.backend.device.attach if self.way else None  # type: ignore[attr-defined]
         self.progress = ProgressThread(plan.world, cores, attach) if threaded else None
@@ -326,14 +331,21 @@ class Solver:
         self._solve(cluster, time, step)
         return bool(self.calls["friction"])
 
+    def _now(self, section: str) -> float:
+        """Seconds, without those of launches that had waited: what comes now counts these for the ``section``."""
+        if self.queue is None:
+            return clock.perf_counter()
+        self.queue.section = self.seconds, section
+        return clock.perf_counter() - float(self.queue.computed)
+
     def _predict(self, cluster: int, time: float, step: float, action: Callable[[], None]) -> None:
-        start = clock.perf_counter()
+        start = self._now("observe")
         self._call("before predict", cluster, time, step)
-        middle = clock.perf_counter()
+        middle = self._now("predict")
         action()
-        done = clock.perf_counter()
+        done = self._now("observe")
         self._call("after predict", cluster, time, step)
-        self.seconds["observe"] += middle - start + clock.perf_counter() - done
+        self.seconds["observe"] += middle - start + self._now("observe") - done
         self.seconds["predict"] += done - middle
 
     def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
@@ -362,12 +374,12 @@ class Solver:
     def _stepped(self, cluster: int, time: float, step: float, predicted: bool) -> None:
         """After the step from ``time``, before or after the one that follows has been ``predicted``."""
         if self.calls["after step"]:
-            started = clock.perf_counter()
+            started = self._now("observe")
             self.predicted = predicted
             with self.backend.independent(readings=True):
                 self._call("after step", cluster, time, step)
             self.predicted = False
-            self.seconds["observe"] += clock.perf_counter() - started
+            self.seconds["observe"] += self._now("observe") - started
 
     predicted = False
     """Whether cells have predicted since the correction that calls of 'after step' look at."""
@@ -383,13 +395,13 @@ class Solver:
         """Unless it was early; returns when it was done."""
         if cluster in self.solved:
             self.solved.discard(cluster)
-            return clock.perf_counter()
+            return self._now("correct")
         return self._solve(cluster, time, step)
 
     def _solve(self, cluster: int, time: float, step: float) -> float:
-        start = clock.perf_counter()
+        start = self._now("fault")
         self._call("friction", cluster, time, step)
-        solved = clock.perf_counter()
+        solved = self._now("correct")
         self.seconds["fault"] += solved - start
         return solved
 
@@ -400,11 +412,11 @@ class Solver:
             self.cluster_exchange.finish_sending(cluster)
             self.conservation(cluster, step)
         self.operator.change_corrected(cluster, observed)
-        done = clock.perf_counter()
+        done = self._now("observe")
         self._call("after correct", cluster, time, step)
         self.updates += int(self.sizes[cluster])
         self.seconds["correct"] += done - since
-        self.seconds["observe"] += clock.perf_counter() - done
+        self.seconds["observe"] += self._now("observe") - done
 
     def _call(self, when: When, cluster: int, time: float, step: float) -> None:
         for call in self.calls[when]:

@@ -26,6 +26,7 @@ from faultwave.backends.cpu.compile import (
     vector_registers,
 )
 from faultwave.backends.cpu.lower import lower
+from faultwave.backends.cpu.queue import Launchable, Queue, address, copies
 from faultwave.backends.immediate import Immediate
 from faultwave.base import cores
 from faultwave.base.errors import BackendError
@@ -55,12 +56,18 @@ def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 class LaneBuffer:
     """(items, rows, cols) seen item-major, stored [batch][row][col][lane]."""
 
-    def __init__(self, items: int, rows: int, cols: int, lanes: int, dtype: Any):
+    def __init__(self, items: int, rows: int, cols: int, lanes: int, dtype: Any, queue: Queue):
         if items % lanes:
             raise ValueError(f"{items} items are not a multiple of {lanes} lanes")
-        self.items, self.lanes = items, lanes
-        self.storage = _aligned((items // lanes, rows, cols, lanes), dtype)
+        self.items, self.lanes, self.queue = items, lanes, queue
+        self._numbers = _aligned((items // lanes, rows, cols, lanes), dtype)
         self._shape = (rows, cols)
+
+    @property
+    def storage(self) -> np.ndarray:
+        """The numbers, once all launches are done."""
+        self.queue.flush()
+        return self._numbers
 
     def _select(self, items: np.ndarray | slice | None) -> tuple[np.ndarray, np.ndarray]:
         listed = isinstance(items, np.ndarray) and items.dtype != bool
@@ -107,8 +114,15 @@ class LaneBuffer:
 class SlotBuffer:
     """(slots, size), contiguous per slot."""
 
-    def __init__(self, slots: int, size: int, dtype: Any):
-        self.items, self.storage = slots, _aligned((slots, size), dtype)
+    def __init__(self, slots: int, size: int, dtype: Any, queue: Queue):
+        self.items, self.queue = slots, queue
+        self._numbers = _aligned((slots, size), dtype)
+
+    @property
+    def storage(self) -> np.ndarray:
+        """The numbers, once all launches are done."""
+        self.queue.flush()
+        return self._numbers
 
     @property
     def memory(self) -> np.ndarray:
@@ -195,6 +209,7 @@ class CpuBackend(Immediate):
         self.numa = _numa_nodes() > 1
         self._real = {np.float64: "double", np.float32: "float"}[self.dtype]
         self.compiling: list[_Compiled] = []
+        self.queue = Queue()
 
     @property
     def described(self) -> str:
@@ -218,10 +233,10 @@ class CpuBackend(Immediate):
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> LaneBuffer:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)
-        return LaneBuffer(items, rows, cols, lanes, dtype)
+        return LaneBuffer(items, rows, cols, lanes, dtype, self.queue)
 
     def store(self, slots: int, size: int, fixed: bool = False) -> SlotBuffer:
-        return SlotBuffer(slots, size, np.float64 if fixed else self.dtype)
+        return SlotBuffer(slots, size, np.float64 if fixed else self.dtype, self.queue)
 
     def index(self, values: np.ndarray, fixed: bool = False) -> LaneBuffer:
         values = np.asarray(values)
@@ -229,22 +244,28 @@ class CpuBackend(Immediate):
             raise BackendError(f"{values.max()} slots exceed 32-bit indices; run on more ranks")
         values = values.reshape(len(values), 1, values.size // max(1, len(values)))
         lanes = self.fixed_lanes if fixed else self.lanes
-        buffer = LaneBuffer(len(values), 1, values.shape[2], lanes, np.int32)
+        buffer = LaneBuffer(len(values), 1, values.shape[2], lanes, np.int32, self.queue)
         buffer.put(values)
         return buffer
 
     def matrix(self, values: np.ndarray, fixed: bool = False) -> SlotBuffer:
         values = np.asarray(values, float).reshape(-1, np.shape(values)[-1])
-        buffer = SlotBuffer(values.shape[0], values.shape[1], np.float64 if fixed else self.dtype)
+        buffer = SlotBuffer(values.shape[0], values.shape[1], np.float64 if fixed else self.dtype, self.queue)
         buffer.put(values)
         return buffer
 
     def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
         listed = [(p.buffer, p.buffer.places(p.items, p.rows).reshape(-1), p.store) for p in parts if len(p.items)]
-        copies = [(buffer.storage.reshape(-1), at, store.storage.reshape(-1)) for buffer, at, store in listed]
+        flat = [(buffer.storage.reshape(-1), at, store.storage.reshape(-1)) for buffer, at, store in listed]
+        queue, waiting = self.queue, list[Launchable]()
 
         def copy(reading: int) -> None:
-            for source, at, target in copies:
+            if queue.defers:
+                if not waiting:
+                    waiting.append(copies(queue, flat))
+                queue.add(waiting[0], [], reading, reading, 0)
+                return
+            for source, at, target in flat:
                 into = target[reading * len(at) : (reading + 1) * len(at)]
                 source.take(at, out=into, mode="clip")  # other modes make a copy between
 
@@ -270,7 +291,8 @@ class CpuBackend(Immediate):
         return compiled
 
     def finish(self) -> None:
-        """Wait for the kernels that are being compiled. Raises BackendError where one cannot be."""
+        """Wait for launches and for the kernels that are being compiled. Raises BackendError where one cannot be."""
+        self.queue.flush()
         while self.compiling:
             self.compiling.pop().load()
 
@@ -311,20 +333,20 @@ class _Compiled:
 
     def __call__(self, buffers: Mapping[str, Any]) -> Any:
         bound = [buffers[a.name] for a in self.kernel.arguments]  # keeps the memory alive with the launch
-        pointers = (ctypes.c_void_p * len(bound))(*[b.storage.ctypes.data for b in bound])
-        sizes = [(t.name, t.rows * t.cols) for t in self.kernel.scalars]
-        numbers = (ctypes.c_double * max(1, sum(s for _, s in sizes)))()
-        lanes, function = self.lanes, self.function
+        names = [t.name for t in self.kernel.scalars]
+        of = Launchable(0, [b.storage.ctypes.data for b in bound], bound)
+        numbers = (ctypes.c_double * max(1, sum(t.rows * t.cols for t in self.kernel.scalars)))()
+        lanes, queue = self.lanes, self.backend.queue
 
         def launch(begin: int, end: int, **scalars: Any) -> None:
-            nonlocal function
-            if function is None:
-                function = self.load()
-            at = 0
-            for name, size in sizes:
-                numbers[at : at + size] = _flat(scalars[name])
-                at += size
-            function(pointers, numbers, ctypes.c_long(begin // lanes), ctypes.c_long(end // lanes))
+            if not of.function:
+                of.function = address(self.load())
+            flat = [x for name in names for x in _flat(scalars[name])]
+            if queue.defers:
+                queue.add(of, flat, begin // lanes, end // lanes, end - begin)
+                return
+            numbers[: len(flat)] = flat
+            self.function(of.arguments, numbers, ctypes.c_long(begin // lanes), ctypes.c_long(end // lanes))
 
         launch.buffers = bound  # type: ignore[attr-defined]
         return launch

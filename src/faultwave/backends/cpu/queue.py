@@ -1,0 +1,147 @@
+"""Launches that wait for each other's company: Python prepares those of several steps, then all are done one after the other.
+
+A launch leaves little in the caches of what Python needs to prepare the next, so that preparing each alone takes several times as long,
+and other threads go to sleep meanwhile. Launches wait only where somebody asks for it (``defer``); whoever looks at a buffer or changes
+it has them done first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.backends.cpu.compile import build, load
+
+MOST, ITEMS, NUMBERS = 128, 1 << 15, 1 << 14
+"""Launches, their items and their scalars that wait at most: a program must still heed signals and tell how far it is."""
+
+_SOURCE = """#include <time.h>
+struct launch {
+  void (*run)(void **, const double *, long, long);
+  void **arguments;
+  const double *scalars;
+  long begin, end;
+  double seconds;
+};
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+void play(struct launch *launches, long count) {
+  double before = now();
+  for (long i = 0; i < count; ++i) {
+    struct launch *l = launches + i;
+    l->run(l->arguments, l->scalars, l->begin, l->end);
+    const double after = now();
+    l->seconds = after - before;
+    before = after;
+  }
+}
+struct copy { const char *from; char *to; const long *places; long count, size; };
+void copy_items(void **arguments, const double *scalars, long begin, long end) {
+  (void)scalars;
+  for (const struct copy *c = arguments[0]; c->from; ++c) {
+    const long first = begin * c->count;
+    if (c->size == 8)
+      for (long i = 0; i < c->count; ++i) ((double *)c->to)[first + i] = ((const double *)c->from)[c->places[i]];
+    else
+      for (long i = 0; i < c->count; ++i) ((float *)c->to)[first + i] = ((const float *)c->from)[c->places[i]];
+  }
+  (void)end;
+}
+"""
+
+
+class _Launch(ctypes.Structure):
+    _fields_ = (
+        ("run", ctypes.c_void_p), ("arguments", ctypes.c_void_p), ("scalars", ctypes.c_void_p), ("begin", ctypes.c_long),
+        ("end", ctypes.c_long), ("seconds", ctypes.c_double),
+    )  # fmt: skip
+
+
+class _Copy(ctypes.Structure):
+    _fields_ = (
+        ("source", ctypes.c_void_p), ("target", ctypes.c_void_p), ("places", ctypes.c_void_p), ("count", ctypes.c_long),
+        ("size", ctypes.c_long),
+    )  # fmt: skip
+
+
+Section = tuple[dict[str, float], str]
+"""Seconds by name, and the name."""
+
+
+class Queue:
+    """``section``: what launches that come now belong to; ``computed``: seconds of all that had waited."""
+
+    def __init__(self) -> None:
+        self.defers, self.computed = False, 0.0
+        self.section: Section = ({}, "")
+        self.count = self.items = self.numbers = 0
+        self.waiting: list[tuple[Section, Any]] = []
+        self.library: Any = None
+
+    def defer(self) -> None:
+        """Let launches wait from now on."""
+        if self.library is None:
+            self.library = load(str(build([("queue", _SOURCE)])["queue"]))
+            self.library.play.restype = None
+            self.copy_items = address(self.library.copy_items)
+            self.launches, self.scalars = (_Launch * MOST)(), (ctypes.c_double * NUMBERS)()
+            self.first = ctypes.addressof(self.scalars)
+        self.defers = True
+
+    def add(self, of: Launchable, scalars: list[Any], begin: int, end: int, items: int) -> None:
+        size = len(scalars)
+        if self.numbers + size > NUMBERS:
+            self.flush()
+        at = self.numbers
+        self.scalars[at : at + size] = scalars
+        x = self.launches[self.count]
+        x.run, x.arguments, x.scalars, x.begin, x.end = of.function, of.address, self.first + 8 * at, begin, end
+        self.waiting.append((self.section, of))
+        self.count += 1
+        self.items += items
+        self.numbers = at + size
+        if self.count == MOST or self.items >= ITEMS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Do what waits."""
+        if not self.count:
+            return
+        waiting = self.waiting
+        self.waiting, self.count, self.items, self.numbers = [], 0, 0, 0
+        self.library.play(self.launches, ctypes.c_long(len(waiting)))
+        for x, ((seconds, name), _) in zip(self.launches, waiting, strict=False):
+            seconds[name] = seconds.get(name, 0.0) + x.seconds
+            self.computed += x.seconds
+
+
+def address(function: Any) -> int:
+    """Where a function of a library is."""
+    return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+class Launchable:
+    """A function at an address, with its arguments' addresses; ``held`` is what lies there."""
+
+    def __init__(self, function: int, arguments: Sequence[int], held: Any):
+        self.function, self.held = function, held
+        self.arguments = (ctypes.c_void_p * max(1, len(arguments)))(*arguments)
+        self.address = ctypes.addressof(self.arguments)
+
+
+def copies(queue: Queue, listed: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Launchable:
+    """Copies of numbers of flat arrays at some places to the next place of others."""
+    table = (_Copy * (len(listed) + 1))()  # the last, of zeros, ends it
+    for x, (source, places, target) in zip(table, listed, strict=False):
+        x.source, x.target, x.places = (array.ctypes.data for array in (source, target, places))
+        x.count, x.size = len(places), source.itemsize
+    return Launchable(queue.copy_items, [ctypes.addressof(table)], (table, listed))
+
+
+__all__ = ["Launchable", "Queue", "address", "copies"]

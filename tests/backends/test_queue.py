@@ -1,0 +1,57 @@
+"""Launches of the processor that wait for others: done in their order, and before anybody looks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from faultwave.backends.copier import Part
+from faultwave.backends.cpu import queue as queues
+from faultwave.backends.cpu.runtime import CpuBackend
+from faultwave.kernels.language import Kernel
+
+
+def scaled() -> Kernel:
+    """x = c[0] x + c[1]: what comes out depends on the order of the launches."""
+    k = Kernel("scaled")
+    x, c = k.batch("x", 1, 2, "inout"), k.scalar("c", 2)
+    k.pointwise(lambda x, a, b: [[a[0] * v + b[0] for v in x]], [x, c.view(0, 1), c.view(1, 1)], [x])
+    return k
+
+
+def test_waiting_launches_are_done_in_order_before_anybody_looks() -> None:
+    backend = CpuBackend("double", 1)
+    size = 4 * backend.lanes
+    x, kept = backend.batch(size, 1, 2), backend.store(6, 2)
+    x.put(np.ones((size, 1, 2)))
+    launch = backend.compile([scaled()])["scaled"]({"x": x})
+    copy = backend.copier([Part(x, np.array([3, 0]), slice(None), kept), Part(x, np.zeros(0, int), slice(None), kept)])
+    launch(0, size, c=[1.0, 1.0])
+    assert backend.queue.computed == 0.0, "nothing waits that nobody asked to"
+    backend.queue.defer()
+    seconds: dict[str, float] = {}
+    backend.queue.section = seconds, "first"
+    launch(0, size, c=[3.0, 1.0])
+    copy(0)
+    backend.queue.section = seconds, "second"
+    launch(0, backend.lanes, c=[2.0, 0.0])
+    copy(2)
+    assert not seconds
+    np.testing.assert_array_equal(x.get()[:, 0, 0], np.repeat([14.0, 7.0], [backend.lanes, size - backend.lanes]))
+    np.testing.assert_array_equal(kept.get(), np.repeat([7.0, 0.0, 14.0], 2)[:, None] * np.ones(2))
+    assert set(seconds) == {"first", "second"} and sum(seconds.values()) == backend.queue.computed > 0
+    launch(0, size, c=[0.0, 5.0])
+    x.put(np.full((1, 1, 2), 1.0), np.array([0]))
+    np.testing.assert_array_equal(x.get()[:2, 0, 0], [1.0, 5.0])
+
+
+def test_no_more_waits_than_there_is_room_for() -> None:
+    backend = CpuBackend("double", 1)
+    few, many = backend.batch(backend.lanes, 1, 2), backend.batch(queues.ITEMS, 1, 2)
+    backend.queue.defer()
+    launches = [backend.compile([scaled()])["scaled"]({"x": x}) for x in (few, many)]
+    for _ in range(3 * queues.MOST + 1):
+        launches[0](0, backend.lanes, c=[1.0, 1.0])
+    assert 1 <= backend.queue.count < queues.MOST
+    launches[1](0, queues.ITEMS, c=[1.0, 1.0])
+    assert backend.queue.count == 0, "long work does not wait"
+    assert (few.get() == 3 * queues.MOST + 1).all() and (many.get() == 1).all()
