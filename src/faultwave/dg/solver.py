@@ -72,10 +72,8 @@ class Solver:
         self.way = self._way()
         self.conservation: Conservation | None = None  # where messages are rounded
         self.exchange = self._exchange()
-        self.queue = getattr(
-            self.backend, "queue", None
-        )  # of launches that may wait for others: messages would overtake them
-        if self.queue is not None and self.exchange is None:
+        self.queue = getattr(self.backend, "queue", None)
+        if self.queue is not None and self.exchange is None:  # messages would overtake launches that wait
             self.queue.defer()
         self.queued: deque[Mark] = deque()  # pieces of plain cells that a device has not done yet, perhaps
         attach = self.backend.device.attach if self.way else None  # type: ignore[attr-defined]
