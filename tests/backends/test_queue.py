@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from faultwave.backends.copier import Part
 from faultwave.backends.cpu import queue as queues
@@ -18,8 +19,9 @@ def scaled() -> Kernel:
     return k
 
 
-def test_waiting_launches_are_done_in_order_before_anybody_looks() -> None:
-    backend = CpuBackend("double", 1)
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_waiting_launches_are_done_in_order_before_anybody_looks(precision: str) -> None:
+    backend = CpuBackend(precision, 1)
     size = 4 * backend.lanes
     x, kept = backend.batch(size, 1, 2), backend.store(6, 2)
     x.put(np.ones((size, 1, 2)))
