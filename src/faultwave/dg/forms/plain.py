@@ -50,6 +50,7 @@ class Form:
 
     self_contained = True  # whether ``outward`` and ``inward`` are there
     moduli: tuple[str, ...] = ("constants",)  # columns of a cell that speeds of waves depend on, and faces do not
+    narrow = False  # whether memory holds waves, and what cells keep of their traces, in single precision
 
     @classmethod
     def suits(cls, law: Law) -> bool:
