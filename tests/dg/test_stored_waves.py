@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave import backends
+from faultwave.dg.forms.lean_elastic import LeanElastic
 from tests.backends.here import present
 from tests.dg.driver import Waves, cube, plane_waves
 from tests.physics.waves.tensors import skewed
@@ -17,10 +18,11 @@ MATERIAL = {"acoustic": {"rho": 2.0, "lambda": 3.0}, "anisotropic": skewed(ROCK)
 
 
 def shaken(narrow: bool, law: str = "elastic", order: int = 3, backend: str = "cpu", **more: Any) -> Waves:
-    """Waves of random states, each cell its own, in two clusters: jumps are as large as the waves."""
-    waves = Waves(
-        cube(3, perturb=0.1), law, order, backend, rates=(2,), material=MATERIAL.get(law, {}), narrow=narrow, **more
-    )
+    """Waves of random states, each cell its own, in several clusters, light rock being fast: jumps are as large as the waves."""
+    mesh, rng = cube(3, perturb=0.1), np.random.default_rng(8)
+    material = MATERIAL[law] | {"rho": rng.choice([0.5, 6.0], len(mesh.cells), p=[0.2, 0.8])}
+    waves = Waves(mesh, law, order, backend, rates=(2,), material=material, narrow=narrow, **more)
+    assert len(waves.clustering.steps) > 1
     shape = (len(waves.mesh.cells), waves.operator.b3, len(waves.law.quantities))
     waves.operator.set_dofs(np.random.default_rng(7).normal(size=shape))
     return waves
@@ -41,6 +43,38 @@ def test_backends_round_alike(name: str) -> None:
     """To the last digits of single precision: a wave between two of its numbers may go to either."""
     found = [shaken(True, order=2, backend=b).run(0.1).operator.dofs() for b in ("cpu", name)]
     assert np.abs(found[0] - found[1]).max() < 2e-7 * np.abs(found[0]).max()
+
+
+@pytest.mark.parametrize("law", ["elastic", "anisotropic"])
+def test_one_pass_gives_the_bits_of_two(law: str) -> None:
+    """Correction and prediction together and apart."""
+    apart, together = (shaken(True, law).operator for _ in range(2))
+    step = 1e-3
+    for op in (apart, together):
+        for cluster in range(op.layout.clusters):
+            op.predict(cluster, 2**cluster * step, True)
+    for n in range(2):
+        for op in (apart, together):
+            op.arrive(0, step, n * step)
+        apart.correct(0, step)
+        apart.predict(0, step, n == 1)
+        together.correct_and_predict(0, step, n == 1)
+    np.testing.assert_array_equal(apart.q.get(), together.q.get())
+    np.testing.assert_array_equal(apart.waves.get(), together.waves.get())
+
+
+def test_cells_of_rock_hold_few_constants() -> None:
+    """From which all others follow, to rounding in double precision."""
+    lean, whole = (shaken(n).operator for n in (True, False))
+    assert lean.cell.nbytes + lean.face.nbytes < 0.52 * (whole.cell.nbytes + whole.face.nbytes)
+    form, stored = lean.form, lean.form.cell_constants(lean.cells)
+    assert isinstance(form, LeanElastic)
+    names = [name for name in form.cell_columns.places if name not in ("zp", "zs")]
+    found = np.stack(np.broadcast_arrays(*form._whole_cell(list(stored.T))[0]), 1)
+    wanted = whole.form.cell_constants(whole.cells)
+    columns = [i for n in names for i in range(form.cell_columns.places[n].start, form.cell_columns.places[n].stop)]
+    scale = np.abs(wanted[:, columns]).max(0)
+    assert (np.abs(found - wanted[:, columns]) < 1e-13 * scale).all()
 
 
 def test_memory_of_waves_is_half() -> None:

@@ -124,6 +124,7 @@ def correct_and_predict(
 ) -> Kernel:
     """``correct`` of one step, what comes ``between``, and ``predict`` of the next in one pass through memory."""
     first, last = correct(form, kept, compensated), predict(form, kept, compensated)
+    del last.statements[: form.unpacked]  # which the first has done
     return fuse("correct_and_predict" + ("_keep" if kept else ""), first, *between, last)
 
 

@@ -123,7 +123,7 @@ class Operator:
         self.slow = b.store(lay.slow_slots, sum(self.predictor.face_rows) * form.faced)
         self.friction = b.store(lay.friction_slots, sum(self.predictor.face_rows) * 2 * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
-        self.face = b.batch(size, 4, form.face_size)
+        self.face = b.batch(size, *form.face_shape, narrow=form.narrow_faces)
         b.first_touch(
             [self.q, self.kept, self.waves, self.cell, self.face],
             [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges],

@@ -22,7 +22,7 @@ OF_ORDER = {2: 4.0, 3: 4.0, 4: 6.0, 5: 9.0, 6: 15.0, 7: 20.0, 8: 30.0}
 OF_GRIDS = 4.0
 COMPENSATED = 0.7
 """Share that is left with ``numerics.compensated``."""
-STORED_WAVES = 0.05
+STORED_WAVES = 0.1
 """Share that is left where only waves between cells are in single precision (``numerics.stored_waves``)."""
 
 
