@@ -30,7 +30,8 @@ class Waves:
     def __init__(self, mesh: Mesh, law: str = "elastic", order: int = 3, backend: str = "cpu", precision: str = "double",
                  rates: tuple[int, ...] = (1,), cfl: float = 0.5, material: Mapping[str, Any] = ROCK, keep: tuple[int, ...] = (),
                  quadrature: int = 0, time_unit: float = 1.0, fast: bool | None = None, wall: float | None = None,
-                 predictor: Any = None, penalty: str = "", compensated: bool = False):  # fmt: skip
+                 predictor: Any = None, penalty: str = "", compensated: bool = False,
+                 narrow: bool = False):  # fmt: skip
         self.order, self.mesh = order, mesh
         self.topology = build_topology(mesh, None)
         self.geometry = geometry(mesh, self.topology)
@@ -60,7 +61,7 @@ class Waves:
             None if wall is None else np.full((cells, 4), wall), penalised=penalised,
         )  # fmt: skip
         fast = shapely(worst_shape(g.inverse, self.backend.dtype)) if fast is None else fast
-        made = form(self.law, order, time_unit, fast, predictor)
+        made = form(self.law, order, time_unit, fast, predictor, narrow)
         self.operator = Operator(made, self.backend, self.layout, self.cells, compensated=compensated)
         ratios = np.cumprod([1, *self.clustering.ratios[:-1]])
         self.march = March(float(self.clustering.steps[0]), [int(r) for r in ratios], self)

@@ -263,6 +263,58 @@ def test_bytes_by_precision() -> None:
     assert cost(fixed).bytes(4, 4) == 8 * 6 + 4 * 2 + 4 * 6  # a store keeps the run's precision
 
 
+def narrow(numbers: int) -> Kernel:
+    """Sums of what a store and a batch hold in single precision, to other slots and rows."""
+    k = Kernel("narrow")
+    index, store = k.index("index", 2), k.store("store", 1, numbers, "inout", narrow=True)
+    held, exact = k.batch("held", 2, numbers, "inout", narrow=True), k.batch("exact", 1, numbers, "out")
+    local = k.temp("local", 1, numbers)
+    k.gather(local, store, index, 0)
+
+    def sums(x: Any, y: Any) -> Any:
+        found = [a + b for a, b in zip(x, y, strict=True)]
+        return [found, [2.0 * v for v in found], found]
+
+    k.pointwise(sums, [local, held.view(0, 1)], [local, held.view(1, 1), exact])
+    k.scatter(local, store, index, 1)
+    return k
+
+
+@pytest.mark.parametrize("name", present(backends.names()))
+@pytest.mark.parametrize("numbers", [3, 30])
+def test_narrow_arguments_are_rounded_where_they_are_written(name: str, numbers: int) -> None:
+    x, y = (RNG.normal(size=(64, numbers)).astype(np.float32).astype(float) for _ in range(2))
+    backend: Any = backends.make(name, "double", 2)
+    buffers = {
+        "index": backend.index(np.stack([np.arange(64), 64 + RNG.permutation(64)], 1)), "exact": backend.batch(64, 1, numbers),
+        "store": backend.store(128, numbers, narrow=True), "held": backend.batch(64, 2, numbers, narrow=True),
+    }  # fmt: skip
+    order = np.asarray(buffers["index"].get()).reshape(64, 2)[:, 1]
+    buffers["store"].put(x, np.arange(64))
+    buffers["held"].put(np.stack([y, 0 * y], 1))
+    backend.compile([narrow(numbers)])["narrow"](buffers)(0, 64)
+    exact = buffers["exact"].get()[:, 0]
+    np.testing.assert_array_equal(exact, x + y)  # computed in double
+    single = (x + y).astype(np.float32)
+    assert (single != x + y).any()
+    np.testing.assert_array_equal(buffers["store"].get()[order], single)
+    np.testing.assert_array_equal(buffers["held"].get()[:, 1], (2.0 * (x + y)).astype(np.float32))
+    assert buffers["store"].nbytes == 4 * 128 * numbers and buffers["held"].nbytes == 4 * 128 * numbers
+
+
+def test_narrow_numbers_count_four_bytes() -> None:
+    found = cost(narrow(30))
+    assert found.bytes(8, 4) == 4 * (2 * 2 * 30 + 2 * 30) + 8 * 30 + 4 * 2
+    assert found.bytes(4, 4) == 4 * (found.numbers - 2) + 4 * 2
+
+
+def test_contractions_refuse_narrow_numbers() -> None:
+    k = Kernel("k")
+    held, out = k.batch("held", 2, 1, narrow=True), k.temp("out", 2, 1)
+    with pytest.raises(ValueError, match="numbers of the run's precision"):
+        k.contract(out, np.eye(2), held)
+
+
 def conditional() -> Kernel:
     """y += 1 where x > 0, and the state only then."""
     k = Kernel("k")

@@ -187,6 +187,7 @@ def test_seismograms_of_all_ways_to_run(tmp_path, rates, outputs, make):
     [
         {"clustering": {"rates": [3]}, "precision": "single"},
         {"precision": "single", "compensated": True},
+        {"clustering": {"rates": [3]}, "stored_waves": "single"},
         pytest.param({"clustering": {"rates": [1]}}, marks=pytest.mark.slow),
         {"flux": "rusanov", "flux_near_faults": "godunov"},
         {"flux_near_faults": "rusanov"},

@@ -133,10 +133,10 @@ def pointwise_lines(
     s: Pointwise,
     make: Callable[[dict[object, tuple[str, bool]]], Formula],
     load: Callable[[View, int, int], tuple[str, bool]],
-    place: Callable[[View, int], str],
+    store: Callable[[View, int, str], str],
 ) -> tuple[list[str], list[str]]:
     """A pointwise statement as lines done once and lines done for every row. ``load(view, column, rows)``: the text of an input and whether
-    it depends on the row; ``place(view, column)``: that of a number it writes."""
+    it depends on the row; ``store(view, column, name)``: the statement that writes the value called ``name``."""
     inputs: dict[object, tuple[str, bool]] = {
         (i, c): load(v, c, s.rows) for i, v in enumerate(s.ins) for c in range(v.cols)
     }
@@ -148,7 +148,7 @@ def pointwise_lines(
     ]
     once, lines = formula.scopes[0].lines, formula.scopes[1].lines
     if len(stores) < MANY or s.rows == 1 or formula.numbering.loops:
-        return once, [*lines, *(f"{place(view, c)} = {name};" for view, c, name in stores)]
+        return once, [*lines, *(store(*each) for each in stores)]
     defined = {line.split(" = ")[0].rsplit(" ", 1)[-1]: n for n, line in enumerate(lines)}
     read = {line.split(" = ", 1)[-1].rstrip(";"): n for n, line in enumerate(lines)}
     loaded: dict[tuple[str, object, int], int] = {}  # number of an array -> the last line that loads it
@@ -159,5 +159,5 @@ def pointwise_lines(
     after: dict[int, list[str]] = {}
     for view, c, name in stores:
         last = max(defined.get(name, -1), loaded.get((view.array.name, view.row, view.col + c), -1))
-        after.setdefault(last, []).append(f"{place(view, c)} = {name};")
+        after.setdefault(last, []).append(store(view, c, name))
     return once, [*after.get(-1, []), *(x for n, line in enumerate(lines) for x in (line, *after.get(n, [])))]

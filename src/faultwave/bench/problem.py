@@ -55,7 +55,7 @@ class Setting:
     """What a proxy runs. ``cells``: wanted, the box rounds; None: more memory than the caches have (``enough_cells``); ``steps`` a
     repeat, None: half a second, ten at least; ``faults``: share of the faces between cells with friction, ``friction``: its law, with
     modifiers after plus signs; ``plasticity``: share of the cells that yield in every step, of rock that could everywhere, None: elastic;
-    ``threads`` None: all cores."""
+    ``threads`` None: all cores; ``stored_waves``: as ``numerics`` has it."""
 
     law: str = "elastic"
     order: int = 4
@@ -66,6 +66,7 @@ class Setting:
     faults: float = 0.0
     friction: str = USUAL_FRICTION
     plasticity: float | None = None
+    stored_waves: str | None = None
     backend: str = "cpu"
     repeats: int = 5
 
@@ -76,6 +77,7 @@ def check(s: Setting) -> None:
     for name, value, allowed in (
         ("law", s.law, list(laws())),
         ("precision", s.precision, ["double", "single"]),
+        ("stored-waves", s.stored_waves or "single", ["single"]),
         ("backend", s.backend, backends.names()),
     ):
         if value not in allowed:
@@ -98,6 +100,8 @@ def check(s: Setting) -> None:
         problems.error("--plasticity", f"is {s.plasticity}", "0 to 1: a share of the cells")
     elif s.plasticity is not None and s.law in laws() and "stress" not in laws()[s.law].roles:
         problems.error("--plasticity", f"the {s.law} law does not yield", "--law elastic")
+    if s.stored_waves is not None and s.precision != "double":
+        problems.error("--stored-waves", "is for waves in double precision", "--precision double")
     problems.raise_errors()
 
 
@@ -173,7 +177,7 @@ def solver(s: Setting) -> Solver:
         "end_time": 1.0,
         "numerics": {
             "order": s.order, "precision": s.precision, "backend": s.backend, "threads": s.threads,
-            "clustering": {"rates": [1]}, "homogenise": False,
+            "clustering": {"rates": [1]}, "homogenise": False, "stored_waves": s.stored_waves,
         },
     }  # fmt: skip
     if {"Qp", "Qs"} <= {p.name for p in parameters}:

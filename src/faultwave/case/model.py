@@ -214,6 +214,12 @@ class Numerics(Settings):
         description="Single precision keeps what sums of the wave field round away for the next step: errors of rounding up to three times "
         "smaller, 10 to 30 % more time. Integrator ader only.",
     )
+    stored_waves: Literal["single"] | None = Field(
+        None,
+        json_schema_extra=only("dg", "is for waves on tetrahedra"),
+        description="single: waves that cells send each other, and traces that they keep for the end of a step, lie in memory in single "
+        "precision; less traffic and memory. All else stays double. Precision double and integrator ader only. Default: as precision.",
+    )
     backend: str = Field(
         "cpu",
         description="Where kernels run: cpu, cuda, hip, opencl, numpy, one that a package adds, or auto (the fastest).",
@@ -306,6 +312,14 @@ class Numerics(Settings):
             (
                 not self.compensated or (self.integrator == "ader" and self.precision != "double"),
                 "compensated is for precision single and integrator ader",
+            ),
+            (
+                self.stored_waves is None or (self.integrator == "ader" and self.precision == "double"),
+                "stored_waves: single is for precision double and integrator ader",
+            ),
+            (
+                self.stored_waves is None or self.halo_compression == "exact",
+                "stored_waves: single sends messages in single precision already: leave halo_compression exact",
             ),
             (
                 self.integrator != "ader" or self.flux != "centred",

@@ -48,6 +48,10 @@ class ProxyOptions:
         float | None,
         typer.Option("--plasticity", metavar="SHARE", help="Rock that can yield, of which so many cells do, 0 to 1."),
     ] = None
+    stored_waves: Annotated[
+        str | None,
+        typer.Option("--stored-waves", metavar="single", help="Waves between cells in memory in single precision."),
+    ] = None
     backend: Annotated[
         str, typer.Option("--backend", help="Where kernels run: cpu, cuda, hip, opencl, numpy or auto.")
     ] = "cpu"

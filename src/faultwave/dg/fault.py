@@ -201,6 +201,7 @@ class Fault:
             options.breakdown,
             options.linear_normal,
             smooth,
+            operator.form.narrow,
         )
         kernel = rupture(self.law, self.constants, sizes, self.coupling)
         self._buffers(kernel, model)

@@ -59,8 +59,8 @@ def predict(form: Form, kept: Kept | None = None, compensated: bool = False) -> 
     """
     k = Kernel("predict_keep" if kept else "predict")
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
-    outgoing, waves = k.index("outgoing", 4), k.store("waves", form.b2, form.faced, "out")
-    u = k.batch("kept", 4 * form.b2, form.faced, "out")
+    outgoing, waves = k.index("outgoing", 4), k.store("waves", form.b2, form.faced, "out", form.narrow)
+    u = k.batch("kept", 4 * form.b2, form.faced, "out", form.narrow)
     predictor = form.predictor
     advance, integral = k.scalar("advance", predictor.terms), k.scalar("integral", len(predictor.rows))
     total = k.temp("total", form.b3, form.Q)
@@ -108,8 +108,8 @@ def correct(form: Form, kept: Kept | None = None, compensated: bool = False) -> 
     penalty = kept.penalty if kept else None
     k = Kernel("correct_penalised" if penalty else "correct")
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
-    incoming, waves = k.index("incoming", 4), k.store("waves", form.b2, form.faced, "in")
-    u = k.batch("kept", 4 * form.b2, form.faced, "in")
+    incoming, waves = k.index("incoming", 4), k.store("waves", form.b2, form.faced, "in", form.narrow)
+    u = k.batch("kept", 4 * form.b2, form.faced, "in", form.narrow)
     target = k.batch("remainder", form.b3, form.Q, "inout") if compensated else q
     form.lift(k, target, cell, face, lambda i, arrived: k.gather(arrived, waves, incoming, i), u)
     if penalty is not None:
@@ -124,6 +124,7 @@ def correct_and_predict(
 ) -> Kernel:
     """``correct`` of one step, what comes ``between``, and ``predict`` of the next in one pass through memory."""
     first, last = correct(form, kept, compensated), predict(form, kept, compensated)
+    del last.statements[: form.unpacked]  # which the first has done
     return fuse("correct_and_predict" + ("_keep" if kept else ""), first, *between, last)
 
 
@@ -209,7 +210,8 @@ def energies(form: Form, of: Callable[[Any, Any], dict[str, Any]] | None = None)
 
 
 class Exchanged(Protocol):
-    """What cells exchange: ``b2`` rows of ``faced`` numbers on a face, of as many coefficients as the predictor has."""
+    """What cells exchange: ``b2`` rows of ``faced`` numbers on a face, of as many coefficients as the predictor has; ``narrow``: in
+    memory in single precision."""
 
     @property
     def b2(self) -> int: ...
@@ -217,12 +219,14 @@ class Exchanged(Protocol):
     def faced(self) -> int: ...
     @property
     def predictor(self) -> Predictor: ...
+    @property
+    def narrow(self) -> bool: ...
 
 
 def accumulate(form: Exchanged) -> Kernel:
     """Sum a faster cell's w over the step of its slower neighbour: total = keep * total + w."""
     k = Kernel("accumulate")
-    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
+    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout", form.narrow)
     _accumulate(k, form, slots, waves)
     return k
 
@@ -241,7 +245,7 @@ def _accumulate(k: Kernel, form: Exchanged, slots: Array, waves: Array) -> None:
 def integrate(form: Exchanged) -> Kernel:
     """w of a slower neighbour over my step from the traces of its coefficients: sum_k weight[k] w(c_k)."""
     k = Kernel("integrate")
-    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
+    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout", form.narrow)
     _integrate(k, form, slots, waves)
     return k
 
@@ -260,7 +264,7 @@ def _integrate(k: Kernel, form: Exchanged, slots: Array, waves: Array) -> None:
 def accumulate_and_integrate(form: Exchanged) -> Kernel:
     """``accumulate`` of the step that ends, then ``integrate`` of the same, in one pass over the faces to a slower neighbour."""
     k = Kernel("accumulate_and_integrate")
-    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
+    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout", form.narrow)
     _accumulate(k, form, slots, waves)
     _integrate(k, form, slots, waves)
     return k

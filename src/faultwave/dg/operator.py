@@ -117,13 +117,13 @@ class Operator:
         b, lay, size, form = self.backend, self.layout, len(self.layout.cell_at), self.form
         self.q = b.batch(size, form.b3, form.Q)
         self.remainder: Any = b.batch(size, form.b3, form.Q) if self.compensated else None  # of the sums in q
-        self.kept = b.batch(size, 4 * form.b2, form.faced)
-        self.waves = b.store(lay.wave_slots, form.b2 * form.faced)
+        self.kept = b.batch(size, 4 * form.b2, form.faced, narrow=form.narrow)
+        self.waves = b.store(lay.wave_slots, form.b2 * form.faced, narrow=form.narrow)
         self.history = b.store(lay.histories, sum(self.predictor.rows) * form.Q)
         self.slow = b.store(lay.slow_slots, sum(self.predictor.face_rows) * form.faced)
         self.friction = b.store(lay.friction_slots, sum(self.predictor.face_rows) * 2 * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
-        self.face = b.batch(size, 4, form.face_size)
+        self.face = b.batch(size, *form.face_shape, narrow=form.narrow_faces)
         b.first_touch(
             [self.q, self.kept, self.waves, self.cell, self.face],
             [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges],

@@ -14,8 +14,9 @@ from faultwave.physics.waves import law
 def least_memory(case: Case, cells: int) -> float:
     """Bytes of what every run of so many cells keeps: their modes, and a wave on each face. Runs keep about twice that."""
     physics, order = law(case.law), case.numerics.order
-    numbers = tet_size(order - 1) * len(physics.quantities) + 4 * triangle_size(order - 1) * physics.face_channels
-    return float(cells) * numbers * (8 if case.numerics.precision == "double" else 4)
+    modes, waves = tet_size(order - 1) * len(physics.quantities), 4 * triangle_size(order - 1) * physics.face_channels
+    real = 8 if case.numerics.precision == "double" else 4
+    return float(cells) * (real * modes + (4 if case.numerics.stored_waves else real) * waves)
 
 
 def check_room(case: Case) -> None:

@@ -66,7 +66,8 @@ def recorded(moved: bool, breakdown: bool = False) -> Columns:
 class Sizes:
     """``rows`` of the face traces of each coefficient in time, ``points`` of a face, sub-steps (``times``) of a step, ``episodes`` of
     nucleation; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is; ``linear_normal``:
-    strength follows the linear part of the normal traction; ``smooth_sliding``: weakened faces slip without their highest degree."""
+    strength follows the linear part of the normal traction; ``smooth_sliding``: weakened faces slip without their highest degree;
+    ``narrow``: of the form."""
 
     rows: tuple[int, ...]
     points: int
@@ -76,6 +77,7 @@ class Sizes:
     breakdown: bool = False
     linear_normal: bool = False
     smooth_sliding: bool = False
+    narrow: bool = False
 
 
 def rupture(
@@ -113,7 +115,7 @@ class _Rupture:
         b2 = s.rows[0]
         self.slots = k.index("slots", 4)  # traces +, -; waves +, -, where each side finds the reply
         self.traces = k.store("traces", sum(s.rows), self.trace.size)
-        self.waves = k.store("waves", b2, self.coupling.channels, "inout")
+        self.waves = k.store("waves", b2, self.coupling.channels, "inout", s.narrow)
         self.frame, self.impedance = (
             k.batch("frame", 1, FRAME.size),
             k.batch("impedance", 1, self.coupling.columns.size),

@@ -56,12 +56,13 @@ def normal_parts(law: Law, trace: Any, normal: Any) -> tuple[Any, Any]:
     return (trace[0], trace[1]) if m == 1 else (dot(trace[:3], normal), dot(trace[m : m + 3], normal))
 
 
-def sea_surface(law: Law, rows: Sequence[int], terms: int) -> Kernel:
+def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False) -> Kernel:
     """Kernel over faces: the height at the end of a step and the wave that comes back; ``rows`` of the traces of each coefficient,
-    ``terms`` of the series in kappa. In double precision whatever the run's: heights grow by little in each of many steps."""
+    ``terms`` of the series in kappa, ``narrow`` of the form. In double precision whatever the run's: heights grow by little in each of
+    many steps."""
     k, m, b2 = Kernel("sea_surface", fixed=True), law.face_channels, rows[0]
     slots = k.index("slots", 2)  # traces, wave
-    traces, waves = k.store("traces", sum(rows), 2 * m), k.store("waves", b2, m, "inout")
+    traces, waves = k.store("traces", sum(rows), 2 * m), k.store("waves", b2, m, "inout", narrow)
     face, height = k.batch("face", 1, FACE.size), k.batch("height", b2, 1, "inout")
     moments, power = k.scalar("moments", terms + 1, len(rows)), k.scalar("power", terms + 1)
     trace, rise = k.temp("trace", sum(rows), 2 * m), k.temp("rise", sum(rows), 1)
@@ -135,7 +136,7 @@ class SeaSurface:
         face, self.height = b.batch(size, 1, FACE.size, True), b.batch(size, rows[0], 1, True)
         face.put(self.constants[:, None], self.item)
         arrays = {"slots": b.index(listed.rows, True), "traces": operator.friction, "waves": operator.waves}
-        kernel = b.compile([sea_surface(law, rows, self.terms)])["sea_surface"]
+        kernel = b.compile([sea_surface(law, rows, self.terms, operator.form.narrow)])["sea_surface"]
         self.launch = kernel(arrays | {"face": face, "height": self.height})
         self.nbytes = int(face.nbytes + self.height.nbytes)
         self.tables: dict[

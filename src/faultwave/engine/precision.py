@@ -22,6 +22,8 @@ OF_ORDER = {2: 4.0, 3: 4.0, 4: 6.0, 5: 9.0, 6: 15.0, 7: 20.0, 8: 30.0}
 OF_GRIDS = 4.0
 COMPENSATED = 0.7
 """Share that is left with ``numerics.compensated``."""
+STORED_WAVES = 0.1
+"""Share that is left where only waves between cells are in single precision (``numerics.stored_waves``)."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,9 @@ class Estimate:
     def compensated(self) -> Estimate:
         return replace(self, scheme=COMPENSATED * self.scheme)
 
+    def stored_waves(self) -> Estimate:
+        return replace(self, scheme=STORED_WAVES * self.scheme)
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -62,6 +67,13 @@ class Choice:
 def settle(numerics: Any, found: Estimate, can_compensate: bool, problems: Problems) -> Choice:
     """The precision of a case: what ``auto`` stands for, and a warning where single precision was asked for and may not be enough."""
     most, kept = numerics.precision_error, found.compensated()
+    if numerics.precision == "double" and numerics.stored_waves == "single":
+        own = found.stored_waves()
+        if own.error > most:
+            advice = "Leave it out, or take a larger numerics.precision_error."
+            problems.warn("numerics.stored_waves", f"single may change results by {own}", f"{most:g}", advice)
+        what = f"single precision, which changes results by {own}; numerics.precision_error is {most:g}"
+        return Choice(numerics, f"stored waves: {what}")
     if numerics.precision == "double":
         if "precision_error" in numerics.model_fields_set and "precision" not in numerics.model_fields_set:
             advice = f"Take auto ({option('precision', 'auto')}), which keeps to it, or single."

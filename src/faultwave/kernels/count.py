@@ -28,16 +28,18 @@ from faultwave.kernels.values import Numbering
 class Cost:
     """Per item: ``flops`` (one for add, multiply, divide, root or function; iterations counted once; what
     is the same for every row or was computed before in its formula counted once) and ``numbers`` moved between memory and
-    the kernel, of which ``indices`` are slot numbers and ``fixed`` are double whatever the precision."""
+    the kernel, of which ``indices`` are slot numbers, ``fixed`` are double and ``narrow`` single whatever the precision."""
 
     flops: int
     numbers: int
     indices: int = 0
     fixed: int = 0
+    narrow: int = 0
 
     def bytes(self, real: int, index: int) -> int:
         """Bytes moved with ``real`` bytes a number in the run's precision and ``index`` bytes a slot number."""
-        return index * self.indices + 8 * self.fixed + real * (self.numbers - self.indices - self.fixed)
+        own = self.numbers - self.indices - self.fixed - self.narrow
+        return index * self.indices + 8 * self.fixed + 4 * self.narrow + real * own
 
 
 Share = Callable[[When | WhenAny], float]
@@ -51,11 +53,21 @@ def _always(statement: When | WhenAny) -> float:
 def cost(kernel: Kernel, share: Share = _always) -> Cost:
     """Count a kernel's statements."""
     shares = _shares(kernel, share)
-    batches = round(sum(shares.get(a.name, 1.0) * _moved(a) for a in kernel.arguments if a.space == "batch"))
-    stores = round(_slots(kernel.statements, share))
+    wide, slim = (
+        round(
+            sum(
+                shares.get(a.name, 1.0) * _moved(a)
+                for a in kernel.arguments
+                if a.space == "batch" and a.narrow == narrow
+            )
+        )
+        for narrow in (False, True)
+    )
+    stores, narrow = (round(_slots(kernel.statements, share, narrow)) for narrow in (False, True))
     indices = sum(_moved(a) for a in kernel.arguments if a.space == "index")
-    fixed = batches if kernel.fixed else 0
-    return Cost(round(flops(kernel.statements, share)), batches + indices + stores, indices, fixed)
+    fixed = wide if kernel.fixed else 0
+    numbers = wide + slim + indices + stores + narrow
+    return Cost(round(flops(kernel.statements, share)), numbers, indices, fixed, slim + narrow)
 
 
 def _shares(kernel: Kernel, share: Share) -> dict[str, float]:
@@ -74,16 +86,19 @@ def _moved(a: Array) -> int:
     return a.rows * a.cols * (2 if a.intent == "inout" else 1)
 
 
-def _slots(statements: Any, share: Share) -> float:
+def _slots(statements: Any, share: Share, narrow: bool) -> float:
+    """Numbers moved to and from stores that are narrow, or from the others."""
     total = 0.0
     for s in statements:
         if isinstance(s, Gather | Scatter):
+            if s.store.narrow != narrow:
+                continue
             twice = 2 if isinstance(s, Scatter) and s.accumulate else 1
             total += twice * s.store.rows * s.store.cols
         elif isinstance(s, Repeat):
-            total += s.count * _slots(s.body, share)
+            total += s.count * _slots(s.body, share, narrow)
         elif isinstance(s, When | WhenAny):
-            total += share(s) * _slots(s.body, share)
+            total += share(s) * _slots(s.body, share, narrow)
     return total
 
 

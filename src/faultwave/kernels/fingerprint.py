@@ -37,7 +37,7 @@ def fingerprint(kernel: Kernel) -> str:
 
 
 def _array(a: Array) -> tuple[Any, ...]:
-    return (a.name, a.rows, a.cols, a.space, a.intent, a.fixed, a.changing, a.chosen)
+    return (a.name, a.rows, a.cols, a.space, a.intent, a.fixed, a.changing, a.chosen, a.narrow)
 
 
 def _view(v: View) -> tuple[Any, ...]:

@@ -26,8 +26,9 @@ Space = Literal["batch", "store", "index", "matrix", "scalar", "temp"]
 
 @dataclass(frozen=True)
 class Array:
-    """A kernel argument or temporary. ``fixed`` asks for double whatever the run's precision. ``chosen``: index whose first column
-    says which of several tables a matrix is; it is the same for all items of a batch."""
+    """A kernel argument or temporary. ``fixed`` asks for double whatever the run's precision, ``narrow`` for memory in single precision:
+    numbers are rounded where they are written, and computed with as all others. ``chosen``: index whose first column says which of several
+    tables a matrix is; it is the same for all items of a batch."""
 
     name: str
     rows: int
@@ -37,6 +38,7 @@ class Array:
     fixed: bool = False
     changing: bool = False
     chosen: str = ""
+    narrow: bool = False
 
     def view(self, row: int | LoopIndex = 0, rows: int | None = None, col: int = 0, cols: int | None = None) -> View:
         """Rows from ``row`` (one row, where a loop counts it) and columns from ``col``; ValueError outside the
@@ -195,11 +197,15 @@ class Kernel:
         self.arrays[array.name] = array
         return array
 
-    def batch(self, name: str, rows: int, cols: int, intent: Literal["in", "out", "inout"] = "in") -> Array:
-        return self._declare(Array(name, rows, cols, "batch", intent, self.fixed))
+    def batch(
+        self, name: str, rows: int, cols: int, intent: Literal["in", "out", "inout"] = "in", narrow: bool = False
+    ) -> Array:
+        return self._declare(Array(name, rows, cols, "batch", intent, self.fixed, narrow=narrow))
 
-    def store(self, name: str, rows: int, cols: int, intent: Literal["in", "out", "inout"] = "in") -> Array:
-        return self._declare(Array(name, rows, cols, "store", intent))
+    def store(
+        self, name: str, rows: int, cols: int, intent: Literal["in", "out", "inout"] = "in", narrow: bool = False
+    ) -> Array:
+        return self._declare(Array(name, rows, cols, "store", intent, narrow=narrow))
 
     def index(self, name: str, cols: int = 1) -> Array:
         return self._declare(Array(name, 1, cols, "index", "in"))
@@ -243,6 +249,8 @@ class Kernel:
             raise ValueError(f"kernel {self.name}: columns {columns} against {inp.cols} in and {out.cols} out")
         if out.overlaps(inp):
             raise ValueError(f"kernel {self.name}: a contraction cannot write {out.array.name} while it reads it")
+        if out.array.narrow or inp.array.narrow:
+            raise ValueError(f"kernel {self.name}: contractions work on numbers of the run's precision")
         self.statements.append(Contract(out, matrix, inp, columns, accumulate))
 
     def pointwise(
@@ -261,6 +269,8 @@ class Kernel:
                     raise ValueError(
                         f"kernel {self.name}: row by row, {out.array.name} would be written before another row reads it"
                     )
+        if any(v.array.narrow and v.array.space != "batch" for v in (*given, *views)):
+            raise ValueError(f"kernel {self.name}: row by row, only batches are in single precision")
         for v in (*given, *views):
             if v.array.space != "scalar" and v.rows < count and not (v.rows == 1 and v in given):
                 raise ValueError(f"kernel {self.name}: {v.array.name} has {v.rows} rows, not {count}")

@@ -98,6 +98,7 @@ class _Run:
             return [self.frame[v.array.name][row, v.col + c] for c in range(v.cols)]
         part = self.slice(v)
         part = part if v.rows == 1 else part[:, :rows]
+        part = part.astype(self.real) if v.array.narrow else part
         return [part[:, :, c] for c in range(v.cols)]
 
     def pointwise(self, s: Pointwise) -> None:

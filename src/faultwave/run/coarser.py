@@ -140,7 +140,8 @@ def _spacing(box: Box, times: float) -> float:
 def _changed(case: Case, changes: Mapping[str, Any]) -> Case:
     """The case with other settings, nothing but its receivers as output, and to the same end."""
     data = case.model_dump(exclude_unset=True)
-    _merge(data, {"numerics": {"precision": "single", "compensated": False, "halo_compression": "exact"}})
+    plain = {"precision": "single", "compensated": False, "stored_waves": None, "halo_compression": "exact"}
+    _merge(data, {"numerics": plain})
     data["output"] = {"receivers": data["output"]["receivers"]}
     data.pop("stop", None)
     _merge(data, changes)

@@ -30,6 +30,12 @@ from faultwave.kernels.language import (
     WhenAny,
 )
 
+NARROW = """/* Vectors of numbers that are single in memory and double here. */
+typedef float VN __attribute__((vector_size(LANES * sizeof(float))));
+typedef float VNU __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float))));
+#define WIDE(x) __builtin_convertvector(x, V)
+#define NARROW(x) __builtin_convertvector(x, VN)"""
+
 
 def lower(kernel: Kernel, real: str, lanes: int, registers: int = 32, assembled: bool = False) -> str:
     """C source of ``kernel`` with ``real`` ('double' or 'float') numbers and ``lanes`` items a vector, for a machine
@@ -57,7 +63,7 @@ class _Lowering:
         body = "\n".join("    " + line for line in self.declarations() + self.lines)
         return (
             f"#define R {self.real}\n#define LANES {self.lanes}\n"
-            f"#define R_IS_DOUBLE {int(self.real == 'double')}\n{head}\n{transposes(self.lanes)}\n"
+            f"#define R_IS_DOUBLE {int(self.real == 'double')}\n{head}\n{transposes(self.lanes)}\n{self.narrow_moves()}"
             + "\n".join(self.sparse.texts)
             + "\n"
             f"void run(void **restrict arg, const double *restrict scalar, long begin, long end) {{\n"
@@ -76,7 +82,10 @@ class _Lowering:
         for i, a in enumerate(self.kernel.arguments):
             const = "const " if a.intent == "in" else ""
             if a.space == "batch":
-                lines.append(f"{const}V *restrict {c_name(a.name)} = ({const}V *)arg[{i}] + batch * {a.rows * a.cols};")
+                kind = "VN" if self.is_narrow(a) else "V"
+                lines.append(
+                    f"{const}{kind} *restrict {c_name(a.name)} = ({const}{kind} *)arg[{i}] + batch * {a.rows * a.cols};"
+                )
             elif a.space == "index":
                 lines.append(
                     f"const int *restrict {c_name(a.name)} = (const int *)arg[{i}] + batch * {a.cols * self.lanes};"
@@ -84,9 +93,24 @@ class _Lowering:
             elif a.space == "matrix":
                 tables.append(f"const R *restrict {c_name(a.name)} = (const R *)arg[{i}]{self.chosen(a)};")
             else:
-                lines.append(f"{self.store_real} *{c_name(a.name)} = ({self.store_real} *)arg[{i}];")
+                real = self.real_of(a)
+                lines.append(f"{real} *{c_name(a.name)} = ({real} *)arg[{i}];")
         lines += [f"V {c_name(a.name)}[{a.rows * a.cols}];" for a in self.kernel.temps]
         return [*lines, *tables]
+
+    def is_narrow(self, a: Array) -> bool:
+        """Whether the numbers of an argument are shorter in memory than here."""
+        return a.narrow and self.real == "double"
+
+    def real_of(self, store: Array) -> str:
+        """What the numbers of a store are in memory."""
+        return "float" if store.narrow else self.store_real
+
+    def narrow_moves(self) -> str:
+        """C text for arguments whose numbers are shorter in memory."""
+        if not any(self.is_narrow(a) for a in self.kernel.arguments):
+            return ""
+        return f"{NARROW}\n{transposes(self.lanes, narrow=True)}\n"
 
     def chosen(self, a: Array) -> str:
         """Where the table of a batch begins, of several."""
@@ -133,13 +157,14 @@ class _Lowering:
             raise ValueError(
                 f"kernel {self.kernel.name}: {store.name} has {store.rows * store.cols} numbers, not {size}"
             )
-        base, real = f"{c_name(view.array.name)} + {view.row * view.array.cols}", self.store_real
+        base, real = f"{c_name(view.array.name)} + {view.row * view.array.cols}", self.real_of(store)
         slots = ", ".join(
             f"{c_name(store.name)} + {c_name(s.index.name)}[{s.column * lanes + i}] * {size}L" for i in range(lanes)
         )
         self.lines.append(f"{{ {real} *slot[{lanes}] = {{{slots}}};")
-        if real == self.real and not (isinstance(s, Scatter) and s.accumulate):
-            self.lines.append(f"{'load' if isinstance(s, Gather) else 'save'}({base}, slot, {size});")
+        if (real == self.real or self.is_narrow(store)) and not (isinstance(s, Scatter) and s.accumulate):
+            narrow = "_narrow" if self.is_narrow(store) else ""
+            self.lines.append(f"{'load' if isinstance(s, Gather) else 'save'}{narrow}({base}, slot, {size});")
         else:
             each = f"({base})[j][lane]"
             op = "+=" if isinstance(s, Scatter) and s.accumulate else "="
@@ -183,12 +208,13 @@ class _Lowering:
         return str(v.row * v.array.cols + v.col)
 
     def pointwise(self, s: Pointwise) -> None:
-        def place(view: View, c: int) -> str:
+        def store(view: View, c: int, value: str) -> str:
             row = f" + r * {view.array.cols}" if s.rows > 1 else ""
-            return f"{c_name(view.array.name)}[{self.position(view)} + {c}{row}]"
+            value = f"NARROW({value})" if self.is_narrow(view.array) else value
+            return f"{c_name(view.array.name)}[{self.position(view)} + {c}{row}] = {value};"
 
         self.formulas += 1
-        once, rows = pointwise_lines(s, lambda inputs: Formula(inputs, f"f{self.formulas}_"), self.load, place)
+        once, rows = pointwise_lines(s, lambda inputs: Formula(inputs, f"f{self.formulas}_"), self.load, store)
         loop = f"for (int r = 0; r < {s.rows}; ++r) {{" if s.rows > 1 else "{"
         self.lines += ["{", *once, loop, *rows, "}", "}"]
 
@@ -198,6 +224,6 @@ class _Lowering:
             base = self.scalar_offset[a.name] + v.col + c
             row = f"{c_name(v.row.name)} * {a.cols}" if isinstance(v.row, LoopIndex) else str(v.row * a.cols)
             return f"SPLAT((R)scalar[{base} + {row}])", False
-        if v.rows == 1 or rows == 1:
-            return f"{c_name(a.name)}[{self.position(v)} + {c}]", False
-        return f"{c_name(a.name)}[{self.position(v)} + {c} + r * {a.cols}]", True
+        same = v.rows == 1 or rows == 1
+        number = f"{c_name(a.name)}[{self.position(v)} + {c}{'' if same else f' + r * {a.cols}'}]"
+        return f"WIDE({number})" if self.is_narrow(a) else number, not same

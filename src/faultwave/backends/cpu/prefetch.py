@@ -58,7 +58,8 @@ class Prefetch:
             first, last = max(begin - at, 0), min(end - at, count)
             if first < last:
                 where = f"{c_name(array.name)} + next * {count} + i"
-                lines.append(f"for (int i = {first}; i < {last}; ++i) FETCH({where});")
+                by = "i += 2" if array.narrow else "++i"  # half a line a vector
+                lines.append(f"for (int i = {first}; i < {last}; {by}) FETCH({where});")
             at += count
         return lines
 

@@ -231,12 +231,13 @@ class CpuBackend(Immediate):
                 start = ctypes.c_void_p(buffer.storage.ctypes.data)
                 library.first_touch(start, *(ctypes.c_long(n) for n in (share, begin // self.lanes, end // self.lanes)))
 
-    def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> LaneBuffer:
+    def batch(self, items: int, rows: int, cols: int, fixed: bool = False, narrow: bool = False) -> LaneBuffer:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)
-        return LaneBuffer(items, rows, cols, lanes, dtype, self.queue)
+        return LaneBuffer(items, rows, cols, lanes, np.float32 if narrow else dtype, self.queue)
 
-    def store(self, slots: int, size: int, fixed: bool = False) -> SlotBuffer:
-        return SlotBuffer(slots, size, np.float64 if fixed else self.dtype, self.queue)
+    def store(self, slots: int, size: int, fixed: bool = False, narrow: bool = False) -> SlotBuffer:
+        dtype = np.float32 if narrow else np.float64 if fixed else self.dtype
+        return SlotBuffer(slots, size, dtype, self.queue)
 
     def index(self, values: np.ndarray, fixed: bool = False) -> LaneBuffer:
         values = np.asarray(values)

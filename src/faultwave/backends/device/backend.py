@@ -128,13 +128,14 @@ class DeviceBackend:
             self.recording = None
         return made.finished() if made.alone else None
 
-    def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> DeviceBuffer:
+    def batch(self, items: int, rows: int, cols: int, fixed: bool = False, narrow: bool = False) -> DeviceBuffer:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)
+        dtype = np.float32 if narrow else dtype
         self._take(items * rows * cols * np.dtype(dtype).itemsize)
         return DeviceBuffer(self._kind(dtype), items, (rows, cols), lanes)
 
-    def store(self, slots: int, size: int, fixed: bool = False) -> DeviceBuffer:
-        dtype = np.float64 if fixed else self.dtype
+    def store(self, slots: int, size: int, fixed: bool = False, narrow: bool = False) -> DeviceBuffer:
+        dtype = np.float32 if narrow else np.float64 if fixed else self.dtype
         self._take(slots * size * np.dtype(dtype).itemsize)
         return DeviceBuffer(self._kind(dtype), slots, (size,), 1)
 

@@ -66,6 +66,11 @@ def name(array: str) -> str:
     return "A_" + array.replace(".", "_w")
 
 
+def _kind(a: Array) -> str:
+    """The type of an argument's numbers in memory."""
+    return "float" if a.narrow else {"index": "int", "store": "S"}.get(a.space, "R")
+
+
 LONG = 6000
 """Multiplications that a kernel writes out at most where a driver compiles it before the run: compilers take minutes over more."""
 
@@ -107,9 +112,8 @@ class _Writer:
         )
 
     def argument(self, a: Array) -> str:
-        kind = {"index": "int", "store": "S"}.get(a.space, "R")
         const = "const " if a.intent == "in" else ""
-        return f"GLOBAL {const}{kind} *RESTRICT G_{a.name}"
+        return f"GLOBAL {const}{_kind(a)} *RESTRICT G_{a.name}"
 
     def declarations(self) -> list[str]:
         lines, tables, lanes = [], [], self.plan.lanes
@@ -117,7 +121,8 @@ class _Writer:
             const = "const " if a.intent == "in" else ""
             if a.space == "batch":
                 lines.append(
-                    f"GLOBAL {const}R *const {name(a.name)} = G_{a.name} + batch * {a.rows * a.cols * lanes} + part + lane;"
+                    f"GLOBAL {const}{_kind(a)} *const {name(a.name)} = "
+                    f"G_{a.name} + batch * {a.rows * a.cols * lanes} + part + lane;"
                 )
             elif a.space == "index":
                 lines.append(f"GLOBAL const int *const {name(a.name)} = G_{a.name} + batch * {a.cols * lanes} + part;")
@@ -125,7 +130,7 @@ class _Writer:
                 which = f" + {name(a.chosen)}[0] * {a.rows * a.cols}" if a.chosen else ""
                 tables.append(f"GLOBAL const R *const {name(a.name)} = G_{a.name}{which};")
             else:
-                lines.append(f"GLOBAL {const}S *const {name(a.name)} = G_{a.name};")
+                lines.append(f"GLOBAL {const}{_kind(a)} *const {name(a.name)} = G_{a.name};")
         return [*lines, *tables] + [
             f"LOCAL R *const {name(n)} = shared + {place.offset} + lane;" for n, place in self.plan.places.items()
         ]
@@ -224,7 +229,7 @@ class _Writer:
         if isinstance(s, Gather):
             move = f"{near} = (R){outer};"
         else:
-            move = f"{outer} {'+=' if s.accumulate else '='} (S){near};"
+            move = f"{outer} {'+=' if s.accumulate else '='} ({_kind(s.store)}){near};"
         self.lines.append(f"for (int i = thread{self.skip}; i < {size * share}; i += {threads}) {move}")
 
     def product(self, p: Product, worker: int) -> None:
@@ -324,7 +329,7 @@ class _Writer:
             s,
             lambda inputs: ScalarFormula(inputs, f"f{self.formulas}_"),
             self.load,
-            lambda view, c: self.at(view, c, "r" if s.rows > 1 else ""),
+            lambda view, c, value: f"{self.at(view, c, 'r' if s.rows > 1 else '')} = {value};",
         )
         self.lines += [self.round("r", s.rows, worker), *["  " + line for line in (*once, *rows)], "}"]
 

@@ -62,11 +62,14 @@ class NumpyBackend(Immediate):
     def first_touch(self, buffers: Any, ranges: Any) -> None:
         """Nothing to do for one thread."""
 
-    def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> ArrayBuffer:
-        return ArrayBuffer(np.zeros((items, rows, cols), np.float64 if fixed else self.dtype))
+    def batch(self, items: int, rows: int, cols: int, fixed: bool = False, narrow: bool = False) -> ArrayBuffer:
+        return ArrayBuffer(np.zeros((items, rows, cols), self._dtype(fixed, narrow)))
 
-    def store(self, slots: int, size: int, fixed: bool = False) -> ArrayBuffer:
-        return ArrayBuffer(np.zeros((slots, size), np.float64 if fixed else self.dtype))
+    def store(self, slots: int, size: int, fixed: bool = False, narrow: bool = False) -> ArrayBuffer:
+        return ArrayBuffer(np.zeros((slots, size), self._dtype(fixed, narrow)))
+
+    def _dtype(self, fixed: bool, narrow: bool) -> type:
+        return np.float32 if narrow else np.float64 if fixed else self.dtype
 
     def index(self, values: np.ndarray, fixed: bool = False) -> ArrayBuffer:
         values = np.array(values, np.int64)

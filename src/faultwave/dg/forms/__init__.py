@@ -12,6 +12,7 @@ from faultwave.dg.forms.contravariant import ContravariantElastic
 from faultwave.dg.forms.covariant import CovariantCurls
 from faultwave.dg.forms.fluid import ContravariantAcoustic
 from faultwave.dg.forms.full_stiffness import FullStiffness
+from faultwave.dg.forms.lean_elastic import LeanElastic
 from faultwave.dg.forms.plain import Form, onto_face
 from faultwave.dg.forms.viscoelastic import ContravariantViscoelastic
 from faultwave.dg.predictors import CellTerms, Predictor
@@ -33,11 +34,15 @@ def form(
     unit: float = 1.0,
     fast: bool = True,
     predictor: Callable[[CellTerms], Predictor] | None = None,
+    narrow: bool = False,
 ) -> Form:
     """The form of a law: the fast one where there is one and ``fast`` allows it. ``unit`` of time [s] in the kernels; ``predictor``:
-    instead of the form's own."""
+    instead of the form's own; ``narrow``: waves lie in memory in single precision."""
     found = next((kind for kind in FORMS if fast and kind.suits(law)), Form)
-    return found(law, order, unit, predictor or found.predictor_of(law))
+    found = LeanElastic if narrow and found is ContravariantElastic else found
+    made = found(law, order, unit, predictor or found.predictor_of(law))
+    made.narrow = narrow
+    return made
 
 
 __all__ = ["FORMS", "Cells", "Form", "PenalisedFaces", "form", "onto_face"]

@@ -50,6 +50,9 @@ class Form:
 
     self_contained = True  # whether ``outward`` and ``inward`` are there
     moduli: tuple[str, ...] = ("constants",)  # columns of a cell that speeds of waves depend on, and faces do not
+    narrow = False  # whether memory holds waves, and what cells keep of their traces, in single precision
+    narrow_faces = False  # the same of constants of faces
+    unpacked = 0  # statements with which ``cell`` and ``face`` make constants from what memory holds
 
     @classmethod
     def suits(cls, law: Law) -> bool:
@@ -84,8 +87,9 @@ class Form:
         return self.cell_columns.size
 
     @property
-    def face_size(self) -> int:
-        return self.face_columns.size
+    def face_shape(self) -> tuple[int, int]:
+        """Rows and columns of the constants of a cell's faces in memory."""
+        return 4, self.face_columns.size
 
     def _columns(self) -> tuple[Columns, Columns]:
         """Of the constants of a cell and of a face."""
@@ -115,7 +119,7 @@ class Form:
         return np.concatenate([cells.normals, cells.tangents.reshape(*cells.normals.shape[:2], 6)], 2)
 
     def face_constants(self, cells: Cells) -> np.ndarray:
-        """(nc, 4, face_size)"""
+        """(nc, *face_shape)"""
         own, other = self.both_impedances(cells)
         admittance = self.law.admittance(own, other, self.unit * cells.areas / (3.0 * cells.volume[:, None]))
         frame = self.frame_constants(cells)
@@ -217,7 +221,7 @@ class Form:
         return k.batch("cell", 1, self.cell_size)
 
     def face(self, k: Kernel) -> Array:
-        return k.batch("face", 4, self.face_size)
+        return k.batch("face", *self.face_shape)
 
     def material(self, cell: Any) -> Any:
         return self.cell_columns.row(cell).constants

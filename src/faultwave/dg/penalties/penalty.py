@@ -75,6 +75,8 @@ class Penalised:
     A face that is penalised has a row in ``own`` for each of its cells, others have row 0, whose constants are zeros.
     """
 
+    narrow = False
+
     def __init__(self, form: Form, penalty: Penalty):
         self.form, self.penalty = form, penalty
         self.b2, self.faced, self.predictor = form.b2, penalty.channels, form.predictor
