@@ -1,5 +1,5 @@
-"""What free surfaces, hills, blocks, layers, attenuation, faults, yielding rock and soft soil cost on grids: times of a step beside those of
-plain boxes, taken in turns."""
+"""What free surfaces, hills, blocks, layers, attenuation, faults, yielding rock and soft soil cost on grids: times of a step beside those
+of plain boxes, taken in turns."""
 
 from __future__ import annotations
 

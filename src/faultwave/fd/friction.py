@@ -242,9 +242,9 @@ class Sliding:
 def _dissipation(
     old: Mapping[str, Any], rates: Sequence[Any], held: Sequence[Sequence[Any]], step: float
 ) -> dict[str, Any]:
-    """Work against friction up to the end of a step that ends with slip ``rates``, and breakdown work up to the traction in its middle, half
-    a step before these. ``held``: shear traction of the step before and of this one. What the step before took as the work of its own
-    traction alone is that of the mean of both."""
+    """Work against friction up to the end of a step that ends with slip ``rates``, and breakdown work up to the traction in its middle,
+    half a step before. ``held``: shear traction of the step before and of this one. The step before took the work of its own traction; here
+    it becomes that of the mean of both."""
     last = (old["slip_rate1"], old["slip_rate2"])
     earlier, before, after = (
         one[0] * r[0] + one[1] * r[1] for one, r in ((held[0], last), (held[1], last), (held[1], rates))
