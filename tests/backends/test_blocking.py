@@ -8,7 +8,7 @@ import pytest
 from faultwave.backends.cpu.blocking import busy, candidates, default_blocking
 from faultwave.backends.grid import GridArrays
 from faultwave.fd.program import build_program
-from faultwave.kernels.stencil import REACH, Box, Layout
+from faultwave.kernels.stencil import REACH, Box, Launch, Layout, Stencil
 from tests.fd.setups import scheme
 
 
@@ -66,3 +66,19 @@ def test_arrays_in_some_rows_only_count_by_their_share(planes, lines, share):
         )
     )
     assert 1 / found - 1 / alone == pytest.approx(share * (1 / whole - 1 / alone), rel=0.1, abs=0.1 / alone)
+
+
+def test_arrays_of_rows_that_are_left_out_do_not_count():
+    """Tiles are as large as if launches with a mask of rows had no arrays of their own."""
+    program = build_program(scheme((40, 100, 64)))
+    more = {f"lost{n}": Layout(Box((0, 0, 0), (40, 100, 64)), group="lost", halo=0) for n in range(8)}
+
+    def looked(rows):
+        of = Stencil("look", lambda p: {f"lost{n}": p.at(f"lost{n}") + p.at("sxx") for n in range(8)}, rows=rows)
+        levels = [*program.levels[:1], [*program.levels[1], Launch(of, Box((0, 0, 0), (40, 100, 64)))]]
+        return replace(program, arrays={**program.arrays, **more}, levels=levels)
+
+    def rows(of):
+        return default_blocking(GridArrays(of, np.float32, 16), 1).rows
+
+    assert rows(looked(lambda row: row.changed("lost0") > 0.0)) == rows(program) > rows(looked(None))

@@ -153,6 +153,26 @@ def test_a_fault_without_strength_radiates_what_its_impedance_takes():
     assert middle(fault, "traction1") == pytest.approx(-drop, rel=1e-3)
 
 
+def test_a_fault_that_has_weakened_has_taken_its_fracture_energy():
+    """By the traction of a step and the slip rates before and after it: with those after it alone they would be 5 and 1 % off."""
+    lowest = WEAK["mu_d"] * 120e6
+    energy = 0.5 * (WEAK["mu_s"] * 120e6 - lowest) * WEAK["d_c"]
+    sim = ended("linear-slip-weakening", WEAK, {}, {})
+    found = {q: float(middle(sim.solver.parts["rupture"], q)) for q in ("breakdown", "dissipated", "slip1", "weakened")}
+    assert 0.0 < found["weakened"] < 0.5
+    assert found["breakdown"] == pytest.approx(energy, rel=0.03)
+    assert found["dissipated"] == pytest.approx(energy + lowest * found["slip1"], rel=2e-3)
+
+
+def test_slip_rates_asked_for_at_the_end_of_a_step_are_those_of_their_time():
+    slips = []
+    for at_end in (0, 1):
+        law = SLIDES | {"tau_S": 0.1, "tau_R": 0.6}
+        sim = ended("imposed-yoffe", law, {"rate_at_end": at_end}, {})
+        slips.append(float(middle(sim.solver.parts["rupture"], "slip1")))
+    assert slips[1] == pytest.approx(slips[0], rel=5e-3)
+
+
 def test_halved_steps_change_a_rupture_of_rate_and_state_by_their_square():
     """Slip after nucleation, with steps of 1, 1/2 and 1/4: friction that is half a step early would err by the step itself."""
     law, constants, given = "strong-velocity-weakening", REST | {"rs_muw": 0.3}, RATES | {"rs_srW": 0.1}

@@ -34,11 +34,13 @@ class Scope:
 
 
 class Formula:
-    """Writes the values of a formula as C, each once.
+    """Writes the values of a formula as C, each once; ``kinds``: the types of numbers and of masks.
 
     ``inputs`` maps an input's key to (C expression, row-dependent?). The chain of scopes is [kernel, row loop, loops of
     the formula from the outermost in]; each value is computed in the outermost scope that binds everything it depends on.
     """
+
+    kinds = ("V", "VM")
 
     def __init__(self, inputs: dict[object, tuple[str, bool]], prefix: str):
         self.inputs, self.prefix, self.count = inputs, prefix, 0
@@ -91,7 +93,7 @@ class Formula:
             self._write_loop(self.numbering.loops[value.content[0]], scope)
             return
         name = scope.names[number] = self._fresh()
-        kind = "VM" if value.op in _MASK_OPS else "V"
+        kind = self.kinds[value.op in _MASK_OPS]
         operands = tuple(self._known(a) or "" for a in value.args)
         scope.lines.append(f"const {kind} {name} = {self.text(value, operands)};")
 

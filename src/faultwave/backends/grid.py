@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.kernels.stencil import Box, Layout, Program
+from faultwave.kernels.stencil import Box, Layout, Program, numbers_of_rows
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,12 @@ class GridArrays:
         groups: dict[str, list[str]] = {}
         for name, layout in program.arrays.items():
             groups.setdefault(layout.group or f"={name}", []).append(name)
+        of_rows = numbers_of_rows(program)
         for group, names in groups.items():
-            self._allocate(group, names, program.arrays[names[0]])
+            self._allocate(group, names, program.arrays[names[0]], of_rows.issuperset(names))
 
-    def _allocate(self, group: str, names: list[str], layout: Layout) -> None:
+    def _allocate(self, group: str, names: list[str], layout: Layout, tight: bool) -> None:
+        """``tight``: rows have one number, which no vector reads."""
         box = layout.box
         if len(names) > 1 and any(self.program.arrays[n] != layout or layout.kind != "grid" for n in names):
             raise ValueError(f"the arrays {', '.join(names)} of one group differ in box or kind")
@@ -51,7 +53,7 @@ class GridArrays:
             nx = box.shape["zyx".index(layout.axis)]
         halo = layout.halo if layout.kind == "grid" else 0
         before = self.pad if halo or layout.kind != "grid" else 0
-        length = before + -(-nx // self.pad) * self.pad
+        length = 1 if tight else before + -(-nx // self.pad) * self.pad
         row = length * len(names)
         if row * dtype.itemsize % 4096 == 0:
             row += 64 // dtype.itemsize  # rows a page apart would share the same few places of the cache

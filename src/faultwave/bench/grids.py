@@ -1,36 +1,70 @@
-"""What free surfaces, hills, blocks, layers and attenuation cost on grids: times of a step beside those of plain boxes, taken in turns."""
+"""What free surfaces, hills, blocks, layers, attenuation, faults, yielding rock and soft soil cost on grids: times of a step beside those
+of plain boxes, taken in turns."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import Problems
+from faultwave.base.errors import Problems, suggest
+from faultwave.bench import grid_cases
 from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
 from faultwave.fd import stencils
+from faultwave.fd.yielding import LOST
 from faultwave.run import simulate
 
-FORMAT = "faultwave-bench-grids-1"
-SMALLEST, SPACING, REPEAT_SECONDS = 48, 100.0, 1.0
-ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
-ASKED = {"surface": "at most 1.05", "hill": "at most 2.2", "blocks": "at most 1", "everything": "at most 1.14"}
-"""Of each ratio, what the engine is made for."""
+FORMAT = "faultwave-bench-grids-2"
+SMALLEST, REPEAT_SECONDS = 48, 1.0
+WAVES, SHORTEST = 12, 10
+"""How many plane waves the state is made of, and the points in the shortest of them."""
+Seconds = Mapping[str, float]
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
+class Ratio:
+    """What is ``told``, and ``asked`` of it; ``of``: two cases whose times of a step are compared, or (``each``) those of a point."""
+
+    told: str
+    asked: str
+    of: tuple[str, str]
+    each: bool = False
+
+
+RATIOS = {
+    "surface": Ratio("step with a surface / plain", "at most 1.05", ("surface", "plain")),
+    "hill": Ratio("bent point / flat", "at most 2.2", ("hill", "surface")),
+    "blocks": Ratio("point of two blocks / of one", "at most 1", ("blocks", "surface"), True),
+    "everything": Ratio(
+        "point with everything / with attenuation", "at most 1.14", ("everything", "attenuation"), True
+    ),
+    "fault": Ratio("step with a fault / with a surface", "at most 1.03", ("fault", "surface")),
+    "few-yield": Ratio("step where few points yield / plain", "at most 1.1", ("few-yield", "plain")),
+    "all-yield": Ratio("step where all points yield / plain", "at most 1.65", ("all-yield", "plain")),
+    "soil": Ratio("step with a tenth of soil / with a surface", "at most 3", ("soil", "surface")),
+}
+"""By the case that they are named after."""
+
+
+@dataclass(frozen=True)
 class Setting:
-    """``cells`` along each axis of the box, a multiple of 4."""
+    """``cells`` along each axis of the box, a multiple of 4; ``chosen`` of ``RATIOS``, none: all."""
 
     cells: int = 256
     precision: str = "single"
     threads: int | None = None
     repeats: int = 5
+    chosen: Sequence[str] = ()
+
+    @property
+    def ratios(self) -> dict[str, Ratio]:
+        """Those that are measured."""
+        return {name: r for name, r in RATIOS.items() if name in (self.chosen or RATIOS)}
 
 
 def check(s: Setting) -> None:
@@ -40,6 +74,9 @@ def check(s: Setting) -> None:
         problems.error("--cells", f"is {s.cells}", f"a multiple of 4, {SMALLEST} or more")
     if s.precision not in ("double", "single"):
         problems.error("--precision", f"'{s.precision}' does not exist", "double, single")
+    for name in s.chosen:
+        if name not in RATIOS:
+            problems.error("--case", f"'{name}' does not exist", ", ".join(RATIOS), suggest(name, RATIOS))
     for name, number in (("threads", s.threads), ("repeats", s.repeats)):
         if number is not None and number < 1:
             problems.error(f"--{name}", f"is {number}", "at least 1")
@@ -47,41 +84,10 @@ def check(s: Setting) -> None:
 
 
 def cases(s: Setting) -> dict[str, dict[str, Any]]:
-    """A plain box of so many cells, and others of as many with one thing more, or with everything."""
-    n, h = s.cells, SPACING
-    rigid = dict.fromkeys(("x", "y", "z-", "z+"), "rigid")
-    free = rigid | {"z+": "free-surface"}
-    relief = 0.05 * n * h
-    square = " + ".join(f"({axis}-{n * h / 2})*({axis}-{n * h / 2})" for axis in "xy")
-    hill = f"{relief} * exp(-({square}) / {(0.2 * n * h) ** 2})"
-    inner, width = n - 20, {"width": 10}
-    receivers = {
-        "receivers": {"points": [[inner * h * k / 11, inner * h / 2, 0.0] for k in range(1, 11)], "interval": 1.0}
-    }
-
-    def box(upper: float, low: float, sides: Mapping[str, str], **more: Any) -> dict[str, Any]:
-        grid = {"lower": [0, 0, low * h], "upper": [upper * h, upper * h, 0], "spacing": h, "boundaries": sides, **more}
-        return {
-            "engine": "fd", "end_time": 1e4, "material": {"constant": ROCK}, "grid": grid, "sources": [], "output": {},
-            "numerics": {"backend": "cpu", "precision": s.precision, "threads": s.threads},
-        }  # fmt: skip
-
-    topography = {"expression": hill, "receivers": "depth", "sources": "depth"}
-    bent = box(n, -n, free, topography=topography)
-    bent["grid"]["upper"][2] = 2 * relief
-    lossy = {
-        "attenuation": {"low": "0.05 Hz", "high": "5 Hz"},
-        "material": {"constant": ROCK | {"Qp": 100.0, "Qs": 50.0}},
-    }
-    layers = box(inner, 10 - n, {"z+": "free-surface"}, absorbing=width) | lossy | {"output": receivers}
-    return {
-        "plain": box(n, -n, rigid),
-        "attenuation": box(n, -n, rigid) | lossy,
-        "surface": box(n, -n, free),
-        "hill": bent,
-        "blocks": box(n, -n, free, blocks=[{"below": n // 2 * h, "spacing": 2 * h}]),
-        "everything": layers,
-    }  # fmt: skip
+    """What has to be timed: the chosen ones and those that they are compared with."""
+    wanted = {name for r in s.ratios.values() for name in r.of}
+    made = grid_cases.cases(grid_cases.Box(s.cells, {"precision": s.precision, "threads": s.threads}))
+    return {name: case for name, case in made.items() if name in wanted}
 
 
 def bench(s: Setting, say: Say = lambda _: None) -> dict[str, Any]:
@@ -107,8 +113,7 @@ def bench(s: Setting, say: Say = lambda _: None) -> dict[str, Any]:
             seconds[name].append((time.perf_counter() - started) / steps[name])
     points = {name: solver.plan.points for name, solver in solvers.items()}
     medians = {name: float(np.median(taken)) for name, taken in seconds.items()}
-    scheme = solvers["hill"].plan.scheme
-    share = (scheme.grid.shape[0] - scheme.cap) / scheme.grid.shape[0]
+    share = _bent(solvers["hill"].plan.scheme) if "hill" in solvers else None
     return {
         "format": FORMAT,
         **facts(),
@@ -117,45 +122,51 @@ def bench(s: Setting, say: Say = lambda _: None) -> dict[str, Any]:
         "seconds_per_step": medians,
         "spread": {name: (max(t) - min(t)) / medians[name] for name, t in seconds.items()},
         "bent_share": share,
-        "ratios": ratios(medians, points, share),
+        "yielding_share": {name: _yields(solver.operator) for name, solver in solvers.items() if "yield" in name},
+        "ratios": {name: ratio(name, medians, points, share) for name in s.ratios},
     }
+
+
+def _bent(scheme: Any) -> float:
+    """The share of the planes that follow a hill."""
+    return float((scheme.grid.shape[0] - scheme.cap) / scheme.grid.shape[0])
+
+
+def _yields(operator: Any) -> float:
+    """The share of the points that yielded in the last step."""
+    return float((operator.values(LOST) > 0.0).mean())
 
 
 def _shake(operator: Any) -> None:
-    """Numbers of every size: zeros would be no work for some processors."""
+    """Waves all over, of other numbers in each field: zeros would be no work for some processors."""
+    rng = np.random.default_rng(0)
     for op in operator.blocks:
-        noise = np.random.default_rng(0).normal(size=op.runner.view("u").shape[1:])
+        ny, nx = op.runner.view("u").shape[1:]
+        y, x = np.arange(ny)[:, None], np.arange(nx)
         for name in stencils.FIELDS:
-            op.runner.view(name)[...] = noise * (1e-6 if name in stencils.VELOCITY else 10.0)
+            numbers, phases = rng.uniform(-1.0, 1.0, (WAVES, 2)) * 2.0 * np.pi / SHORTEST, rng.uniform(0.0, 7.0, WAVES)
+            made = sum(np.cos(a * y + b * x + c) for (a, b), c in zip(numbers, phases, strict=True))
+            op.runner.view(name)[...] = made * (1e-6 if name in stencils.VELOCITY else 10.0)
 
 
-def ratios(seconds: Mapping[str, float], points: Mapping[str, int], bent: float) -> dict[str, float]:
-    """With a surface, times of a step over plain; a point of a bent plane over a flat one, where ``bent`` is the share of
-    such planes; a point with blocks over one in one block; one with layers, attenuation and all else over one with attenuation alone."""
-    flat = seconds["surface"]
-    return {
-        "surface": flat / seconds["plain"],
-        "hill": (seconds["hill"] - (1 - bent) * flat) / (bent * flat),
-        "blocks": seconds["blocks"] / points["blocks"] / (flat / points["surface"]),
-        "everything": seconds["everything"] / points["everything"] / (seconds["attenuation"] / points["attenuation"]),
-    }
-
-
-TELLS = {
-    "surface": "step with a surface / plain",
-    "hill": "bent point / flat",
-    "blocks": "point of two blocks / of one",
-    "everything": "point with everything / with attenuation",
-}
+def ratio(name: str, seconds: Seconds, points: Mapping[str, int], bent: float | None) -> float:
+    """One of ``RATIOS``; that of a hill is of a point of a bent plane over a flat one, where ``bent`` is the share of such planes."""
+    r = RATIOS[name]
+    one, other = (seconds[of] / points[of] if r.each else seconds[of] for of in r.of)
+    if name == "hill":
+        assert bent is not None
+        return (one - (1 - bent) * other) / (bent * other)
+    return one / other
 
 
 def sections(r: Mapping[str, Any]) -> list[Section]:
     """The result as tables."""
     s = r["setting"]
     title = f"{s['cells']}^3 points, {s['precision']}, {s['threads'] or 'all'} threads"
+    yields = r["yielding_share"]
     rates: list[tuple[str, ...]] = [
         (
-            name,
+            f"{name}, {100 * yields[name]:.2g} % of the points" if name in yields else name,
             f"{r['points'][name]:,}",
             f"{1e3 * t:.3g}",
             f"{1e-6 * r['points'][name] / t:.3g}",
@@ -163,11 +174,13 @@ def sections(r: Mapping[str, Any]) -> list[Section]:
         )
         for name, t in r["seconds_per_step"].items()
     ]
-    found: list[tuple[str, ...]] = [(TELLS[name], f"{ratio:.3f}", ASKED[name]) for name, ratio in r["ratios"].items()]
+    found: list[tuple[str, ...]] = [
+        (RATIOS[name].told, f"{value:.3f}", RATIOS[name].asked) for name, value in r["ratios"].items()
+    ]
     return [
         (title, ("case", "points", "ms a step", "Mpt/s", "spread"), rates),
         ("what it costs", ("ratio of times", "measured", "wanted"), found),
     ]
 
 
-__all__ = ["Setting", "bench", "cases", "check", "ratios", "sections"]
+__all__ = ["RATIOS", "Setting", "bench", "cases", "check", "ratio", "sections"]

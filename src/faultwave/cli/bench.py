@@ -222,7 +222,7 @@ def fd(
         write(json, result)
 
 
-@app.command(epilog="Example: faultwave bench grids --threads 1")
+@app.command(epilog="Example: faultwave bench grids --threads 1 --case fault --case few-yield")
 def grids(
     cells: Annotated[int, typer.Option("--cells", help="Points along each axis.")] = 256,
     threads: Threads = None,
@@ -230,9 +230,16 @@ def grids(
     repeats: Annotated[
         int, typer.Option("--repeats", help="How often each is measured, in turns; medians are shown.")
     ] = 5,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--case",
+            help="surface, hill, blocks, everything, fault, few-yield, all-yield or soil; repeat for several. Default all.",
+        ),
+    ] = None,
     json: Json = None,
 ) -> None:
-    """Measure what a free surface, hills, blocks, layers and attenuation cost the engine fd, beside a plain box.
+    """Measure what a free surface, hills, blocks, layers, faults, yielding rock and soft soil cost the engine fd, beside a plain box.
 
     The cases are measured in turns, so that a machine that slows down does so for all.
     """
@@ -240,7 +247,7 @@ def grids(
     from faultwave.bench.proxy import write
 
     with screen.status("grids") as say:
-        result = room.bench(room.Setting(cells, precision, threads, repeats), say)
+        result = room.bench(room.Setting(cells, precision, threads, repeats, case or ()), say)
     for title, header, rows in room.sections(result):
         screen.out().print(screen.table(title, rows, header), "")
     if json is not None:

@@ -108,6 +108,8 @@ class Sliding:
             values, counted = self._values(p, axis), self.law.counted
             normal, evolves = _pressing(p, self.plane.normal, axis, kind), 0.5 * step if self._in_middle else step
             load = self._load(values, self._locked(p, axis, kind), normal, self._eta(p, axis), evolves, step)
+            if self.constants.get("rate_at_end"):  # a rate asked for at one time is that of the velocities
+                load = replace(load, t=load.t - 0.5 * step)
             x = self.law.solve(self._parameters(values), self._stated, self._state(values), load)
             slips = values[SLIPS] > 0.0
             own = self._at_end(values, x)[1 if axis == "z" else 0]
@@ -150,12 +152,14 @@ class Sliding:
         if self._in_middle:
             rate = m.sqrt(rates[0] * rates[0] + rates[1] * rates[1])
             new |= common_update(s, replace(x, slip_rate1=rates[0], slip_rate2=rates[1], slip_rate=rate), rate, step)
-        held = [r + t for r, t in zip(rest[1:], change, strict=True)]
-        shear = m.sqrt(held[0] * held[0] + held[1] * held[1])
-        new |= self._times(values, new, load.t - 0.5 * step, parameters)
-        power = held[0] * rates[0] + held[1] * rates[1]
-        new |= {"traction1": change[0], "traction2": change[1], "dissipated": values["dissipated"] + step * power}
-        return new | _breakdown(values, new, shear)
+        new |= self._times(values, new, (load.t, step), parameters)
+        new |= {"traction1": change[0], "traction2": change[1]}
+        before = self.at_rest(values, (values[STEPS] - 1.0) * step)[1:]
+        held = [
+            [r + t for r, t in zip(at_rest, changed, strict=True)]
+            for at_rest, changed in ((before, (values["traction1"], values["traction2"])), (rest[1:], change))
+        ]
+        return new | _dissipation(values, rates, held, step)
 
     def _load(
         self, values: Mapping[str, Any], locked: Sequence[Any], normal: Any, eta: Any, evolves: float, step: float
@@ -220,20 +224,39 @@ class Sliding:
             return around, read(p, axis)
         return read(p, axis), 0.5 * pair(-1) if kind == "surface" else 0.25 * (pair(-1) + pair(0))
 
-    def _times(self, old: Mapping[str, Any], new: Mapping[str, Any], now: Any, p: Mapping[str, Any]) -> dict[str, Any]:
-        """Of rupture and of dynamic stress."""
+    def _times(
+        self, old: Mapping[str, Any], new: Mapping[str, Any], ends: tuple[Any, float], p: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Of rupture, by slip rates in the middle of a step of such an end and length, and of dynamic stress: of strength that depends on
+        slip at its beginning, when the traction is."""
+        end, step = ends
+        middle = end - 0.5 * step
         ruptures = (old["ruptured"] <= 0.0) & (new["slip_rate"] > RUPTURE_RATE)
-        ruptured = m.where(ruptures, now, old["ruptured"])
-        weak = self.law.dynamic_stress_reached(p, self.constants, new, new["friction"])
+        ruptured = m.where(ruptures, middle, old["ruptured"])
+        seen, then = (new, middle) if self._in_middle else (old, end - step)
+        weak = self.law.dynamic_stress_reached(p, self.constants, seen, seen["friction"])
         weakens = (old["weakened"] <= 0.0) & (ruptured > 0.0) & weak
-        return {"ruptured": ruptured, "weakened": m.where(weakens, now, old["weakened"])}
+        return {"ruptured": ruptured, "weakened": m.where(weakens, then, old["weakened"])}
 
 
-def _breakdown(old: Mapping[str, Any], new: Mapping[str, Any], shear: Any) -> dict[str, Any]:
-    falls = (new["slip_rate"] > 0.0) & (shear < old["least"]) & (old["weakened"] <= 0.0)
+def _dissipation(
+    old: Mapping[str, Any], rates: Sequence[Any], held: Sequence[Sequence[Any]], step: float
+) -> dict[str, Any]:
+    """Work against friction up to the end of a step that ends with slip ``rates``, and breakdown work up to the traction in its middle,
+    half a step before. ``held``: shear traction of the step before and of this one. The step before took the work of its own traction; here
+    it becomes that of the mean of both."""
+    last = (old["slip_rate1"], old["slip_rate2"])
+    earlier, before, after = (
+        one[0] * r[0] + one[1] * r[1] for one, r in ((held[0], last), (held[1], last), (held[1], rates))
+    )
+    here = old["dissipated"] + (0.5 * step) * (before - earlier)
+    one, two = held[1]
+    shear = m.sqrt(one * one + two * two)
+    falls = (rates[0] * rates[0] + rates[1] * rates[1] > 0.0) & (shear < old["least"]) & (old["weakened"] <= 0.0)
     return {
+        "dissipated": here + step * after,
         "least": m.where(falls, shear, old["least"]),
-        "breakdown": m.where(falls, new["dissipated"] - shear * new["accumulated_slip"], old["breakdown"]),
+        "breakdown": m.where(falls, here - shear * old["accumulated_slip"], old["breakdown"]),
     }
 
 

@@ -310,6 +310,15 @@ def recorded_rows(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] 
     return row.reads, wrap(stencil.rows(row))
 
 
+def numbers_of_rows(program: Program) -> frozenset[str]:
+    """Arrays that keep a number for each row, for masks of rows."""
+    found = set[str]()
+    for launch in (launch for level in program.levels for launch in level):
+        reads = recorded_rows(launch.stencil)
+        found |= {launch.names.get(k[1], k[1]) for k in reads[0] if k[0] == "number"} if reads else set()
+    return frozenset(found)
+
+
 def recorded_peak(peak: Peak) -> tuple[frozenset[str], Expr]:
     """The arrays that a peak reads, and its value."""
     point = Recorder()

@@ -8,6 +8,7 @@ import numpy as np
 
 from faultwave.backends.cpu.skew import Skew, skew
 from faultwave.backends.grid import GridArrays
+from faultwave.kernels.stencil import Launch, Program, record
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ def candidates(arrays: GridArrays, threads: int) -> list[Blocking]:
 def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: float) -> Blocking:
     """Tiles so that the planes a pass of ``steps`` keeps in use take about ``size`` bytes, and all threads have as much to do."""
     program, reach = arrays.program, arrays.program.reach
-    row = sum({arrays.group[n]: _row(arrays, n) for n in arrays.strides}.values())
+    rarely = _rarely(program)
+    row = sum({arrays.group[n]: _row(arrays, n) for n in arrays.strides if n not in rarely}.values())
     planes = behind.step[0] * steps + 2 * reach + 1
     rows = int(max(4, size / (row * planes)))
     count, lags = program.box.shape[1], rows_behind(behind, steps)
@@ -45,6 +47,23 @@ def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: 
         return busy(count, lags, n, threads, reach) * n / (n + 2 * reach)  # a tile fetches rows of those beside it, too
 
     return Blocking(steps, max(near, key=worth) if threads > 1 else rows)
+
+
+def _rarely(program: Program) -> set[str]:
+    """Arrays that only launches touch whose rows are mostly left out: they take no room in caches."""
+
+    def touched(masked: bool) -> set[str]:
+        listed = [launch for level in program.levels for launch in level if (launch.stencil.rows is not None) == masked]
+        return {name for launch in listed for name in _named(launch)}
+
+    return touched(True) - touched(False)
+
+
+def _named(launch: Launch) -> set[str]:
+    """Arrays that a launch reads or writes."""
+    reads, writes = record(launch.stencil)
+    names = {key[1] for key in reads if key[0] != "scalar"} | set(writes)
+    return {launch.names.get(n, n) for n in names}
 
 
 def _row(arrays: GridArrays, name: str) -> float:

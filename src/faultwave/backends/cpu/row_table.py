@@ -12,11 +12,32 @@ from dataclasses import replace
 
 import numpy as np
 
-from faultwave.backends.formula import Formula
+from faultwave.backends.formula import Formula, number
 from faultwave.backends.grid import GridArrays, Strides
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, record, recorded_peak, recorded_rows
+from faultwave.kernels.values import Value
 
 TABLE = "table of rows"
+
+
+class _OfRow(Formula):
+    """A formula of numbers, one for a row."""
+
+    kinds = ("R", "int")
+
+    def text(self, value: Value, args: tuple[str, ...]) -> str:
+        match value.op:
+            case "const":
+                return f"(R){number(value.content)}"
+            case "not":
+                return f"!{args[0]}"
+            case "where":
+                return f"{args[0]} ? {args[1]} : {args[2]}"
+            case "maximum" | "minimum" | "abs":
+                return f"r_{value.op}({', '.join(args)})"
+            case "input" | "add" | "sub" | "mul" | "div" | "neg" | "lt" | "le" | "and" | "or":
+                return super().text(value, args)
+        raise ValueError(f"masks of rows have no {value.op}")
 
 
 def columns(program: Program) -> dict[tuple[str, str], int]:
@@ -108,9 +129,10 @@ class RowTable:
             reads, value = recorded_peak(self.program.peaks[name])
             if reads <= values.keys():
                 inputs: dict[object, tuple[str, bool]] = {("at", a, 0, 0, 0): (values[a], True) for a in reads}
-                formula = Formula(inputs, f"most{n}_")
-                found = formula.emit(value)
-                lines += [*formula.scopes[1].lines, f"most{n} = v_larger({found}, most{n});"]
+                formula, size = Formula(inputs, f"most{n}_"), value.op == "abs"
+                found = formula.emit(value.args[0] if size else value)
+                larger = "v_larger_size" if size else "v_larger"
+                lines += [*formula.scopes[1].lines, f"most{n} = {larger}({found}, most{n});"]
         return lines
 
     def end(self) -> list[str]:
@@ -142,8 +164,8 @@ class RowTable:
             if kind != "number":
                 self._check(launch, *key[2:])
             text = number(key[1]) if kind == "number" else self._at((kind, name), *key[2:])
-            inputs[key] = f"SPLAT({text})", True
-        formula = Formula(inputs, prefix)
+            inputs[key] = text, True
+        formula = _OfRow(inputs, prefix)
         mask = formula.emit(found[1])
         return [*formula.scopes[0].lines, *formula.scopes[1].lines], mask
 

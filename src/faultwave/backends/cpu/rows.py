@@ -88,7 +88,7 @@ class RowFunction:
             once = formula.scopes[0].lines
             lines, wanted = self.table.mask(launch, f"row{number}_", functools.partial(self._number, launch))
             if wanted:
-                loop, once = [*lines, f"if (v_any({wanted})) {{", *(f"  {x}" for x in (*once, *loop)), "}"], []
+                loop, once = [*lines, f"if ({wanted}) {{", *(f"  {x}" for x in (*once, *loop)), "}"], []
             before += once
             loops += loop
         return before, loops

@@ -64,6 +64,11 @@ static void plane_lagging(R *const *base, const R *scalar, struct part work, lon
     }
 }
 
+/* Whether a level has points that are injected, or taken: else nobody looks for them, plane by plane. */
+F int any_points(const long *rows, int level) {
+  return rows[row_number(level, Z0 - REACH, Y0 - REACH)] < rows[row_number(level + 1, Z0 - REACH, Y0 - REACH)];
+}
+
 static void inject(R *const *base, const struct points *p, struct part work, int level, long k, long y0, long y1, const R *amplitude) {
   if (k < Z0 - REACH || k >= Z1 + REACH || y1 <= y0) return;
   for (const struct call *c = work.begin; c < work.end; ++c) {
@@ -115,6 +120,8 @@ void run(ARGUMENTS, long tile, long threads) {
   const long tiles = (reach - first + tile - 1) / tile;
   long *done = (long *)__builtin_malloc((tiles + 1) * 8 * sizeof(long)); /* one cache line a tile */
   for (long t = 0; t <= tiles; ++t) done[8 * t] = t ? below - 1 : above + Z_BEHIND(halves);
+  int pushed[LEVELS], taken[LEVELS];
+  for (int n = 0; n < LEVELS; ++n) pushed[n] = any_points(points->rows, n), taken[n] = any_points(points->tape_rows, n);
 #pragma omp parallel num_threads(threads)
   {
     for (long t = omp_get_thread_num(); t < tiles; t += omp_get_num_threads()) {
@@ -131,9 +138,9 @@ void run(ARGUMENTS, long tile, long threads) {
           const long tape_from = clip(y0 - TAPE_LAG, Y0 - REACH, Y1 + REACH), tape_to = clip(y1 - TAPE_LAG, Y0 - REACH, Y1 + REACH);
           const long end = k < TOGETHER ? k + 1 : above;
           for (long at = k; at < end; ++at) plane(base, scalar, PART(m), at, y0, y1);
-          for (long at = k; at < end; ++at) inject(base, points, PART(m), level, at, from, to, AMPLITUDE(level, step));
+          for (long at = k; pushed[level] && at < end; ++at) inject(base, points, PART(m), level, at, from, to, AMPLITUDE(level, step));
           for (long at = k; at < end; ++at) plane_lagging(base, scalar, PART(m), at, y0, y1);
-          for (long at = k; at < end; ++at) record(points, PART(m), level, at, tape_from, tape_to, tape + step * taped);
+          for (long at = k; taken[level] && at < end; ++at) record(points, PART(m), level, at, tape_from, tape_to, tape + step * taped);
         }
         __atomic_store_n(&done[8 * (t + 1)], p, __ATOMIC_RELEASE);
       }
