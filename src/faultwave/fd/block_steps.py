@@ -92,7 +92,8 @@ class BlockSteps:
         op = self.operator
         if not self.fused:
             return None, work
-        return apart(op.runner.program, work, reach(op.runner.program, count), *op.scheme.away_from_faces)
+        found = reach(op.runner.program, count, stale=False)  # all that a block lacks is what it is told on its faces
+        return apart(op.runner.program, work, found, *op.scheme.away_from_faces)
 
 
 def _whole(op: Operator, count: int) -> Work:
