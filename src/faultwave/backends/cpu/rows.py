@@ -230,9 +230,6 @@ class RowFunction:
 
     def _fetches(self, launch: Launch, reads: Iterable[tuple[Any, ...]]) -> list[str]:
         """What is touched first in a pass is fetched rows ahead: of each array the plane farthest ahead, its last row."""
-        low, high, of = self.program.box.lo, self.program.box.hi, launch.box
-        if not all(low[k] <= of.lo[k] and of.hi[k] <= high[k] for k in range(3)):
-            return []
         front: dict[tuple[str, str], tuple[int, int]] = {}
         touched = [key for key in reads if key[0] in ("at", "on")]
         for kind, name, z, y, _ in (*touched, *(("at", name, 0, 0, 0) for name in record(launch.stencil)[1])):
