@@ -112,7 +112,7 @@ def test_a_block_between_two_faces():
 
 
 def test_thin_blocks_take_one_stage_at_a_time():
-    made = deep(2, planes=(14, 12), sources=[], output={})
+    made = deep(2, planes=(12, 8), sources=[], output={})
     op = simulate(made).solver.operator
     assert op.steps_at_once > 1 and all(steps.works(3).away is None for steps in op.block_steps)
 

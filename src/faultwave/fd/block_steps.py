@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,19 +12,13 @@ from faultwave.kernels.stencil import Work, stage_work, whole_work
 
 
 @dataclass(frozen=True)
-class _Step:
-    """What is left of a step: first ``near`` faces (None: nothing), both stages at once, then ``beside`` them, by stage."""
-
-    near: Work | None
-    beside: list[Work]
-
-
-@dataclass(frozen=True)
 class _Works:
-    """What is done of some steps: all of them ``away`` from faces (None: nothing), then the rest, step by step."""
+    """What is done of some steps: all of them ``away`` from faces, then what is ``near`` them in the first step, both stages at once (None:
+    nothing), then ``beside`` them, by step and stage. With the last stage of a step goes what is near faces in the next one."""
 
     away: Work | None
-    steps: list[_Step]
+    near: Work | None
+    beside: list[list[Work]]
 
 
 class BlockSteps:
@@ -49,27 +42,26 @@ class BlockSteps:
         """All of ``count`` steps that needs nothing of other blocks."""
         self._run(first, count, self.works(count).away)
 
-    def near(self, first: int, count: int, step: int) -> None:
-        """Of one of these steps alone what needs nothing of them."""
-        self._run(first + step, 1, self.works(count).steps[step].near)
+    def near(self, first: int, count: int) -> None:
+        """Of the first of these steps alone what needs nothing of them."""
+        self._run(first, 1, self.works(count).near)
 
     def beside(self, first: int, count: int, step: int, stage: int) -> None:
-        """The rest of its velocities or stresses."""
-        levels = self.operator.runner.program.stages[stage]
-        self._run(first + step, 1, self.works(count).steps[step].beside[stage], levels)
+        """The rest of the velocities or stresses of a step, and what can follow at once of the next."""
+        work = self.works(count).beside[step][stage]
+        self._run(first + step, len(work) // len(self.operator.runner.program.levels), work)
 
     def seen(self) -> list[np.ndarray]:
         """What each sampler saw of all steps."""
         return self.operator.seen(self._taken)
 
-    def _run(self, first: int, count: int, work: Work | None, levels: Sequence[int] | None = None) -> None:
+    def _run(self, first: int, count: int, work: Work | None) -> None:
         if work is None:
             return
         runner, steps = self.operator.runner, slice(first, first + count)
         found = runner.run(count, self._pushes[:, steps], work)
-        for buffer, taken, values in zip(runner.program.sample_buffers, self._taken, found, strict=True):
-            if levels is None or buffer.level in levels:
-                taken[steps] += values
+        for taken, values in zip(self._taken, found, strict=True):
+            taken[steps] += values
 
     def works(self, count: int) -> _Works:
         """Of so many steps."""
@@ -80,19 +72,25 @@ class BlockSteps:
     def _made(self, count: int) -> _Works:
         program, levels = self.operator.runner.program, len(self.operator.runner.program.levels)
         away, work = self._apart(_whole(self.operator, count), count)
-        steps = []
+        near: list[Work | None] = []
+        beside: list[list[Work]] = []
         for n in range(count):
             rest = work[n * levels : (n + 1) * levels]
-            near, rest = self._apart(rest, 1) if count > 1 else (None, rest)
-            steps.append(_Step(near, [stage_work(program, stage, rest) for stage in range(len(program.stages))]))
-        return _Works(away, steps)
+            first, rest = self._apart(rest, 1) if count > 1 else (None, rest)
+            near.append(first)
+            beside.append([stage_work(program, stage, rest) for stage in range(len(program.stages))])
+        for of, follows in zip(beside, near[1:], strict=False):
+            of[-1] = [*of[-1], *(follows or ())]
+        left = near[0] and any(boxes for half in near[0] for boxes in half)
+        return _Works(away, near[0] if left else None, beside)
 
     def _apart(self, work: Work, count: int) -> tuple[Work | None, Work]:
         """What can be done ahead of some steps, and the rest."""
         op = self.operator
         if not self.fused:
             return None, work
-        return apart(op.runner.program, work, reach(op.runner.program, count), *op.scheme.away_from_faces)
+        found = reach(op.runner.program, count, stale=False)  # all that a block lacks is what it is told on its faces
+        return apart(op.runner.program, work, found, *op.scheme.away_from_faces)
 
 
 def _whole(op: Operator, count: int) -> Work:

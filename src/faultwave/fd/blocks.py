@@ -138,9 +138,8 @@ class Blocks(Operator):
             op.refresh()  # what overlaps other processes' parts
         for block in self.block_steps:
             block.away(first, count)
+            block.near(first, count)
         for step in range(count):
-            for block in self.block_steps:
-                block.near(first, count, step)
             for stage in range(len(TOLD)):
                 for interface in self.interfaces:
                     interface.tell(stage)

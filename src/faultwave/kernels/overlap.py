@@ -60,12 +60,14 @@ class Reach:
         return int(z), int(y), int(x)
 
 
-def reach(program: Program, steps: int) -> Reach:
-    """Of so many steps of the whole grid's program."""
+def reach(program: Program, steps: int, stale: bool = True) -> Reach:
+    """Of so many steps of the whole grid's program. ``stale``: whether values beyond the border are out of date at the start, as those
+    that overlap neighbours' are."""
     accesses = [_accesses(program, level) for level in program.levels]
     moving = {place for level in accesses for a in level for place in a.writes}
     inward: list[dict[Key, Points3]] = []
-    known: dict[Place, np.ndarray] = defaultdict(lambda: np.zeros(3, int))  # right at such a distance from the border
+    start = np.full(3, 0 if stale else -FAR)
+    known: dict[Place, np.ndarray] = defaultdict(lambda: start)  # right at such a distance from the border
     busy: dict[Place, np.ndarray] = defaultdict(lambda: np.zeros(3, int))  # not to be overwritten nearer to it
     for _ in range(steps):
         for level in accesses:

@@ -20,7 +20,7 @@ from faultwave.kernels.stencil import Launch, Program, record, recorded_mask
 from faultwave.kernels.values import ROW
 
 AHEAD = 64
-"""Points ahead of those at hand that numbers are fetched from memory, in whole rows: about as long as that takes."""
+"""Points ahead of those at hand that numbers are fetched, in whole rows: about as long as that takes."""
 
 
 def rows_of(launches: Sequence[Launch]) -> list[list[Launch]]:
@@ -133,7 +133,7 @@ class RowFunction:
         formula = Formula(inputs, "f")
         if own:
             plane = self.arrays.strides[side.names.get(own[0], own[0])]
-            fetches = [f"__builtin_prefetch({at[a]} + {self.rows_ahead * plane.row}L + i);" for a in own]
+            fetches = [_fetch(f"{at[a]} + {self.rows_ahead * plane.row}L + i") for a in own]
             self._add_terms(formula, of, at, fetches)
         values = {name: formula.emit(value) for name, value in writes.items()}
         if found.factors:
@@ -212,38 +212,35 @@ class RowFunction:
     def _input(self, launch: Launch, key: tuple[Any, ...]) -> tuple[str, bool]:
         """Text of a value that is read, and whether it changes along the row."""
         kind, formal = key[:2]
-        if kind == "at":
-            name = launch.names.get(formal, formal)
-            s, load = self.arrays.strides[name], "LOAD_HALF" if name in self.arrays.half_precision else "LOAD"
-            z, y, x = key[2:]
-            return f"{load}({self._place(launch, formal)} + ({z * s.plane + y * s.row + x}L) + i)", True
-        if kind == "on":
-            name = launch.names.get(formal, formal)
-            s, load = self.arrays.strides[name], "LOAD_HALF" if name in self.arrays.half_precision else "LOAD"
-            plane, y, x = key[2:]
-            return f"{load}({self._place(launch, formal)} + ({plane} - k) * {s.plane}L + ({y * s.row + x}L) + i)", True
+        if kind in ("at", "on"):
+            half = launch.names.get(formal, formal) in self.arrays.half_precision
+            return f"{'LOAD_HALF' if half else 'LOAD'}({self._address(launch, key)})", True
         if kind == "line" and key[2] != "x":
             return f"SPLAT(({self._place(launch, formal)})[{'k' if key[2] == 'z' else 'j'}])", False
         if kind in ("line", "parity"):
             return f"LOAD({self._place(launch, formal)} + i)", True
         return f"SPLAT(scalar[{self.scalars.index(formal)}])", False
 
+    def _address(self, launch: Launch, key: tuple[Any, ...]) -> str:
+        """Text of where the first of a vector of numbers is that is read."""
+        kind, formal, z, y, x = key
+        s = self.arrays.strides[launch.names.get(formal, formal)]
+        planes = f"({z * s.plane + y * s.row + x}L)" if kind == "at" else f"({z} - k) * {s.plane}L + ({y * s.row + x}L)"
+        return f"{self._place(launch, formal)} + {planes} + i"
+
     def _fetches(self, launch: Launch, reads: Iterable[tuple[Any, ...]]) -> list[str]:
-        """What is touched first in a pass is fetched rows ahead."""
-        front: dict[str, tuple[int, int]] = {}  # of each array, the plane farthest ahead and its last row
-        low, high, of = self.program.box.lo, self.program.box.hi, launch.box
-        if not all(low[k] <= of.lo[k] and of.hi[k] <= high[k] for k in range(3)):
-            return []
-        for key in reads:
-            layout = self.program.arrays[launch.names.get(key[1], key[1])] if key[0] == "at" else None
-            if layout and (layout.box == self.program.box or not layout.halo):
-                front[key[1]] = max(front.get(key[1], (-self.program.reach, -self.program.reach)), (key[2], key[3]))
-        fetches = []
-        for formal, (z, y) in front.items():
-            s = self.arrays.strides[launch.names.get(formal, formal)]
-            where = z * s.plane + (y + self.rows_ahead) * s.row
-            fetches.append(f"__builtin_prefetch({self._place(launch, formal)} + ({where}L) + i);")
-        return fetches
+        """What is touched first in a pass is fetched rows ahead: of each array the plane farthest ahead, its last row."""
+        front: dict[tuple[str, str], tuple[int, int]] = {}
+        touched = [key for key in reads if key[0] in ("at", "on")]
+        for kind, name, z, y, _ in (*touched, *(("at", name, 0, 0, 0) for name in record(launch.stencil)[1])):
+            front[kind, name] = max(front.get((kind, name), (z, y)), (z, y))
+        listed = [(kind, name, z, y + self.rows_ahead, 0) for (kind, name), (z, y) in front.items()]
+        return [_fetch(self._address(launch, key)) for key in listed]
+
+
+def _fetch(where: str) -> str:
+    """Into the second cache: the first holds a few rows only, and would have lost them when they are needed."""
+    return f"__builtin_prefetch({where}, 0, 2);"
 
 
 def _in_layer(formula: Formula, values: Iterable[Expr]) -> tuple[list[str], list[str]]:
