@@ -62,11 +62,10 @@ class WholeTables:
         """By way of the modes where these are fewer than half of the points."""
         k, modes = self.k, triangle_size(degree)
         if degree not in self.projections:
+            sizes = {f"project{degree}": (self.points, self.points)}
             if 2 * modes < self.points:
-                made = k.matrix(f"onto{degree}", modes, self.points), k.matrix(f"of{degree}", self.points, modes)
-            else:
-                made = (k.matrix(f"project{degree}", self.points, self.points),)
-            self.projections[degree] = made
+                sizes = {f"onto{degree}": (modes, self.points), f"of{degree}": (self.points, modes)}
+            self.projections[degree] = tuple(k.matrix(name, *size) for name, size in sizes.items())
         first, *second = self.projections[degree]
         if second:
             low = k.scratch(f"modes{degree}_of_{points.cols}", modes, points.cols)

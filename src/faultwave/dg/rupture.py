@@ -228,7 +228,7 @@ class _Rupture:
             s, new = changed(*given)
             return [*[[new[name]] for name in names], *[c.flat(s | new) for c, _ in kept]]
 
-        outs = [*map(self._state_of, names), *[array for _, array in kept]]
+        outs: list[Array | View] = [*map(self._state_of, names), *[array for _, array in kept]]
         self.k.pointwise(values, given, outs, as_written=lengths is not None)
 
     def _keep_linear(self, column: int) -> None:
