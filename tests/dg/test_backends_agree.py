@@ -14,6 +14,7 @@ from faultwave.dg import kernels
 from faultwave.dg.basis import triangle_basis
 from faultwave.dg.fault_coupling import MatrixCoupling, PoreCoupling
 from faultwave.dg.fault_points import point_rule
+from faultwave.dg.fault_transforms import tables as fault_tables
 from faultwave.dg.forms import FORMS, Cells, Form
 from faultwave.dg.forms import form as find_form
 from faultwave.dg.predictors.taylor import face_rows, powers
@@ -309,16 +310,15 @@ def friction_arguments(
         "nucleation": rng.normal(size=(ITEMS, points, 6)) * 1e6,
         "record": columns.join(record),
         "group": np.repeat([[1], [0]], ITEMS // 2, 0),  # the same points in two orders
+        **fault_tables(rule, list(kernel.arrays)), "face_mean": 2.0 * rule.weights[None],
         "phi": np.stack([rule.phi[0], rule.phi[0][::-1]]), "back": np.stack([rule.back[0], rule.back[0][:, ::-1]]),
-        "project": rule.project, "without_highest": rule.without_highest, "face_mean": 2.0 * rule.weights[None],
     }  # fmt: skip
     return {a.name: values[a.name] for a in kernel.arguments}
 
 
 def friction_scalars(order: int, times: int) -> dict[str, Any]:
     ends = 1.0 + STEP * np.arange(1, times + 1) / times
-    before = STEP / times * (np.arange(times) > 0)
-    clock = np.stack([np.full(times, STEP / times), ends, ends - STEP / times, np.ones(times), before], 1)
+    clock = np.stack([np.full(times, STEP / times), ends, ends - STEP / times, np.ones(times)], 1)
     taylor = [powers((i + 0.5) * STEP / times, order)[0] for i in range(times)]
     ramp = np.random.default_rng(1).uniform(0, 0.3, (times, 2))
     return {"at_times": taylor, "weight": np.full(times, STEP / times), "clock": clock, "ramp": ramp, "damping": 0.9}
@@ -377,18 +377,28 @@ def anisotropic_sides(rng: np.random.Generator) -> np.ndarray:
     return MatrixCoupling().constants(laws.law("anisotropic"), material, frames)[:, None]
 
 
+def without_drift(kernel: Kernel, law: Any, got: dict, want: dict) -> None:
+    """Take it off both states: it is a difference of nearly equal numbers, of which only a guess is made."""
+    place = law.shown_columns.places["drift"]
+    assert_same(kernel, {"drift": got["state"][..., place]}, {"drift": want["state"][..., place]}, 1e-3)
+    for found in (got, want):
+        found["state"] = np.delete(found["state"], place, -1)
+
+
 def check_friction_kernel(physics: Any, order: int, precision: str, name: str, coupling: Any = None) -> None:
     kernel, data, got, want = friction_case(physics, order, precision, name, coupling=coupling)
     iterates = physics.solver == "newton"
     # The state of friction stays double in single runs; only the waves in and out are single.
     # Imposed slip is an increment of an integral, in which digits cancel.
     waves = 1e-6 if iterates else 1e-11 if physics.solver == "imposed" else 1e-12
+    if iterates:
+        without_drift(kernel, physics, got, want)
     for argument in {"state", "stress", "record", "inner_state"} & set(want):
         assert_same(kernel, {argument: got[argument]}, {argument: want[argument]}, waves)
     assert_same(
         kernel, {"waves": got["waves"]}, {"waves": want["waves"]}, waves if precision == "double" else max(waves, 1e-6)
     )
-    rate = physics.shown_columns.split(want["state"])["slip_rate"]
+    rate = want["state"][..., physics.shown_columns.places["slip_rate"].start]
     assert (rate > 1e-2).any() and (rate < 1e-3).mean() > 0.05, "the data should slip here and stick there"
     assert (np.abs(want["waves"] - data["waves"]).max(1) > 1e3).sum() == 2 * ITEMS
 
@@ -454,6 +464,7 @@ def test_iterated_friction_to_rounding_when_asked(name: str, law: str) -> None:
         "rs_slip_rate_updates": 100,
     }
     kernel, _, got, want = friction_case(faults.law(law), 3, "double", name, **tight)
+    without_drift(kernel, faults.law(law), got, want)
     columns = recorded(True, True).places
     work, breakdown = columns["dissipated"], columns["breakdown"]
     for found in (got, want):  # breakdown work is what little is left of the work: its rounding is that of the work

@@ -193,9 +193,11 @@ def test_point_rules(kind: str, order: int) -> None:
         np.testing.assert_allclose(rule.weights @ values, exact, rtol=1e-11)
         np.testing.assert_allclose(rule.phi[g], B.triangle_basis(points, degree), atol=1e-13)
         np.testing.assert_allclose(rule.back[g] @ rule.phi[g], np.eye(B.triangle_size(degree)), atol=1e-11)
-        np.testing.assert_allclose(rule.phi[g] @ rule.back[g], rule.project, atol=1e-11)  # one table serves all groups
-    np.testing.assert_allclose(rule.project @ rule.project, rule.project, atol=1e-11)
-    for table, left in ((rule.quadratic, min(degree, 2)), (rule.without_highest, max(degree - 1, 0))):
+        same = rule.projection(degree)
+        np.testing.assert_allclose(rule.phi[g] @ rule.back[g], same, atol=1e-11)  # one table serves all groups
+    np.testing.assert_allclose(same @ same, same, atol=1e-11)
+    for left in range(degree + 1):
+        table = rule.projection(left)
         modes = rule.back[0] @ table @ rule.phi[0]
         kept = np.arange(len(modes)) < B.triangle_size(left)
         np.testing.assert_allclose(modes, np.diag(kept.astype(float)), atol=1e-11)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import Pointwise, View
@@ -12,7 +13,7 @@ from faultwave.kernels.values import ROW, NumberedLoop, Numbering, Value
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "and": "&", "or": "|"}
 MANY = 40
 """Numbers that a row writes from which on each is written where it is known: kept until the end of the row they fill the registers."""
-_MASK_OPS = {"lt", "le", "and", "or", "not"}
+MASK_OPS = {"lt", "le", "and", "or", "not"}
 
 
 def number(value: float) -> str:
@@ -93,9 +94,13 @@ class Formula:
             self._write_loop(self.numbering.loops[value.content[0]], scope)
             return
         name = scope.names[number] = self._fresh()
-        kind = self.kinds[value.op in _MASK_OPS]
+        kind = self.kinds[value.op in MASK_OPS]
         operands = tuple(self._known(a) or "" for a in value.args)
         scope.lines.append(f"const {kind} {name} = {self.text(value, operands)};")
+
+    def store(self, write: Callable[[str], str], name: str) -> list[str]:
+        """Lines that write a value of a row; ``write(name)``: the statement."""
+        return [write(name)]
 
     def text(self, value: Value, args: tuple[str, ...]) -> str:
         """The C expression of a value whose operands are called ``args``."""
@@ -131,6 +136,18 @@ class Formula:
         home.names.update(zip(loop.results, names, strict=True))
 
 
+def _as_written(results: Iterable[Iterable[Expr]]) -> list[Expr]:
+    """All values that ``results`` are computed from, in the order in which they were recorded."""
+    found: dict[int, Expr] = {}
+    waiting = [e for columns in results for e in columns]
+    while waiting:
+        e = waiting.pop()
+        if e.id not in found:
+            found[e.id] = e
+            waiting += e.args
+    return [found[i] for i in sorted(found)]
+
+
 def pointwise_lines(
     s: Pointwise,
     make: Callable[[dict[object, tuple[str, bool]]], Formula],
@@ -142,15 +159,21 @@ def pointwise_lines(
     inputs: dict[object, tuple[str, bool]] = {
         (i, c): load(v, c, s.rows) for i, v in enumerate(s.ins) for c in range(v.cols)
     }
-    formula = make(inputs)
+    formula, results = make(inputs), s.recorded()
+    if s.as_written:
+        for value in _as_written(results):
+            formula.emit(value)
     stores = [
         (view, c, formula.emit(value))
-        for view, columns in zip(s.outs, s.recorded(), strict=True)
+        for view, columns in zip(s.outs, results, strict=True)
         for c, value in enumerate(columns)
     ]
     once, lines = formula.scopes[0].lines, formula.scopes[1].lines
     if len(stores) < MANY or s.rows == 1 or formula.numbering.loops:
-        return once, [*lines, *(store(*each) for each in stores)]
+        return once, [
+            *lines,
+            *(line for view, c, name in stores for line in formula.store(partial(store, view, c), name)),
+        ]
     defined = {line.split(" = ")[0].rsplit(" ", 1)[-1]: n for n, line in enumerate(lines)}
     read = {line.split(" = ", 1)[-1].rstrip(";"): n for n, line in enumerate(lines)}
     loaded: dict[tuple[str, object, int], int] = {}  # number of an array -> the last line that loads it
@@ -161,5 +184,5 @@ def pointwise_lines(
     after: dict[int, list[str]] = {}
     for view, c, name in stores:
         last = max(defined.get(name, -1), loaded.get((view.array.name, view.row, view.col + c), -1))
-        after.setdefault(last, []).append(store(view, c, name))
+        after.setdefault(last, []).extend(formula.store(partial(store, view, c), name))
     return once, [*after.get(-1, []), *(x for n, line in enumerate(lines) for x in (line, *after.get(n, [])))]

@@ -50,7 +50,7 @@ class Parameter:
 @dataclass(frozen=True)
 class State:
     """What a point remembers from step to step: one number, or a vector of ``size`` numbers. Formulas read it by its name: a number,
-    or a list of numbers. ``inner``: only what is done at the start of sub-steps and at the end of a step reads and changes it, no output
+    or a list of numbers. ``inner``: only what is done at the start and at the end of a step reads it, and the end changes it, no output
     and no strength, so it stays where it is computed.
     ``decades``: it is positive and spans many of them, so that between points its logarithm is interpolated: polynomials through 1e9 s and
     1 s pass below zero."""

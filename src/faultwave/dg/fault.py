@@ -15,6 +15,7 @@ from faultwave.comm.exchange import Channel
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault_coupling import coupling_of
 from faultwave.dg.fault_points import PointRule, vertex_permutation
+from faultwave.dg.fault_transforms import tables
 from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
 from faultwave.dg.rupture import (
@@ -202,6 +203,8 @@ class Fault:
             options.linear_normal,
             smooth,
             operator.form.narrow,
+            options.quadratic_slip,
+            self.rule.own is not None,
         )
         kernel = rupture(self.law, self.constants, sizes, self.coupling)
         self._buffers(kernel, model)
@@ -209,16 +212,11 @@ class Fault:
 
     def _tables(self, kernel: Kernel) -> dict[str, Any]:
         """The matrices of the kernel."""
-        rule = self.rule
-        known = {
-            "phi": rule.phi,
-            "back": rule.back,
-            "project": rule.quadratic if self.options.quadratic_slip and self.law.project else rule.project,
-            "without_highest": rule.without_highest,
-            "face_mean": 2.0 * rule.weights[None],
-        }
         used = [a.name for a in kernel.arguments if a.space == "matrix"]
-        return {name: self.operator.backend.matrix(known[name], True) for name in used}
+        found = tables(self.rule, used)
+        if "face_mean" in used:
+            found["face_mean"] = 2.0 * self.rule.weights[None]
+        return {name: self.operator.backend.matrix(values, True) for name, values in found.items()}
 
     def _list_faces(self, cluster: np.ndarray) -> None:
         """The faces in the order of the kernel's items: by cluster, and by groups of the point rule within one."""
@@ -310,8 +308,7 @@ class Fault:
         starts = [end - duration for end, duration in zip(ends, lasting, strict=True)]
         mark, share = ([max(time, AT_ONCE)] * len(ends), 0.0) if self.options.deck_times else (starts, 1.0)
         # the columns of CLOCK, row by row
-        before = [0.0, *lasting[:-1]]
-        clock = [x for row in zip(lasting, ends, mark, [share] * len(ends), before, strict=True) for x in row]
+        clock = [x for row in zip(lasting, ends, mark, [share] * len(ends), strict=True) for x in row]
         ramp = [
             [increment(a, b, e.start, e.duration) for e in self.episodes] or [0.0]
             for a, b in zip(starts, ends, strict=True)

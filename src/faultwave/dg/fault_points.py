@@ -17,19 +17,21 @@ PERMUTATIONS = tuple(itertools.permutations(range(3)))
 class PointRule:
     """Points in face coordinates for each of the ways a face's own vertex order maps to ascending order.
 
-    points (groups, n, 2); weights (n,) sum to 1/2; phi (groups, n, B2); back (groups, B2, n); project (n, n) is the
-    projection of point values on polynomials of the degree, quadratic (n, n) that on those of degree 2 at most,
-    without_highest (n, n) that on those of one degree less, on the mean at least.
+    points (groups, n, 2); weights (n,) sum to 1/2; phi (groups, n, B2); back (groups, B2, n). turn (groups, B2, B2): modes in a
+    face's own order of vertices from those in ascending order, where points depend on it.
     """
 
     points: np.ndarray
     weights: np.ndarray
     phi: np.ndarray
     back: np.ndarray
-    project: np.ndarray
-    quadratic: np.ndarray
-    without_highest: np.ndarray
     own: np.ndarray | None = None  # (n, 2) in a face's own vertex order, where that matters
+    turn: np.ndarray | None = None
+
+    def projection(self, degree: int) -> np.ndarray:
+        """Of point values on polynomials of a degree (n, n)."""
+        kept = triangle_size(degree)
+        return np.asarray(self.phi[0][:, :kept] @ self.back[0][:kept])
 
 
 def point_rule(kind: Literal["symmetric", "conical"], degree: int) -> PointRule:
@@ -39,7 +41,7 @@ def point_rule(kind: Literal["symmetric", "conical"], degree: int) -> PointRule:
     ``symmetric``: the Xiao-Gimbutas rule of degree 2 N + 2, positive, invariant under permutations, so one group
     suffices (Xiao & Gimbutas 2010, doi:10.1016/j.camwa.2009.10.027).
     """
-    own = None
+    own = turn = None
     if kind == "conical":
         points, weights = triangle_quadrature(degree + 2)
         own = points
@@ -52,9 +54,9 @@ def point_rule(kind: Literal["symmetric", "conical"], degree: int) -> PointRule:
         weights = rule.weights / 4.0
     phi = np.stack([triangle_basis(p, degree) for p in groups])
     back = np.einsum("gnk,n->gkn", phi, weights)
-    sizes = (triangle_size(d) for d in (degree, min(degree, 2), max(degree - 1, 0)))
-    project, quadratic, without_highest = (phi[0][:, :n] @ back[0][:n] for n in sizes)
-    return PointRule(groups, weights, phi, back, project, quadratic, without_highest, own)
+    if own is not None:
+        turn = (triangle_basis(own[:, ::-1], degree).T * weights) @ phi
+    return PointRule(groups, weights, phi, back, own, turn)
 
 
 def permuted(points: np.ndarray, permutation: tuple[int, ...]) -> np.ndarray:

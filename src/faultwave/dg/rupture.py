@@ -17,12 +17,13 @@ import numpy as np
 from faultwave.base.columns import Columns, Row
 from faultwave.dg.basis import triangle_size
 from faultwave.dg.fault_coupling import FaultCoupling, PrincipalCoupling
+from faultwave.dg.fault_transforms import degree_of, transforms
 from faultwave.dg.kernels import coefficient, series_sum
 from faultwave.kernels import math as m
 from faultwave.kernels.expr import wrap
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
 from faultwave.physics.friction.directions import of_slip
-from faultwave.physics.friction.law import FrictionLaw, Load, Solved
+from faultwave.physics.friction.law import FrictionLaw, Load, Solved, state_columns
 from faultwave.physics.waves.law import dot
 
 RUPTURE_RATE = 1e-3  # m/s, above which a point counts as ruptured
@@ -52,9 +53,8 @@ AT_ONCE = 1e-30
 FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 """Columns of a face's directions; the normal points from plus to minus."""
 
-CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark", "share", "before")))
-"""Columns of a sub-step's times [s]: its length and end, the time to mark a rupture with, the share of the sub-step to add to it, and the
-length of the sub-step before in the same step, or 0."""
+CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark", "share")))
+"""Columns of a sub-step's times [s]: its length and end, the time to mark a rupture with, and the share of the sub-step to add to it."""
 
 
 def recorded(moved: bool, breakdown: bool = False) -> Columns:
@@ -67,7 +67,8 @@ class Sizes:
     """``rows`` of the face traces of each coefficient in time, ``points`` of a face, sub-steps (``times``) of a step, ``episodes`` of
     nucleation; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is; ``linear_normal``:
     strength follows the linear part of the normal traction; ``smooth_sliding``: weakened faces slip without their highest degree;
-    ``narrow``: of the form."""
+    ``narrow``: of the form; ``quadratic_slip``: the quadratic part of slip weakens; ``conical``: the points are those of the conical
+    rule."""
 
     rows: tuple[int, ...]
     points: int
@@ -78,6 +79,13 @@ class Sizes:
     linear_normal: bool = False
     smooth_sliding: bool = False
     narrow: bool = False
+    quadratic_slip: bool = False
+    conical: bool = False
+
+    @property
+    def degree(self) -> int:
+        """Of the face modes."""
+        return degree_of(self.rows[0])
 
 
 def rupture(
@@ -98,7 +106,7 @@ class _Rupture:
     def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: Sizes, coupling: FaultCoupling):
         self.law, self.constants, self.sizes, self.coupling = law, constants, sizes, coupling
         self.columns, self.state_columns = recorded(sizes.moved, sizes.breakdown), law.shown_columns
-        self.inner_columns, self.step_columns = law.inner_columns, law.step_columns
+        self.inner_columns, self.step_columns = law.inner_columns, state_columns(law.of_step(sizes.times))
         own = coupling.channels
         # Of one side's trace, in physical components.
         self.trace = Columns(traction=own, velocity=own)
@@ -128,10 +136,8 @@ class _Rupture:
         self.nucleation = k.batch("nucleation", s.points, 3 * max(1, s.episodes))
         self.record = k.batch("record", s.points, self.columns.size, "inout")
         group = k.index("group")  # of the point rule
-        self.at_points, self.back = k.matrix("phi", s.points, b2, group), k.matrix("back", b2, s.points, group)
-        self.project = k.matrix("project", s.points, s.points)
+        self.transforms = transforms(k, s.points, s.degree, group, s.conical)
         if s.smooth_sliding:
-            self.without_highest = k.matrix("without_highest", s.points, s.points)
             self.face_mean = k.matrix("face_mean", 1, s.points)
         self.at_times, self.weight = k.scalar("at_times", s.times, len(s.rows)), k.scalar("weight", s.times)
         self.clock = k.scalar("clock", s.times, CLOCK.size, True)
@@ -157,32 +163,32 @@ class _Rupture:
         k.gather(self.minus, self.traces, self.slots, 1)
         sides = [self.plus, self.minus, self.frame, self.impedance, self.damping]
         k.pointwise(lambda *a: [self._locked(*a)[:width]], sides, [self.locked])
+        self.series = self.transforms.turned(self.locked, self.sizes.rows)
         own = self.coupling.channels
         k.pointwise(lambda x: [[0.0 * x[0]] * own], [self.record.view(0, points, 0, 1)], [self.mean])
         starts = [self._resampled_start(name) for name in self.law.resampled]
-        if self.of_step:
-            k.pointwise(self._begin_step, [self.parameter], self.of_step)
+        lengths = [self.clock.view(i, 1, CLOCK.places["duration"].start, 1) for i in range(self.sizes.times)]
+        if self.inner:
+            self._change_inner(self.law.begin_step, lengths)
         k.repeat("sub", self.sizes.times, self._substep)
         if self.inner:
-            self._change_inner(self.law.end_step, self.clock.view(self.sizes.times - 1, 1), ("duration",))
+            self._change_inner(self.law.end_step, lengths)
         for name, start in zip(self.law.resampled, starts, strict=True):
             self._resample(name, start)
-        k.contract(self.modes, self.back, self.mean)
+        self.transforms.to_modes(self.modes, self.mean)
         self._reply()
         return k
 
     def _substep(self, o: LoopIndex) -> None:
         k, points, rows = self.k, self.sizes.points, self.sizes.rows
-        parts = [coefficient(self.locked, rows, j) for j in range(len(rows))]
+        parts = [coefficient(self.series, rows, j) for j in range(len(rows))]
         width = self.locked_columns.size
         series_sum(k, self.now, parts, lambda j: self.at_times.view(o, 1, j, 1))
         if self.sizes.linear_normal:
             self._keep_linear(width)
-        k.contract(self.here, self.at_points, self.now)
+        self.transforms.to_points(self.here, self.now)
         if self.sizes.episodes:
             k.pointwise(_nucleate, [self.stress, self.nucleation, self.ramp.view(o, 1)], [self.stress])
-        if self.inner:
-            self._change_inner(self.law.begin_substep, self.clock.view(o, 1), ("before", "duration"))
         given: dict[str, Array | View] = {
             "parameter": self.parameter, "state": self.state, "here": self.here, "stress": self.stress,
             "impedance": self.impedance, "clock": self.clock.view(o, 1),
@@ -192,37 +198,40 @@ class _Rupture:
             self._slide_smoothly()
         rate = self.solved.view(0, points, 2, 1)
         if self.law.project:
-            k.contract(self.smooth, self.project, rate)
+            degree = min(self.sizes.degree, 2) if self.sizes.quadratic_slip else self.sizes.degree
+            self.transforms.project(self.smooth, rate, degree)
         given |= {
             "weight": self.weight.view(o, 1), "solved": self.solved, "amount": self.smooth if self.law.project else rate,
             "record": self.record, "mean": self.mean,
         }  # fmt: skip
         changed = [self.state, self.record, self.mean]
         k.pointwise(_named(self._advance, list(given)), list(given.values()), changed)
+        if self.of_step:
+            self._change_inner(self.law.end_substep)
 
-    def _begin_step(self, parameter: Any) -> Any:
-        p = dict(zip(self.law.kernel_parameters, parameter, strict=False))
-        return [self.step_columns.flat(self.law.begin_step(p, self.constants))]
+    def _change_inner(self, change: Callable[..., dict[str, Any]], lengths: Sequence[View] | None = None) -> None:
+        """State of any kind and what is kept during a step by a function of the law, which may take the ``lengths`` of all sub-steps."""
+        inner = [*self.inner, *self.of_step] if lengths else self.of_step
+        columns = [self.inner_columns, self.step_columns] if lengths else [self.step_columns]
 
-    def _change_inner(self, change: Callable[..., dict[str, Any]], clock: View, times: Sequence[str]) -> None:
-        """State of any kind by a function of the law that takes lengths of sub-steps, named by ``times``."""
-
-        def changed(parameter: Any, state: Any, inner: Any, clock: Any, of_step: Any = ()) -> Any:
+        def changed(parameter: Any, state: Any, *rest: Any) -> Any:
             p = dict(zip(self.law.kernel_parameters, parameter, strict=False))
-            s = self.state_columns.row(state) | self.inner_columns.row(inner) | self.step_columns.row(of_step)
-            t = CLOCK.row(clock)
-            return s, change(p, self.constants, Row(s), *[t[name] for name in times])
+            rows = [c.row(x) for c, x in zip(columns, rest, strict=False)]
+            s = Row(self.state_columns.row(state) | {name: x for row in rows for name, x in row.items()})
+            return s, change(p, self.constants, s, *([[x[0] for x in rest[len(inner) :]]] if lengths else []))
+
+        given: list[Array | View] = [self.parameter, self.state, *inner, *(lengths or [])]
+        # To see which numbers it changes.
+        _, found = changed(*[[wrap(1.0)] * as_view(x).cols for x in given])
+        names = [name for name in self.state_columns if name in found]
+        kept = [(c, array) for c, array in zip(columns, inner, strict=False) if set(c.widths) & set(found)]
 
         def values(*given: Any) -> Any:
             s, new = changed(*given)
-            return [*[[new[name]] for name in names], self.inner_columns.flat(s | new)]
+            return [*[[new[name]] for name in names], *[c.flat(s | new) for c, _ in kept]]
 
-        given: list[Array | View] = [self.parameter, self.state, *self.inner, clock, *self.of_step]
-        _, found = changed(
-            *[[wrap(1.0)] * as_view(x).cols for x in given]
-        )  # to see which numbers of the state it changes
-        names = [name for name in self.state_columns if name in found]
-        self.k.pointwise(values, given, [*map(self._state_of, names), *self.inner])
+        outs: list[Array | View] = [*map(self._state_of, names), *[array for _, array in kept]]
+        self.k.pointwise(values, given, outs, as_written=lengths is not None)
 
     def _keep_linear(self, column: int) -> None:
         """The part of the normal traction that is linear on the face: its first modes."""
@@ -251,7 +260,7 @@ class _Rupture:
         k.pointwise(self._relative_slip, [self.parameter, self.state], [each])
         k.contract(mean, self.face_mean, each)
         rate = self.solved.view(0, points, 0, 3)
-        k.contract(smooth, self.without_highest, self.solved.view(0, points, 0, 2))
+        self.transforms.project(smooth, self.solved.view(0, points, 0, 2), max(self.sizes.degree - 1, 0))
 
         def choose(own: Any, new: Any, slip: Any) -> Any:
             chosen = *new, m.sqrt(dot(new, new))
@@ -276,7 +285,7 @@ class _Rupture:
         """Project what the step has changed on the polynomials of the face: point values drift apart without it."""
         change = self.k.temp(f"change_of_{name}", self.sizes.points, 1)
         self.k.pointwise(lambda new, old: [[new[0] - old[0]]], [self._state_of(name), start], [change])
-        self.k.contract(self.smooth, self.project, change)
+        self.transforms.project(self.smooth, change, self.sizes.degree)
         self.k.pointwise(lambda old, x: [[old[0] + x[0]]], [start, self.smooth], [self._state_of(name)])
 
     def _reply(self) -> None:

@@ -63,7 +63,13 @@ class _Written:
             case Contract():
                 self.put("contract", _view(s.out), self.matrix(s.matrix), _view(s.inp), s.columns, s.accumulate)
             case Pointwise():
-                self.put("pointwise", s.rows, *map(_view, s.ins), "to", *map(_view, s.outs))
+                self.put(
+                    "pointwise",
+                    s.rows,
+                    *map(_view, s.ins),
+                    "as written to" if s.as_written else "to",
+                    *map(_view, s.outs),
+                )
                 self.formula(s.recorded())
             case Gather():
                 self.put("gather", _view(s.out), s.store.name, s.index.name, s.column)

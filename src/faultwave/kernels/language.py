@@ -102,12 +102,14 @@ class Contract:
 @dataclass(frozen=True)
 class Pointwise:
     """outs = function(*ins) row by row. Each argument is a list with one value per column; an array of one row (or
-    a scalar table) is the same for every row. The function returns one list per out."""
+    a scalar table) is the same for every row. The function returns one list per out. ``as_written``: values are best computed in the
+    order in which the function does, not output by output."""
 
     function: Callable[..., Any]
     ins: tuple[View, ...]
     outs: tuple[View, ...]
     rows: int
+    as_written: bool = False
 
     def recorded(self) -> list[list[Expr]]:
         """The expressions of the outs' columns. Column ``c`` of argument ``i`` is the input (i, c), or that of an argument
@@ -259,6 +261,7 @@ class Kernel:
         ins: Sequence[Array | View],
         outs: Sequence[Array | View],
         rows: int | None = None,
+        as_written: bool = False,
     ) -> None:
         views = tuple(as_view(v) for v in outs)
         count = rows if rows is not None else views[0].rows
@@ -274,7 +277,7 @@ class Kernel:
         for v in (*given, *views):
             if v.array.space != "scalar" and v.rows < count and not (v.rows == 1 and v in given):
                 raise ValueError(f"kernel {self.name}: {v.array.name} has {v.rows} rows, not {count}")
-        self.statements.append(Pointwise(function, given, views, count))
+        self.statements.append(Pointwise(function, given, views, count, as_written))
 
     def gather(self, out: Array | View, store: Array, index: Array, column: int = 0) -> None:
         self.statements.append(Gather(as_view(out), store, index, column))

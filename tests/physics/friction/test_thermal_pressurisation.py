@@ -31,30 +31,34 @@ def parameters(thermal, hydraulic, width=0.02, **more):
     return {k: np.array([v]) for k, v in (values | more).items()}
 
 
-def heated(p, steps, heating=None):
-    """State after steps at constant heating [W/m^2], or one for each."""
+def heated(p, lengths, heating=None, times=1):
+    """State after sub-steps at constant heating [W/m^2], or one for each; ``times`` of them make a step."""
     p = THERMAL.prepare(p, {k: v[0] for k, v in p.items()})
     s = THERMAL.initial(p, {}, np.zeros(1), np.zeros(1)) | {
         "past_heating": [np.zeros(1)] * tp.COUNT,
         "heating": np.zeros(1),
     }
-    s |= THERMAL.begin_step(p, {})
-    for dt, heat in zip(steps, np.broadcast_to(HEATING if heating is None else heating, len(steps)), strict=True):
+    heats = np.broadcast_to(HEATING if heating is None else heating, len(lengths))
+    for i, (dt, heat) in enumerate(zip(lengths, heats, strict=True)):
+        step = lengths[i // times * times :][:times]
+        if i % times == 0:
+            s |= THERMAL.begin_step(p, {}, s, step)
         rate = 2.0
         load = Load(np.array([heat / rate + ETA * rate]), np.zeros(1), np.array([-1e8]), ETA, dt, 0.0)
-        s |= THERMAL.begin_substep(p, {}, s, 0.0, dt)
         s |= THERMAL.evolve(p, {}, s, np.array([rate]), load)
-        s |= THERMAL.end_step(p, {}, s, dt)
+        s |= THERMAL.end_substep(p, {}, s)
+        if i % times == len(step) - 1:
+            s |= THERMAL.end_step(p, {}, s, step)
     return s
 
 
 def stepped(law, p, c, s, load):
     """State after a step that is one sub-step, and what the friction solve found."""
-    s = s | law.begin_step(p, c)
-    s |= law.begin_substep(p, c, s, 0.0, load.dt)
+    s = s | law.begin_step(p, c, s, [load.dt])
     solved = law.solve(p, c, s, load)
     s |= law.advance(p, c, s, solved, solved.slip_rate, load)
-    return s | law.end_step(p, c, s, load.dt), solved
+    s |= law.end_substep(p, c, s)
+    return s | law.end_step(p, c, s, [load.dt]), solved
 
 
 def rises(s):
@@ -131,6 +135,19 @@ def test_changing_heat_solves_the_diffusion_equations(thermal, hydraulic):
         state = solve_ivp(change, (0, 0.5), state, method="BDF", rtol=1e-8, atol=1e-4, jac=jacobian).y[:, -1]
     found = rises(heated(p, np.full(40, 0.05), np.repeat(heating, 10)))
     assert found == pytest.approx([state[n], state[len(y) + n]], rel=2e-4)
+
+
+@pytest.mark.parametrize("times", [2, 3, 5])
+def test_steps_of_several_substeps(times):
+    """The pressure that friction reads in every sub-step, and all that is kept, whatever sub-steps make up a step."""
+    rng = np.random.default_rng(3)
+    lengths, heating = rng.uniform(1e-3, 3e-3, 30), rng.uniform(0.0, 60e6, 30)
+    one = [heated(parameters(1e-6, 4e-4), lengths[:n], heating[:n]) for n in range(1, 31)]
+    for n, alone in enumerate(one, 1):
+        s = heated(parameters(1e-6, 4e-4), lengths[:n], heating[:n], times)
+        assert s["tp_pressure"] == pytest.approx(alone["tp_pressure"], rel=1e-12)
+    assert s["temperature"] == pytest.approx(alone["temperature"], rel=1e-12)
+    np.testing.assert_allclose(np.ravel(s["past_heating"]), np.ravel(alone["past_heating"]), rtol=1e-12)
 
 
 SEVERE = {"rs_b": 0.6, "rs_f0": 0.7}

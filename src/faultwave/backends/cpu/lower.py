@@ -13,7 +13,8 @@ from faultwave.backends.cpu.names import c_name
 from faultwave.backends.cpu.prefetch import Prefetch
 from faultwave.backends.cpu.sparse import SparseFunctions
 from faultwave.backends.cpu.transpose import transposes
-from faultwave.backends.formula import Formula, pointwise_lines
+from faultwave.backends.cpu.vector_formula import SAME, VectorFormula, iterates
+from faultwave.backends.formula import pointwise_lines
 from faultwave.kernels.language import (
     Array,
     Barrier,
@@ -35,6 +36,9 @@ typedef float VN __attribute__((vector_size(LANES * sizeof(float))));
 typedef float VNU __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float))));
 #define WIDE(x) __builtin_convertvector(x, V)
 #define NARROW(x) __builtin_convertvector(x, VN)"""
+
+SIDE_BY_SIDE = 2
+"""Rows of formulas that iterate. Three are slower: their numbers leave the registers."""
 
 
 def lower(kernel: Kernel, real: str, lanes: int, registers: int = 32, assembled: bool = False) -> str:
@@ -130,7 +134,8 @@ class _Lowering:
                 self.lines.append(
                     f"for (int {c_name(s.index.name)} = 0; {c_name(s.index.name)} < {s.count}; ++{c_name(s.index.name)}) {{"
                 )
-                for inner in s.body:
+                for inner, fetches in zip(s.body, self.prefetch.repeated(s), strict=True):
+                    self.lines += fetches
                     self.statement(inner)
                 self.lines.append("}")
             case When():
@@ -214,9 +219,26 @@ class _Lowering:
             return f"{c_name(view.array.name)}[{self.position(view)} + {c}{row}] = {value};"
 
         self.formulas += 1
-        once, rows = pointwise_lines(s, lambda inputs: Formula(inputs, f"f{self.formulas}_"), self.load, store)
-        loop = f"for (int r = 0; r < {s.rows}; ++r) {{" if s.rows > 1 else "{"
-        self.lines += ["{", *once, loop, *rows, "}", "}"]
+        made: list[VectorFormula] = []
+        loops = iterates(s)
+        side_by_side = SIDE_BY_SIDE if s.rows > 1 and loops else 1
+        names = ("r", *(f"r{k}" for k in range(1, side_by_side)))
+
+        def written(by_one: bool) -> tuple[list[str], list[str]]:
+            def make(inputs: dict[object, tuple[str, bool]]) -> VectorFormula:
+                made.append(VectorFormula(inputs, f"f{self.formulas}_", names, by_one))
+                return made[-1]
+
+            return pointwise_lines(s, make, self.load, store)
+
+        once, rows = written(False)
+        if s.rows > 1 and not loops and len(made[-1].places) >= SAME:
+            once, rows = written(True)
+        # The last row may be done twice, by the same numbers.
+        beside = [f"const int {n} = r + {k} < {s.rows} ? r + {k} : {s.rows - 1};" for k, n in enumerate(names) if k]
+        loop = f"for (int r = 0; r < {s.rows}; r += {side_by_side}) {{" if s.rows > 1 else "{"
+        head = [*beside, *made[-1].head(), *self.prefetch.within(s, side_by_side)]
+        self.lines += ["{", *once, *made[-1].filled(), loop, *head, *rows, "}", "}"]
 
     def load(self, v: View, c: int, rows: int) -> tuple[str, bool]:
         a = v.array

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from faultwave.backends.cpu.names import c_name
 from faultwave.kernels.count import flops
-from faultwave.kernels.language import Array, Gather, Kernel, Statement, When, WhenAny, touched
+from faultwave.kernels.language import Array, Gather, Kernel, Pointwise, Repeat, Statement, When, WhenAny, touched
 
 
 class Prefetch:
@@ -22,6 +22,7 @@ class Prefetch:
         usual = [a for a in kernel.arguments if a.space == "batch" and a.name not in kernel.occasional]
         self.lanes = lanes
         self.kernel, self.fetched = kernel, set[str]()
+        self.by_rows: dict[int, tuple[int, int]] = {}  # of a statement, what is fetched row by row
         self._spread(usual, kernel.statements)
 
     def inside(self, statement: WhenAny) -> Prefetch:
@@ -45,9 +46,16 @@ class Prefetch:
         self.done = 0
 
     def before(self, statement: Statement) -> list[str]:
-        """C statements fetching as large a part of the next batch as ``statement`` is of the work."""
+        """C statements fetching as large a part of the next batch as ``statement`` is of the work; of one that repeats others nothing:
+        see ``repeated``."""
+        if isinstance(statement, Repeat):
+            return []
         done, self.done = self.done, self.done + self.flops[id(statement)]
-        lines = self._range(self.vectors * done // self.work, self.vectors * self.done // self.work)
+        begin, end = (self.vectors * x // self.work for x in (done, self.done))
+        if isinstance(statement, Pointwise) and end - begin > statement.rows > 1:
+            self.by_rows[id(statement)] = begin, end
+            return []
+        lines = self._range(begin, end)
         if isinstance(statement, Gather):
             lines += self._slots(statement.store, statement.index, statement.column)
         return lines
@@ -60,6 +68,48 @@ class Prefetch:
                 where = f"{c_name(array.name)} + next * {count} + i"
                 by = "i += 2" if array.narrow else "++i"  # half a line a vector
                 lines.append(f"for (int i = {first}; i < {last}; {by}) FETCH({where});")
+            at += count
+        return lines
+
+    def repeated(self, statement: Repeat) -> list[list[str]]:
+        """C statements before each of those in the body of one that repeats them, which fetch its part of the next batch."""
+        if id(statement) not in self.flops:  # inside another statement
+            return [[] for _ in statement.body]
+        done, self.done = self.done, self.done + self.flops[id(statement)]
+        begin, end = (self.vectors * x // self.work for x in (done, self.done))
+        works = [_flops_of_all(s) for s in statement.body]
+        round_, passed, found = c_name(statement.index.name), 0, []
+        for work in works:
+            parts = [
+                f"{(end - begin) / statement.count} * ({round_} + {x / max(1, sum(works))})"
+                for x in (passed, passed + work)
+            ]
+            passed += work
+            found.append(
+                [
+                    f"{{ const int from = {begin} + (int)({parts[0]}), to = {begin} + (int)({parts[1]});",
+                    *self._clipped(),
+                    "}",
+                ]
+            )
+        return found
+
+    def within(self, statement: Pointwise, step: int) -> list[str]:
+        """C statements at the start of every ``step`` rows of a statement that is much of the work: too many fetches at once would wait."""
+        begin, end = self.by_rows.pop(id(statement), (0, 0))
+        if begin == end:
+            return []
+        share = f"{begin} + {end - begin} * (r + %d) / {-(-statement.rows // step) * step}"
+        return [f"{{ const int from = {share % 0}, to = {share % step};", *self._clipped(), "}"]
+
+    def _clipped(self) -> list[str]:
+        """Fetch from number ``from`` up to ``to`` of all streams, which follow each other."""
+        lines, at = [], 0
+        for array, count in self.streams:
+            place = f"{c_name(array.name)} + (next * {count} - {at})"
+            lines.append(
+                f"for (int i = from > {at} ? from : {at}; i < to && i < {at + count}; ++i) FETCH({place} + i);"
+            )
             at += count
         return lines
 

@@ -58,6 +58,8 @@ F V v_maximum(V a, V b) { return SELECT((a > b) | (a != a), a, b); }
 #define EXP_TOP 709.782712893383973096
 #define EXP_LOW -745.13321910194122
 #define EXP_HALF 700.0
+#define ROOT_HALF 0x3fe6a09e667f3bcdL /* the bits of sqrt(1/2) */
+#define LARGEST 1.7976931348623157e308
 #define EXPM1_LOW -40.0
 #define EXPM1_TINY 1e-17
 #define EXPM1_FINE 1000.0
@@ -71,6 +73,8 @@ F V v_maximum(V a, V b) { return SELECT((a > b) | (a != a), a, b); }
 #define EXP_TOP 88.7228317f
 #define EXP_LOW -103.972076f
 #define EXP_HALF 80.0f
+#define ROOT_HALF 0x3f3504f3
+#define LARGEST 3.40282347e38f
 #define EXPM1_LOW -20.0f
 #define EXPM1_TINY 1e-9f
 #define EXPM1_FINE 100.0f
@@ -137,39 +141,62 @@ F V v_scaled(V y, V k) {
   const VM whole = v_integer(k), half = whole >> 1;
   return y * v_power_of_two(half) * v_power_of_two(whole - half);
 }
-F V v_exp(V x) {
+/* Functions do without what only numbers at the ends of the range need, where none of a vector is of them. */
+#define SELDOM(m) __builtin_expect(v_any(m), 0)
+F V v_exp_of_any(V x) {
   V k, small = v_reduced(v_minimum(v_maximum(x, SPLAT(EXP_LOW)), SPLAT(EXP_TOP)), &k);
   V y = v_scaled((R)1.0 + small, k);
   y = SELECT(x < SPLAT(EXP_LOW), SPLAT(0.0), y);
   y = SELECT(x > SPLAT(EXP_TOP), SPLAT(INFINITY), y);
   return SELECT(x != x, x, y);
 }
+F V v_exp(V x) {
+  if (SELDOM(~(v_abs(x) < SPLAT(EXP_HALF)))) return v_exp_of_any(x);
+  V k, small = v_reduced(x, &k);
+  return ((R)1.0 + small) * v_power_of_two(v_integer(k));
+}
 /* e^x - 1 = 2^k (e^r - 1 + (1 - 2^-k)): without a difference of nearly equal numbers. Friction often asks where it is -1 or x. */
-F V v_expm1(V x) {
-  const VM low = x < SPLAT(EXPM1_LOW);
-  if (!v_any(~(low | (v_abs(x) < SPLAT(EXPM1_TINY))))) return SELECT(low, SPLAT(-1.0), x);
+F V v_expm1_of_any(V x) {
   V k, small = v_reduced(v_minimum(v_maximum(x, SPLAT(EXPM1_LOW)), SPLAT(EXP_TOP)), &k);
   const V one = (R)1.0 - v_power_of_two(-v_integer(v_minimum(k, SPLAT(EXPM1_FINE))));
   V y = v_scaled(small + one, k);
   y = SELECT(x > SPLAT(EXP_TOP), SPLAT(INFINITY), y);
   return SELECT((x == SPLAT(0.0)) | (x != x), x, y);
 }
-/* log: x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m - 1)/(m + 1)). Denormal numbers are scaled up first. */
-F V v_log(V x) {
-  if (!v_any(x != SPLAT(1.0))) return SPLAT(0.0);
-  const VM denormal = x < SPLAT(SMALLEST_NORMAL);
-  const VM bits = (VM)SELECT(denormal, x * (R)((I)1 << MANTISSA), x);
-  VM k = ((bits >> MANTISSA) & (2 * BIAS + 1)) - BIAS - (denormal & ((VM){0} + MANTISSA));
-  V m = (V)((bits & (((I)1 << MANTISSA) - 1)) | ((VM){0} + ((I)BIAS << MANTISSA)));
-  const VM big = m > SPLAT(1.41421356237309514547);
-  m = SELECT(big, m * (R)0.5, m);
-  k -= big;
+F V v_expm1(V x) {
+  const VM low = x < SPLAT(EXPM1_LOW);
+  if (!v_any(~(low | (v_abs(x) < SPLAT(EXPM1_TINY))))) return SELECT(low, SPLAT(-1.0), x);
+  if (SELDOM(~(v_abs(x) < SPLAT(EXP_HALF)))) return v_expm1_of_any(x);
+  V k, small = v_reduced(x, &k);
+  const VM whole = v_integer(k);
+  const V y = (small + ((R)1.0 - v_power_of_two(-whole))) * v_power_of_two(whole);
+  return SELECT(x == SPLAT(0.0), x, y);
+}
+/* log: x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m - 1)/(m + 1)). */
+F V v_log_from(V m, VM k) {
   const V s = (m - (R)1.0) / (m + (R)1.0), z = s * s;
   const V kf = v_real(k);
-  V y = kf * (R)LN2_HI + ((R)2.0 * s + ((R)2.0 * s * z * SERIES(LOG_SERIES, z) + kf * (R)LN2_LO));
+  return kf * (R)LN2_HI + ((R)2.0 * s + ((R)2.0 * s * z * SERIES(LOG_SERIES, z) + kf * (R)LN2_LO));
+}
+/* The whole k and the m of a normal number by its bits: those of sqrt(1/2) taken off, the exponent is k. */
+F V v_log_of_normal(V x) {
+  const VM k = ((VM)x - ((VM){0} + ROOT_HALF)) >> MANTISSA;
+  return v_log_from((V)((VM)x - (k << MANTISSA)), k);
+}
+/* Denormal numbers are scaled up first. */
+F V v_log_of_any(V x) {
+  const VM denormal = x < SPLAT(SMALLEST_NORMAL), usual = (x > SPLAT(0.0)) & (x < SPLAT(INFINITY));
+  const V up = SELECT(usual, SELECT(denormal, x * (R)((I)1 << MANTISSA), x), SPLAT(1.0));
+  const VM k = ((VM)up - ((VM){0} + ROOT_HALF)) >> MANTISSA;
+  V y = v_log_from((V)((VM)up - (k << MANTISSA)), k - (denormal & ((VM){0} + MANTISSA)));
   y = SELECT(x == SPLAT(INFINITY), x, y);
   y = SELECT(x == SPLAT(0.0), SPLAT(-INFINITY), y);
   return SELECT((x < SPLAT(0.0)) | (x != x), SPLAT(NAN), y);
+}
+F V v_log(V x) {
+  if (!v_any(x != SPLAT(1.0))) return SPLAT(0.0);
+  if (SELDOM(~((x >= SPLAT(SMALLEST_NORMAL)) & (x <= SPLAT(LARGEST))))) return v_log_of_any(x);
+  return v_log_of_normal(x);
 }
 F V v_log1p(V y) {
   const V u = (R)1.0 + y, d = u - (R)1.0;

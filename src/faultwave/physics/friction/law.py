@@ -11,7 +11,7 @@ expressions. Constants are plain numbers when a kernel is recorded, so those fun
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +88,7 @@ class FrictionLaw:
     * ``parameters`` per fault point as users give them, ``constants`` uniform ones;
     * ``kernel_parameters`` names of the per-point numbers that ``prepare`` makes of them and kernels get as ``p``;
     * ``state`` what a point remembers between sub-steps beyond COMMON_STATE: numbers and vectors, read by name;
-    * ``of_step`` vectors that ``begin_step`` computes;
+    * ``of_step`` what a point remembers between the sub-steps of one step (a method);
     * ``solver`` one of ``solvers.SOLVERS``; ``needs_stress`` whether initial stress is read;
     * ``project`` whether |V| is projected on the face polynomials before ``evolve``;
     * ``resampled`` own state, numbers only, whose change over a whole step is projected on the face polynomials;
@@ -105,7 +105,6 @@ class FrictionLaw:
     constants: tuple[Parameter, ...] = ()
     kernel_parameters: tuple[str, ...]
     state: tuple[State, ...] = ()
-    of_step: tuple[State, ...] = ()
     solver: str
     needs_stress: bool = True
     project: bool = False
@@ -130,10 +129,9 @@ class FrictionLaw:
         """The rest."""
         return state_columns(s for s in self.state if s.inner)
 
-    @property
-    def step_columns(self) -> Columns:
-        """What is computed at the start of each step."""
-        return state_columns(self.of_step)
+    def of_step(self, times: int) -> tuple[State, ...]:
+        """Vectors that ``begin_step`` makes, in steps of so many sub-steps."""
+        return ()
 
     @property
     def all_outputs(self) -> dict[str, Output]:
@@ -234,18 +232,19 @@ class FrictionLaw:
         """All of COMMON_STATE and of the law's own state after the sub-step (kernel)."""
         return common_update(s, solved, projected_rate, load.dt) | self.evolve(p, c, s, solved, projected_rate, load)
 
-    def begin_step(self, p: Values, c: Values) -> dict[str, Any]:
-        """``of_step``: vectors of a point that stay as they are during a step (kernel). Laws with ``inner`` state are asked."""
+    def begin_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+        """All of ``of_step``, and state that is not ``inner``, before a step whose sub-steps have these ``lengths`` (kernel). ``s`` holds
+        ``inner`` state, too. Laws with ``inner`` state are asked."""
         return {}
 
-    def begin_substep(self, p: Values, c: Values, s: Values, before: Any, dt: Any) -> dict[str, Any]:
-        """State of any kind, changed before the friction of a sub-step of the length ``dt`` is solved (kernel); ``before``: length of the
-        sub-step before in the same step, or 0. ``s`` holds ``of_step`` and ``inner`` state too. Laws with ``inner`` state are asked."""
+    def end_substep(self, p: Values, c: Values, s: Values) -> dict[str, Any]:
+        """All of ``of_step``, and state that is not ``inner``, for the next sub-step (kernel); ``s`` holds ``of_step``, too. Laws with
+        ``inner`` state are asked."""
         return {}
 
-    def end_step(self, p: Values, c: Values, s: Values, dt: Any) -> dict[str, Any]:
-        """State of any kind, changed at the end of a step whose last sub-step has the length ``dt`` (kernel); ``s`` as in
-        ``begin_substep``. Laws with ``inner`` state are asked."""
+    def end_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+        """State of any kind at the end of a step (kernel); ``s`` holds ``of_step`` and ``inner`` state, too. Laws with ``inner`` state
+        are asked."""
         return {}
 
     def relative_slip(self, p: Values, c: Values, s: Values) -> Any:

@@ -35,7 +35,7 @@ class Modifier:
     """Base of all modifiers. Its attributes are as those of ``FrictionLaw``; functions marked *kernel* are written with
     ``kernels.math``.
 
-    ``of_step`` vectors that ``begin_step`` computes; ``solvers`` of the laws it works with, none: of all;
+    ``solvers`` of the laws it works with, none: of all;
     ``project`` False: with it no law's slip is projected on the face's polynomials;
     ``work`` that it adds to the law's.
     """
@@ -46,7 +46,6 @@ class Modifier:
     constants: tuple[Parameter, ...] = ()
     kernel_parameters: tuple[str, ...] = ()
     state: tuple[State, ...] = ()
-    of_step: tuple[State, ...] = ()
     outputs: tuple[Output, ...] = ()
     solvers: tuple[str, ...] = ()
     project: bool = True
@@ -85,15 +84,19 @@ class Modifier:
         """Own state that follows from the strength that a sub-step, or the start of the run, ends with (kernel)."""
         return {}
 
-    def begin_step(self, p: Values, c: Values) -> dict[str, Any]:
+    def of_step(self, times: int) -> tuple[State, ...]:
+        """As ``FrictionLaw.of_step``."""
+        return ()
+
+    def begin_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
         """As ``FrictionLaw.begin_step`` (kernel)."""
         return {}
 
-    def begin_substep(self, p: Values, c: Values, s: Values, before: Any, dt: Any) -> dict[str, Any]:
-        """As ``FrictionLaw.begin_substep`` (kernel)."""
+    def end_substep(self, p: Values, c: Values, s: Values) -> dict[str, Any]:
+        """As ``FrictionLaw.end_substep`` (kernel)."""
         return {}
 
-    def end_step(self, p: Values, c: Values, s: Values, dt: Any) -> dict[str, Any]:
+    def end_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
         """As ``FrictionLaw.end_step`` (kernel)."""
         return {}
 
@@ -109,7 +112,6 @@ class Modified(FrictionLaw):
         self.constants = tuple(x for part in parts for x in part.constants)
         self.kernel_parameters = tuple(x for part in parts for x in part.kernel_parameters)
         self.state = tuple(x for part in parts for x in part.state)
-        self.of_step = tuple(x for part in parts for x in part.of_step)
         self.outputs = tuple(x for part in parts for x in part.outputs)
         self._check_names()
         self._check_solver()
@@ -122,7 +124,7 @@ class Modified(FrictionLaw):
     def _check_names(self) -> None:
         """InputError where two of them use one name for different things."""
         for what, listed in (
-            ("parameters", self.parameters), ("constants", self.constants), ("states", (*self.state, *self.of_step)),
+            ("parameters", self.parameters), ("constants", self.constants), ("states", (*self.state, *self.of_step(1))),
             ("outputs", self.outputs),
         ):  # fmt: skip
             names = [x.name for x in listed]
@@ -222,14 +224,17 @@ class Modified(FrictionLaw):
         own = {x.name: solved.state[x.name] for mod in self.modifiers for x in mod.state if x.name in solved.state}
         return self.law.evolve(p, c, s, solved, projected_rate, load) | own | self._kept(p, c, solved.strength)
 
-    def begin_step(self, p: Values, c: Values) -> dict[str, Any]:
-        return {k: v for part in self.parts for k, v in part.begin_step(p, c).items()}
+    def of_step(self, times: int) -> tuple[State, ...]:
+        return tuple(x for part in self.parts for x in part.of_step(times))
 
-    def begin_substep(self, p: Values, c: Values, s: Values, before: Any, dt: Any) -> dict[str, Any]:
-        return {k: v for part in self.parts for k, v in part.begin_substep(p, c, s, before, dt).items()}
+    def begin_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+        return {k: v for part in self.parts for k, v in part.begin_step(p, c, s, lengths).items()}
 
-    def end_step(self, p: Values, c: Values, s: Values, dt: Any) -> dict[str, Any]:
-        return {k: v for part in self.parts for k, v in part.end_step(p, c, s, dt).items()}
+    def end_substep(self, p: Values, c: Values, s: Values) -> dict[str, Any]:
+        return {k: v for part in self.parts for k, v in part.end_substep(p, c, s).items()}
+
+    def end_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+        return {k: v for part in self.parts for k, v in part.end_step(p, c, s, lengths).items()}
 
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
         return self.law.dynamic_stress_reached(p, c, s, mu)

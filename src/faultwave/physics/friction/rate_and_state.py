@@ -17,6 +17,7 @@ from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
 from faultwave.physics.friction.law import Directions, FrictionLaw, Values, Weakening, report
 from faultwave.physics.friction.load import Balance, Trial
+from faultwave.physics.friction.solvers import growth
 from faultwave.physics.friction.uniform import PointOrUniform, check_filled, filled, point_or_uniform
 
 F0 = point_or_uniform("rs_f0", "", "friction at the reference slip rate", lower=0.0, aliases=("RS_f0",))
@@ -75,6 +76,17 @@ class RateAndState(FrictionLaw):
         self.state = (
             State("state", self.state_unit, "state variable psi", decades=decades),
             State("unconverged", "", "sub-steps that ended with the balance of forces violated"),
+            State(
+                "balanced",
+                self.state_unit,
+                "state in the last balance of forces: psi before it was resampled",
+                decades=decades,
+            ),
+            State(
+                "drift",
+                {"s": "", "": "1/s"}.get(self.state_unit, f"{self.state_unit}/s"),
+                "rate at which the state last changed",
+            ),
         )
         self.outputs = (
             *FrictionLaw.outputs,
@@ -113,7 +125,7 @@ class RateAndState(FrictionLaw):
         mu = np.abs(tau / sigma)
         psi = self.balanced_state(p, c, mu)
         rate = np.full_like(psi, c["rs_ini_slip_rate"])
-        return {"state": psi, "friction": mu, "slip_rate": rate, "unconverged": np.zeros_like(psi)}
+        return {"state": psi, "friction": mu, "slip_rate": rate, "unconverged": np.zeros_like(psi), "balanced": psi}
 
     def balanced_state(self, p: Values, c: Values, mu: np.ndarray) -> np.ndarray:
         """The state at which friction is ``mu`` at the initial slip rate."""
@@ -122,6 +134,10 @@ class RateAndState(FrictionLaw):
     def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> Balance:
         """Of a trial (kernel); ``s`` holds the state at the start."""
         raise NotImplementedError
+
+    def guess(self, p: Values, c: Values, s: Values, start: Trial) -> Any:
+        """A slip rate near that which balances the load (kernel); ``start``: the rate at the start of the sub-step under its load."""
+        return start.rate
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
         """State after ``dt`` at constant slip rate v, and its derivative by ln v (kernel)."""
@@ -173,6 +189,17 @@ class Regularised(RateAndState):
             doubt = m.abs((damped - damping) * (damped + damping) * less) + STATE_BEND * evolved * m.abs(exponent)
             doubt = doubt + 2.0 * m.abs(steep * less) * bend
         return Balance(excess, excess * less, psi, change, damped * less, doubt)
+
+    def guess(self, p: Values, c: Values, s: Values, start: Trial) -> Any:
+        """Friction changes by a for the logarithm of the rate and with the state, which goes on as in the last sub-step. The second
+        order is that of damping."""
+        state = s["state"] - s["balanced"] + s["drift"] * start.dt
+        friction = s["friction"] + p["rs_a"] * self.exponent(p, c, s["state"])[1] * state
+        damping = start.eta * start.rate
+        share = 1.0 / (p["rs_a"] * start.normal + damping)
+        change = (start.tau - damping - friction * start.normal) * share
+        change = m.maximum(m.minimum(change - 0.5 * change * change * damping * share, 1.0), -1.0)
+        return start.rate * growth(change)
 
     def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:
         """E and its derivative by psi (kernel)."""

@@ -17,7 +17,7 @@ SMALLEST_RATE = 1e-45
 _ROUNDING = 8.9e-16
 # Of the error that a last Newton step may leave by its square, as that is an estimate; and how long it may be.
 _SAFETY, _LONGEST_LAST = 0.01, 0.3
-# Of ``_growth`` over the fifth power.
+# Of ``growth`` over the fifth power.
 _GROWTH_ERROR = 1.3e-7
 # Share of a slip rate by which it is varied to see how modifiers change the normal traction.
 _VARIED = 1.0 / 64.0
@@ -85,16 +85,18 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
         later = law.modified(p, c, s, mean(v), here) if changing else {}
         return m.maximum(-law.pressed(p, c, {**s, **later}, here).sigma, 0.0)
 
-    def balance(v: Any) -> Balance:
+    def trial(v: Any) -> Trial:
         average = mean(v)
         share = 1.0 if at_end else 0.5 * v / average
         # Less compression than this is none; it must not be zero.
         held = m.maximum(normal(v), _OPEN * tau + SMALLEST_RATE)
-        trial = Trial(v, average, share, tau, held, load.eta, load.dt)
-        return law.balance(p, c, s, _varied(trial, normal) if changing else trial)
+        return Trial(v, average, share, tau, held, load.eta, load.dt)
+
+    def balance(v: Any) -> Balance:
+        return law.balance(p, c, s, _varied(trial(v), normal) if changing else trial(v))
 
     top = m.maximum(tau / load.eta, SMALLEST_RATE)
-    begin = start if load.guess is None else load.guess, s["state"]
+    begin = law.guess(p, c, s, trial(start)) if load.guess is None else load.guess, s["state"]
     tolerance, exact = max(c["rs_slip_rate_tolerance"], 1e-14), load.relief is None
     root, psi, unbalanced = newton_rate(balance, top, begin, tolerance, int(c["rs_slip_rate_updates"]), exact)
     compression = normal(root)
@@ -105,7 +107,13 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     later = law.modified(p, c, s, mean(root), load.at(root)) if changing else {}  # as in ``normal``: computed once
     unconverged = s["unconverged"] + m.where(open_, 0.0 * tau, unbalanced)
     rate1, rate2 = along(load, tau, rate)
-    return Solved(rate1, rate2, rate, mu * compression, mu, {"state": psi, "unconverged": unconverged, **later})
+    state = _evolved(s, psi, load.dt) | {"unconverged": unconverged}
+    return Solved(rate1, rate2, rate, mu * compression, mu, state | later)
+
+
+def _evolved(s: Values, psi: Any, dt: Any) -> dict[str, Any]:
+    """The state after a sub-step, and what the next one's guess wants of it."""
+    return {"state": psi, "balanced": psi, "drift": (psi - s["state"]) * (1.0 / dt)}
 
 
 def _varied(trial: Trial, normal: Callable[[Any], Any]) -> Trial:
@@ -137,7 +145,7 @@ def newton_rate(
         b = balance(v)
         below = b.excess > 0.0
         low, high = m.where(below, v, low), m.where(below, high, v)
-        straight, logarithmic = v + v * b.step, v * _growth(b.step)
+        straight, logarithmic = v + v * b.step, v * growth(b.step)
         log_nearer = b.bend < 0.5
         far = m.where(log_nearer & (high >= top), 0.5 * top, straight)
         by_log = (below & log_nearer & (logarithmic < high)) | (~below & (log_nearer | (straight <= low)))
@@ -167,7 +175,7 @@ def newton_rate(
     return root, psi, unbalanced
 
 
-def _growth(x: Any) -> Any:
+def growth(x: Any) -> Any:
     """e^x to the fourth order, with the bounds [-16, 60]; it is positive and grows with x."""
     d = m.maximum(m.minimum(x, 60.0), -16.0) * (1.0 / 16.0)
     g = 1.0 + d * (1.0 + d * (0.5 + d * (1.0 / 6.0 + d * (1.0 / 24.0))))
@@ -208,7 +216,7 @@ def _known_newton(law: Any, p: Values, c: Values, s: Values, load: Load, rates: 
     pressed = m.maximum(compression, _OPEN * held + SMALLEST_RATE)
     trial = Trial(rate, mean, share, load.shear(), pressed, load.eta, load.dt)
     mu = m.where(compression > 1.0, held / m.maximum(compression, 1.0), s["friction"])
-    state = {"state": law.balance(p, c, s, trial).state, "unconverged": s["unconverged"], **changed}
+    state = _evolved(s, law.balance(p, c, s, trial).state, load.dt) | {"unconverged": s["unconverged"]} | changed
     return Solved(*rates, mu * compression, mu, state)
 
 

@@ -12,7 +12,7 @@ fluid's pressure rises.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import exp, log, pi, sqrt
 from typing import Any
@@ -90,7 +90,6 @@ class ThermalPressurisation(Modifier):
             inner=True,
         ),
     )
-    of_step = (State("pressing", "Pa m^2/(W s^0.5)", "rise of pressure for each part of the past heating", COUNT),)
     outputs = (
         Output("P_f", "Pa", "pore pressure with the sign of stress", lambda p, c, s: s["tp_pressure"]),
         Output("Tmp", "K", "temperature", lambda p, c, s: s["temperature"]),
@@ -127,22 +126,67 @@ class ThermalPressurisation(Modifier):
         rise = time / sqrt(2.0 * pi) * p["tp_response"] / widths
         return {"tp_pressure": s["tp_pressure_unheated"] - rise * heat, "heating": heat}
 
-    def begin_step(self, p: Values, c: Values) -> dict[str, Any]:
-        steeper = _by_cubes([p["tp_steeper0"], p["tp_steeper1"]], p["tp_gap"])
-        spread = _by_cubes([p["tp_spread0"], p["tp_spread1"]])
-        found = [_pressing(p["tp_both"], p["tp_share"], *part) for part in zip(spread, steeper, strict=True)]
-        return {"pressing": [x + p[f"tp_slow_pressing{i}"] if i < SLOW else x for i, x in enumerate(found)]}
+    def of_step(self, times: int) -> tuple[State, ...]:
+        return (
+            State("ahead", "Pa", "rise of pressure at the ends of sub-steps to come if nothing more were heated", times),
+            State("pushed", "Pa m^2/W", "by how much heat of each sub-step raises pressure at the ends of those after it",
+                  (times - 1) ** 2 or None),
+            State("heats", "W/m^2", "frictional heat made in the sub-steps, the last one at the end", times),
+        )  # fmt: skip
 
-    def begin_substep(self, p: Values, c: Values, s: Values, before: Any, dt: Any) -> dict[str, Any]:
-        past = [x - lost * x for x, lost in zip(_heated(s, before), _lost(dt), strict=True)]
-        pressure = p["tp_initial_pressure"] - _sum([w * x for w, x in zip(s["pressing"], past, strict=True)])
-        return {"past_heating": past, "tp_pressure_unheated": pressure}
+    def begin_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+        """Pressure at the ends of all sub-steps by one pass over the past heating."""
+        kept, gains, n = *_of_substeps(lengths), len(lengths)
+        ahead: list[Any] = [0.0] * n
+        pushed: dict[tuple[int, int], Any] = {}
+        for i, weight in enumerate(self._pressing(p)):
+            past, left = weight * s["past_heating"][i], 1.0
+            for k in range(n):
+                left = left * kept[k][i]
+                ahead[k] = ahead[k] + past * left
+            for j in range(n - 1):
+                left = gains[j][i]
+                for k in range(j + 1, n):
+                    left = left * kept[k][i]
+                    pushed[j, k] = pushed.get((j, k), 0.0) + weight * left
+        none = 0.0 * ahead[0]
+        rows = [pushed.get((j, k + j + 1), none) for j in range(n - 1) for k in range(n - 1)]
+        unheated = p["tp_initial_pressure"] - ahead[0]
+        return {"tp_pressure_unheated": unheated, "ahead": ahead, "pushed": rows or none, "heats": [none] * n}
 
-    def end_step(self, p: Values, c: Values, s: Values, dt: Any) -> dict[str, Any]:
-        past, gone = _heated(s, dt), _by_cubes([p["tp_gone0"], p["tp_gone1"]])
-        parts = [x - lost * x for x, lost in zip(past, gone, strict=True)]
-        parts[:SLOW] = [x + p[f"tp_slow_warming{i}"] * past[i] for i, x in enumerate(parts[:SLOW])]
-        return {"past_heating": past, "temperature": p["tp_initial_temperature"] + p["tp_warming"] * _sum(parts)}
+    def end_substep(self, p: Values, c: Values, s: Values) -> dict[str, Any]:
+        """All moves up by one sub-step."""
+        heat, n = s["heating"], len(s["heats"])
+        none = 0.0 * heat
+        rows = s["pushed"] if n > 1 else []
+        ahead = [x + by * heat for x, by in zip(s["ahead"][1:], rows[: n - 1], strict=True)]
+        later = {"pushed": [*rows[n - 1 :], *[none] * (n - 1)] or none, "heats": [*s["heats"][1:], heat]}
+        unheated = p["tp_initial_pressure"] - (ahead or s["ahead"])[0]
+        return {"tp_pressure_unheated": unheated, "ahead": [*ahead, none], **later}
+
+    def end_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
+        kept, gains = _of_substeps(lengths)
+        past: list[Any] = []
+        sums: list[Any] = [0.0] * 4  # side by side, which a processor does at once
+        for i, gone in enumerate(_cubes(p["tp_gone0"], p["tp_gone1"])):
+            x, left, heated = s["past_heating"][i], 1.0, 0.0
+            for heat, gain, stays in reversed(list(zip(s["heats"], gains, kept, strict=True))):
+                heated, left = heated + heat * (gain[i] * left), left * stays[i]
+            x = x * left + heated
+            past.append(x)
+            part = x - gone * x
+            sums[i % 4] = sums[i % 4] + (part + p[f"tp_slow_warming{i}"] * x if i < SLOW else part)
+        warmth = (sums[0] + sums[1]) + (sums[2] + sums[3])
+        return {"past_heating": past, "temperature": p["tp_initial_temperature"] + p["tp_warming"] * warmth}
+
+    @staticmethod
+    def _pressing(p: Values) -> Iterator[Any]:
+        """Rise of pressure for each part of the past heating, one after the other."""
+        steeper = _cubes(p["tp_steeper0"], p["tp_steeper1"], p["tp_gap"])
+        spread = _cubes(p["tp_spread0"], p["tp_spread1"])
+        for i, (spread_now, steeper_now) in enumerate(zip(spread, steeper, strict=True)):
+            found = _pressing(p["tp_both"], p["tp_share"], spread_now, steeper_now)
+            yield found + p[f"tp_slow_pressing{i}"] if i < SLOW else found
 
 
 @dataclass(frozen=True)
@@ -213,33 +257,25 @@ def _pressing(both: Any, share: Any, spread: Any, steeper: Any) -> Any:
     return (1.0 - spread) * (both + share * steeper)
 
 
-def _heated(s: Values, dt: Any) -> list[Any]:
-    """Past heating with that of a sub-step at its end (kernel)."""
-    gains = [weight / rate * lost for weight, rate, lost in zip(WEIGHTS, RATES, _lost(dt), strict=True)]
-    return [x + s["heating"] * gain for x, gain in zip(s["past_heating"], gains, strict=True)]
+def _of_substeps(lengths: Sequence[Any]) -> tuple[list[list[Any]], list[list[Any]]]:
+    """For every sub-step and rate what is left of past heating after it, and what a constant heating in it leaves at its end (kernel)."""
+    lost = [_lost(dt) for dt in lengths]
+    kept = [[1.0 - x for x in row] for row in lost]
+    gains = [[weight / rate * x for weight, rate, x in zip(WEIGHTS, RATES, row, strict=True)] for row in lost]
+    return kept, gains
 
 
 def _lost(t: Any) -> list[Any]:
     """1 - exp(-r t) for every rate (kernel): two exponentials, the others are their cubes' cubes."""
-    return _by_cubes([-m.expm1(-RATES[0] * t), -m.expm1(-RATES[1] * t)])
+    return list(_cubes(-m.expm1(-RATES[0] * t), -m.expm1(-RATES[1] * t)))
 
 
-def _by_cubes(starts: Sequence[Any], gap: Any = 1.0) -> list[Any]:
-    """(1 - e_i)/gap for every rate (kernel), where each e_i is the cube of the one two before; ``starts``: the first two."""
-    found = list(starts)
-    while len(found) < COUNT:
-        x = found[-2]
-        share = gap * x
-        found.append(x * (3.0 + share * (share - 3.0)))
-    return found
-
-
-def _sum(parts: Sequence[Any]) -> Any:
-    """Of four sums side by side, which a processor does at once (kernel)."""
-    sums = list(parts[:4])
-    for i, part in enumerate(parts[4:]):
-        sums[i % 4] = sums[i % 4] + part
-    return (sums[0] + sums[1]) + (sums[2] + sums[3])
+def _cubes(first: Any, second: Any, gap: Any = 1.0) -> Iterator[Any]:
+    """(1 - e_i)/gap for every rate (kernel), one after the other, where each e_i is the cube of the one two before."""
+    for _ in range(COUNT):
+        yield first
+        share = gap * first
+        first, second = second, first * (3.0 + share * (share - 3.0))
 
 
 THERMAL_PRESSURISATION = ThermalPressurisation()
