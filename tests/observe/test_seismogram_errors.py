@@ -81,3 +81,24 @@ def test_percents_are_read_at_a_glance():
         "140",
         "1700",
     ]
+
+
+def test_errors_that_all_runs_share_come_on_top():
+    """Of a pulse at 1 Hz: those of that frequency, in shares of the quantities, and never more than the wave."""
+    time = np.linspace(0.0, 20.0, 801)
+    wave = np.exp(-(((time - 10.0) / 3.0) ** 2)) * np.sin(2.0 * np.pi * time)
+    ours = receivers_from_arrays(time, wave[:, None, None] * np.array([0.6, 0.8]), ["v1", "v2"], np.zeros((1, 3)))
+    method = by_laws([of_orders(ORDERS)])
+
+    def found(*shared):
+        return estimated(ours, [ours, ours], method, "", shared)["relative_error"][0]
+
+    assert np.all(found() == 0.0)
+    slope = np.array([0.0, 2.0]), np.array([0.0, 0.02])
+    np.testing.assert_allclose(found(slope), 0.0101 * np.array([0.6, 0.8]), rtol=0.01)
+    np.testing.assert_allclose(found(slope, slope), np.sqrt(2.0) * found(slope))
+    np.testing.assert_allclose(found((slope[0], np.array([9.0, 9.0]))), [0.6, 0.8], rtol=1e-6)
+    near = receivers_from_arrays(time, 1.1 * ours["values"], ["v1", "v2"], np.zeros((1, 3)))
+    waves = estimated(ours, [near, near], method, "")["relative_error"][0]
+    both = estimated(ours, [near, near], method, "", [slope])["relative_error"][0]
+    np.testing.assert_allclose(both, np.hypot(waves, found(slope)))

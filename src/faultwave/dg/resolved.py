@@ -19,12 +19,17 @@ COSTLY = 20.0
 def resolved_frequency(law: Law, material: dict[str, np.ndarray], edge: np.ndarray, order: int) -> np.ndarray:
     """Frequency (nc,) [Hz] of 10 points per wavelength of the slowest wave; ``edge`` (nc,) [m] of the cells: edge / order is then a tenth
     of the wavelength."""
+    return np.asarray(slowest_speed(law, material) * order / edge / 10.0)
+
+
+def slowest_speed(law: Law, material: dict[str, np.ndarray]) -> np.ndarray:
+    """(nc,) [m/s]: of S waves, where there are any."""
     slow = law.speed(material)
     moduli = law.moduli(material)
     if "mu" in moduli:
         shear = np.sqrt(moduli["mu"] / law.density(material))
         slow = np.where(shear > 0, shear, slow)
-    return np.asarray(slow * order / edge / 10.0)
+    return np.asarray(slow)
 
 
 def highest_frequency(case: Case, parts: Iterable[Part]) -> float | None:

@@ -216,6 +216,11 @@ class Attached:
         """What a checkpoint keeps of it, by name. All processes ask at the same time."""
         return {}
 
+    def shared_errors(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Frequencies [Hz] and relative errors of waves there that runs of other orders on the mesh have as well, where it makes any. The
+        first process is told; all ask at the same time."""
+        return None
+
     @property
     def samples_complete(self) -> bool:
         """Whether all clusters have delivered the same samples, so that a checkpoint can be taken."""

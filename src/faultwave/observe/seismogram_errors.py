@@ -20,8 +20,15 @@ OF = "relative_error_of_"
 """Name of the variable for all quantities of a unit, but for what they are together."""
 
 
-def estimated(ours: Dataset, coarser: Sequence[Dataset], method: Method, told: str) -> Dataset:
-    """Relative L2 errors in time of receivers, from those of two coarser runs, the nearer one first.
+Shared = Sequence[tuple[Array, Array]]
+"""Frequencies [Hz] and relative errors of waves there that coarser runs have as well, from each cause."""
+TAPERED = 0.05
+"""Of a record, at its end, before its spectrum is taken."""
+
+
+def estimated(ours: Dataset, coarser: Sequence[Dataset], method: Method, told: str, shared: Shared = ()) -> Dataset:
+    """Relative L2 errors in time of receivers, from those of two coarser runs, the nearer one first. ``shared`` errors come on top, as the
+    root of the sum of squares.
 
     ``relative_error`` (receiver, quantity): the error of one quantity, over the size of all quantities of its unit at the receiver;
     ``relative_error_of_velocity`` (receiver,) and so on: of all together. NaN where nothing was recorded. ``method``: of extrapolation;
@@ -38,9 +45,31 @@ def estimated(ours: Dataset, coarser: Sequence[Dataset], method: Method, told: s
         size = np.sqrt((values[..., chosen] ** 2).sum((0, 2)))
         moved = np.flatnonzero(size > 0)
         near, far = (difference[:, moved][..., chosen] for difference in apart)
-        each[np.ix_(moved, chosen)] = method(near, far, size[moved])
+        found = method(near, far, size[moved])
+        for frequencies, errors in shared:
+            found = np.hypot(
+                found, _in_records(ours["time"][:count], values[:, moved][..., chosen], frequencies, errors)
+            )
+        each[np.ix_(moved, chosen)] = found
         totals[OF + VECTORS.get(unit, unit)] = np.sqrt((each[:, chosen] ** 2).sum(1))
     return _dataset(ours, each, totals, told)
+
+
+def _in_records(times: Array, values: Array, frequencies: Array, errors: Array) -> Array:
+    """Errors (n, k) of records (nt, n, k), over the size of all k, of waves that err by ``errors`` at ``frequencies``, and by no more than
+    themselves."""
+    size = len(times)
+    if size < 2:
+        return np.zeros(values.shape[1:])
+    taper = np.ones(size)
+    end = max(1, round(TAPERED * size))
+    taper[-end:] = 0.5 + 0.5 * np.cos(np.pi * np.arange(1, end + 1) / end)
+    power = np.abs(np.fft.rfft(values * taper[:, None, None], 2 * size, axis=0)) ** 2
+    known = np.fft.rfftfreq(2 * size, (times[-1] - times[0]) / (size - 1))
+    wrong = np.minimum(np.interp(known, frequencies, errors), 1.0) ** 2
+    total = power.sum((0, 2))
+    found = np.einsum("f,fnk->nk", wrong, power)
+    return np.asarray(np.sqrt(found / np.where(total > 0, total, 1.0)[:, None]))
 
 
 def _dataset(ours: Dataset, each: Array, totals: dict[str, Array], told: str) -> Dataset:
@@ -72,4 +101,4 @@ def percent(error: float) -> str:
     return f"{100 * error:.2g}" if error < 0.995 else f"{100 * error:.0f}"
 
 
-__all__ = ["KIND", "OF", "VECTORS", "estimated", "motion_errors", "percent", "with_errors"]
+__all__ = ["KIND", "OF", "VECTORS", "Shared", "estimated", "motion_errors", "percent", "with_errors"]

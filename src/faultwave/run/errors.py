@@ -17,7 +17,7 @@ from faultwave.comm import world
 from faultwave.engine.progress import Progress
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
-from faultwave.observe.seismogram_errors import KIND, OF, estimated, percent, with_errors
+from faultwave.observe.seismogram_errors import KIND, OF, Shared, estimated, percent, with_errors
 from faultwave.output.folder import MANIFEST, find_prefix
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.manifest import given, read_manifest, write_manifest
@@ -54,12 +54,14 @@ def estimate_errors(
     found = together.agree(lambda: _finished(Path(folder), threads))
     lower = together.agree(lambda: coarser(found.case))
     records, seconds = [], 0.0
-    for case in lower.cases:
+    shared: Shared = ()
+    for i, case in enumerate(lower.cases):
         session = start(case)
         session.run(progress=report, write=False)
         records.append(session.receivers)
+        shared = shared_errors(session) if i == 0 else shared
         seconds += sum(session.solver.timings().get(name, 0.0) for name in ("setup", "stepping"))
-    errors: Dataset = together.share(together.together(lambda: _written(found, lower, records, seconds)))
+    errors: Dataset = together.share(together.together(lambda: _written(found, lower, records, shared, seconds)))
     return errors
 
 
@@ -85,10 +87,18 @@ def _finished(folder: Path, threads: int | None) -> Finished:
     return Finished(folder, prefix, manifest, case)
 
 
-def _written(found: Finished, lower: Coarser, records: Sequence[Dataset | None], seconds: float) -> Dataset:
+def shared_errors(session: Any) -> Shared:
+    """Those that runs of other orders have as well, by part. All processes ask together; the first is told."""
+    found = [part.shared_errors() for part in session.solver.parts.values()]
+    return [errors for errors in found if errors is not None]
+
+
+def _written(
+    found: Finished, lower: Coarser, records: Sequence[Dataset | None], shared: Shared, seconds: float
+) -> Dataset:
     """The estimates, once they stand in the files."""
     known = read_receivers(found.seismograms)
-    errors = estimated(known["receivers"], [r for r in records if r is not None], lower.method, lower.told)
+    errors = estimated(known["receivers"], [r for r in records if r is not None], lower.method, lower.told, shared)
     timings = found.manifest["timings_s"]
     spent = sum(timings.get(name, 0.0) for name in ("setup", "stepping"))
     errors = replace(errors, attrs={**errors.attrs, "cost": seconds / spent if spent else float("nan")})
@@ -116,4 +126,4 @@ def summary(errors: Dataset) -> list[tuple[str, ...]]:
     return rows
 
 
-__all__ = ["estimate_errors", "summary"]
+__all__ = ["estimate_errors", "shared_errors", "summary"]

@@ -15,6 +15,7 @@ from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.resolved import edge_length, resolved_frequency
 from faultwave.dg.solver import Solver
 from faultwave.dg.source_terms import Entries, SourceTerms, at_points, clusters_of
+from faultwave.dg.spread_errors import errors_of_spread
 from faultwave.dg.spread_sources import Spread, spread
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
 from faultwave.observe.model import Marks
@@ -222,7 +223,7 @@ def _check_kinds(planning: Planning) -> None:
 class AttachedSources(Attached):
     def __init__(self, part: PointSources, solver: Solver):
         centred = solver.plan.case.numerics.source_window == "centred"
-        self.part = part
+        self.part, self.solver = part, solver
         entries = at_points(solver.operator, part.cells, part.local) if part.spread is None else _entries(part, solver)
         self.home = entries.clusters.argmax(1)  # cluster of each source's place
         self.terms = SourceTerms(solver.operator, part.sources, entries, centred)
@@ -231,6 +232,9 @@ class AttachedSources(Attached):
             return not self.terms.idle(until + solver.march.longest)
 
         self.calls = (Call("inject", self.terms.add, due, SourcesOnDevice(self.terms)),)
+
+    def shared_errors(self) -> tuple[np.ndarray, np.ndarray] | None:
+        return None if self.part.spread is None else errors_of_spread(self.part, self.solver)
 
     def state(self) -> Mapping[str, State]:
         """Where the last window of each source ended at its place and in every cluster."""

@@ -48,10 +48,13 @@ TOGETHER = 50
 
 
 @functools.cache
-def expected() -> tuple[Array, Array]:
-    """Times (nt,), those within windows, and exact velocities (nr, nt, 3)."""
+def expected(whole: bool = False) -> tuple[Array, Array]:
+    """Times (nt,), those within windows or all, and exact velocities (nr, nt, 3)."""
     times = INTERVAL * np.arange(round(END / INTERVAL) + 1)
-    times = times[(np.abs(times[:, None] - DELAY - SECONDS) <= HALF + 1e-9).any(1)]
+    if whole:
+        times = times[times <= END]
+    else:
+        times = times[(np.abs(times[:, None] - DELAY - SECONDS) <= HALF + 1e-9).any(1)]
     reach = int(np.ceil(END * ROCK.cp / SIDE)) + 1
     shifts = SIDE * np.array(list(itertools.product(range(-reach, reach + 1), repeat=3)))
     x, y, z = (float(s) for s in SOURCE)
