@@ -63,11 +63,11 @@ def compare(folder, resolution):
     "resolution, slipped, broken",
     [
         pytest.param(Resolution(2500.0, 4, 2.0), 1.0, 0.0, id="nucleation"),
-        pytest.param(Resolution(1000.0, 4, 4.0, reach=8e3), 2.0, 0.2, id="quick", marks=pytest.mark.slow),
+        pytest.param(Resolution(1000.0, 4, 4.0, reach=8e3), 2.0, 0.15, id="quick", marks=pytest.mark.slow),
     ],
 )
 def test_single_precision_agrees_on_strong_weakening(tmp_path, resolution, slipped, broken):
-    """Until the nucleation has broken, and a rupture that has gone twice as far."""
+    """Until the nucleation has broken; and, on edges nearly as short as those of quick runs, until the rupture has gone on by itself."""
     pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
     differences, fault = compare(tmp_path, resolution)
     assert fault.slip.max() > slipped and fault.ruptured > broken
