@@ -152,7 +152,7 @@ class Sliding:
             new |= common_update(s, replace(x, slip_rate1=rates[0], slip_rate2=rates[1], slip_rate=rate), rate, step)
         held = [r + t for r, t in zip(rest[1:], change, strict=True)]
         shear = m.sqrt(held[0] * held[0] + held[1] * held[1])
-        new |= self._times(values, new, load.t - 0.5 * step, parameters)
+        new |= self._times(values, new, load, step, parameters)
         power = held[0] * rates[0] + held[1] * rates[1]
         new |= {"traction1": change[0], "traction2": change[1], "dissipated": values["dissipated"] + step * power}
         return new | _breakdown(values, new, shear)
@@ -220,9 +220,15 @@ class Sliding:
             return around, read(p, axis)
         return read(p, axis), 0.5 * pair(-1) if kind == "surface" else 0.25 * (pair(-1) + pair(0))
 
-    def _times(self, old: Mapping[str, Any], new: Mapping[str, Any], now: Any, p: Mapping[str, Any]) -> dict[str, Any]:
-        """Of rupture and of dynamic stress."""
-        ruptures = (old["ruptured"] <= 0.0) & (new["slip_rate"] > RUPTURE_RATE)
+    def _times(
+        self, old: Mapping[str, Any], new: Mapping[str, Any], load: Load, step: float, p: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Of rupture and of dynamic stress. A point ruptures when friction at the point itself lets it slip. Those around slip before, and
+        the mean of their rates would tell of a front half a cell early."""
+        now, rate = load.t - 0.5 * step, new["slip_rate"]
+        if self.law.solver != "imposed":
+            rate = (load.shear() - old["strength"]) / load.eta
+        ruptures = (old["ruptured"] <= 0.0) & (rate > RUPTURE_RATE)
         ruptured = m.where(ruptures, now, old["ruptured"])
         weak = self.law.dynamic_stress_reached(p, self.constants, new, new["friction"])
         weakens = (old["weakened"] <= 0.0) & (ruptured > 0.0) & weak
