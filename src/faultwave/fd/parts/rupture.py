@@ -255,10 +255,8 @@ class AttachedRupture(GridAttached):
         room, self.box = (meet(whole, scheme.filled(box)) for box in (op.box, op.subdomain.owned.box))
         self.at, self._in_room = _slices(self.box, whole), _slices(self.box, room)
         for axis, given in part.given.items() if room.points else ():
-            begun = {
-                "least": np.full(whole.shape, HUGE),
-                STEPS: np.zeros(whole.shape),
-            }  # trials of the operator counted steps
+            # trials of how to step, before the fault was given, have counted steps
+            begun = {"least": np.full(whole.shape, HUGE), STEPS: np.zeros(whole.shape)}
             for n, values in {**given.values, **given.state, **begun}.items():
                 runner.view(at(n, axis))[...] = values[_slices(room, whole)]
         planes = np.arange(self.box.lo[0], self.box.hi[0])
