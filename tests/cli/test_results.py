@@ -164,6 +164,8 @@ def test_verify_scec_takes_benchmarks_and_a_resolution(cli, asked, tmp_path):
     assert cli("verify", "scec").exit_code == 0 and not asked[1].quick and asked[1].names == ()
     assert cli("verify", "scec", "tpv5", "--engine", "fd").exit_code == 0
     assert [plan.engine for plan in asked] == ["dg", "dg", "fd"]
+    assert cli("verify", "scec", "tpv5", "--reuse", "--output", str(tmp_path)).exit_code == 0
+    assert [plan.reuse for plan in asked] == [False, False, False, True]
 
 
 def test_options_of_scec_belong_to_it(cli, asked, known):
@@ -172,8 +174,14 @@ def test_options_of_scec_belong_to_it(cli, asked, known):
         ["scec", "--engine", "fem"],
         ["scec", "--engine", "fd", "--write", "page.md", "--output", "x"],
     )
-    options = ["good", "tpv5"], ["good", "--quick"], ["--all", "--output", "x"], ["scec", "--write", "page.md"]
-    for wrong in (*engines, *options):
+    options = (
+        ["good", "tpv5"],
+        ["good", "--quick"],
+        ["--all", "--output", "x"],
+        ["scec", "--write", "page.md"],
+        ["scec", "--reuse"],
+    )
+    for wrong in (*engines, *options, ["good", "--reuse"]):
         result = cli("verify", *wrong)
         assert result.exit_code == 2, result.output
     assert asked == [] and known == []

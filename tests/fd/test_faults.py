@@ -100,6 +100,26 @@ def test_a_rupture_runs_the_same_both_ways(run):
     assert speed.max() < ROCK["vp"]
 
 
+def test_points_rupture_when_they_slip_themselves(run):
+    """Not when those around them do, whose slip along the other axis they share."""
+    fault = fault_of(run)
+    times, own, shared = (fault.values(name, "x") for name in ("ruptured", "slip1", "slip2"))
+    ahead = (own == 0) & (shared != 0)  # of the front
+    assert ahead.any() and not times[ahead].any() and (own[times > 0] != 0).all()
+    found = {result.kind: result.data for result in fault_maps(run).results()}
+    assert np.nanmin(found["rupture_map"]["rupture_time"]) > 0
+
+
+def test_choosing_how_to_step_takes_no_time_of_the_fault(run, tmp_path, monkeypatch):
+    """Measured on the first run of a large grid, before the fault is given: steps of trials are none of the run."""
+    monkeypatch.setattr("faultwave.backends.cpu.stencil.WORTH_TUNING", 0.0)
+    monkeypatch.setattr("faultwave.backends.cpu.stencil.cache_folder", lambda: tmp_path)
+    tuned = ended(case())
+    assert list((tmp_path / "blocking").iterdir())
+    for name in ("ruptured", "steps_done", "slip1"):
+        np.testing.assert_array_equal(fault_of(tuned).values(name, "x"), fault_of(run).values(name, "x"))
+
+
 def test_slip_releases_what_waves_carry(run):
     """The fault gives what waves in the box hold; little has left it."""
     found = run.solver.energies()

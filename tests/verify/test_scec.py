@@ -1,5 +1,6 @@
 """Benchmarks of the SCEC/USGS comparison: their texts, meshes, cases, what is measured, and one whole run."""
 
+import shutil
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,12 +10,14 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
 from faultwave.media.load import load_field
+from faultwave.output.results import load_results
 from faultwave.run.check import check
-from faultwave.verify.scec import checks, drive, on_grid, page, references, texts
+from faultwave.verify.scec import checks, convergence, drive, on_grid, page, references, texts
 from faultwave.verify.scec.benchmark import Fault, Resolution, benchmarks, find, quick
 from faultwave.verify.scec.box import undisturbed
 from faultwave.verify.scec.folder import settings, write_case
-from faultwave.verify.scec.measure import Measured, Rupture, differences
+from faultwave.verify.scec.measure import Measured, Rupture, differences, read_ruptures
+from faultwave.verify.scec.summary import PICTURE, SUMMARY, read_summaries
 
 WANTED = {
     3,
@@ -277,7 +280,7 @@ def test_one_benchmark_on_a_grid_and_on_tetrahedra(tmp_path):
     assert rows["slip at 2 stations against engine dg, RMS over RMS"].measured < 0.2
     assert next(row for name, row in rows.items() if name.startswith("energy budget")).ok
     assert 0.01 < summary.ruptured < 0.2 and summary.sizes == (300.0, 450.0) and summary.moments[0] > 1e16
-    assert (tmp_path / drive.PICTURE).is_file() and (tmp_path / "dg").is_dir()
+    assert (tmp_path / PICTURE).is_file() and (tmp_path / "dg").is_dir()
 
 
 def areas(mesh, tag):
@@ -356,37 +359,118 @@ def test_one_benchmark_from_mesh_to_page(tmp_path):
     assert next(row for name, row in rows.items() if name.startswith("fastest")).ok
     assert next(row for name, row in rows.items() if name.startswith("energy")).measured < 0.2
     assert 0.2 < summary.ruptured < 1.0 and summary.cells > 1000 and summary.moments[0] > 1e18
-    assert repr(drive.read_summaries(tmp_path / "scec")) == repr([summary])  # places that never ruptured are NaN
+    folder = tmp_path / "scec" / "tpv5"
+    kept = read_summaries(tmp_path / "scec")
+    assert repr(kept) == repr({"tpv5": (folder, summary)})  # places that never ruptured are NaN
     target = tmp_path / "scec.md"
     target.write_text(f"# Benchmarks\n{page.BEGIN}\nold\n{page.END}\nthe end\n")
     written = page.write(target, tmp_path / "scec")
     text = target.read_text()
-    assert "old" not in text and text.endswith("the end\n") and "| [TPV5](#tpv5) |" in text
-    assert (tmp_path / "images" / "scec-tpv5.png") in written and (
-        tmp_path / "images" / "scec-tpv5.png"
-    ).stat().st_size > 1e4
+    assert "old" not in text and text.endswith("the end\n") and "| [TPV5](#tpv5) | quick |" in text
+    picture = tmp_path / "images" / "scec-tpv5.png"
+    assert picture in written and picture.stat().st_size > 1e4
+    assert "Not run at full resolution for this page: TPV3, TPV3 on a grid, TPV5, TPV5 on a grid, TPV6" in text
     page.write(target, tmp_path / "nothing new")
     assert target.read_text() == text
-    (tmp_path / "scec" / "tpv5").rename(
-        tmp_path / "scec" / "tpv6"
-    )  # another one's result is put beside what the page shows
-    kept = tmp_path / "scec" / "tpv6" / drive.SUMMARY
-    kept.write_text(kept.read_text().replace('"name": "tpv5"', '"name": "tpv6"'))
+    _rename(tmp_path / "scec", "tpv5", "tpv6")  # another one's result is put beside what the page shows
     page.write(target, tmp_path / "scec")
     both = target.read_text()
-    (tmp_path / "scec" / "tpv6").rename(tmp_path / "scec" / "tpv5-fd")  # on a grid: a row of its own, below
-    kept = tmp_path / "scec" / "tpv5-fd" / drive.SUMMARY
-    kept.write_text(kept.read_text().replace('"name": "tpv6"', '"name": "tpv5"'))
+    _rename(tmp_path / "scec", "tpv6", "tpv5-fd")  # on a grid: a row of its own, below
     page.write(target, tmp_path / "scec")
     three = target.read_text()
     assert three.index("| [TPV5](#tpv5) |") < three.index("| [TPV5 on a grid](#tpv5-fd) |") < three.index("#tpv6")
     assert "images/scec-tpv5-fd.png" in three and "compared with, a spacing of" in three
+    places = [both.index(text) for text in ("| [TPV5](#tpv5) |", "| [TPV6](#tpv6) |", "{ #tpv5 }", "{ #tpv6 }")]
+    assert places == sorted(places)
+
+
+def _rename(folder, name, new):
+    """A result as that of another benchmark."""
+    (folder / name).rename(folder / new)
+    kept = folder / new / SUMMARY
+    kept.write_text(kept.read_text().replace(f'"name": "{name}"', f'"name": "{new.removesuffix("-fd")}"'))
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """TPV5 for a second, quick and "full" on large elements; the folder."""
+    pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
+    short = Resolution(1800.0, 3, 1.0, "single")
+    benchmark = replace(find("tpv5"), quick=short, recommended=400.0, end_time=1.2, checks=(), reference="")
+    folder = tmp_path_factory.mktemp("scec")
+    for wanted, name in ((True, "tpv5"), (False, "tpv5-full")):
+        drive.run_one(lambda text: None, benchmark, wanted, folder / name)
+    return folder
+
+
+@pytest.fixture
+def both_runs(ended, tmp_path):
+    """The same, to change things in."""
+    return shutil.copytree(ended, tmp_path / "scec")
+
+
+def test_quick_and_full_stand_side_by_side(both_runs, tmp_path):
+    """Each with its row and text; what both differ by, and the picture of the full one. Either stays where the other is written anew."""
+    target, picture = tmp_path / "scec.md", tmp_path / "images" / "scec-tpv5.png"
+    target.write_text(f"{page.BEGIN}\n{page.END}\n")
+    page.write(target, both_runs)
+    text, drawn = target.read_text(), picture.read_bytes()
+    assert text.count("{ #tpv5 }") == 1 and text.count("images/scec-tpv5.png") == 1
+    for part in (
+        "| [TPV5](#tpv5) | quick | 1800, 3 | 1 |",
+        "| [TPV5](#tpv5) | full | 1600, 4 | 1.2 |",
+        "**Quick.** 1 s",
+        "**Full.** 1.2 s",
+    ):
+        assert text.count(part) == 1, part
+    assert "TPV5," not in next(line for line in text.splitlines() if line.startswith("Not run at full"))
+    (quick_at, quick_summary), (full_at, full_summary) = kept = tuple(read_summaries(both_runs).values())
+    found = convergence.apart(*kept)
+    times = [read_ruptures(find("tpv5"), at / f"{s.sizes[0]:.0f}m")["main"] for at, s in kept]
+    assert found.time == 1.0 and 0 < found.difference < 0.2 and found.difference == differences(*times, 1800.0)[0]
+    moments = [_moment_at_one(at / f"{s.sizes[0]:.0f}m") for at, s in kept]
+    assert found.moment == pytest.approx(moments[0] / moments[1] - 1) and abs(found.moment) > 1e-3
     assert (
-        both.index("| [TPV5](#tpv5) |")
-        < both.index("| [TPV6](#tpv6) |")
-        < both.index("{ #tpv5 }")
-        < both.index("{ #tpv6 }")
+        f"rupture times differ by {1e3 * found.difference:.0f} ms" in text
+        and "at 1 s the quick run's moment is" in text
     )
+    both = next(f"{line}\n\n" for line in text.splitlines() if line.startswith("Quick and full: "))
+    for gone, left in ((full_at, text), (quick_at, text.replace(both, ""))):  # one of them alone cannot be compared
+        gone.rename(gone.with_name("away"))
+        page.write(target, both_runs)
+        assert target.read_text() == left and picture.read_bytes() == drawn
+        gone.with_name("away").rename(gone)
+    quick_at.rename(quick_at.with_name("old"))  # full results were once kept under the names of quick ones
+    full_at.rename(quick_at)
+    (name,) = read_summaries(both_runs)
+    assert name == "tpv5-full"
+
+
+def _moment_at_one(place):
+    energies = load_results(place / "results", "run").energies
+    return float(np.interp(1.0, energies["time"], energies["seismic_moment"]))
+
+
+def test_runs_that_ended_are_read_where_that_is_asked(both_runs, monkeypatch):
+    """The same case is not run again; another one is, and one that was broken off."""
+    place = both_runs / "tpv5"
+    known = replace(find("tpv5"), quick=Resolution(1800.0, 3, 1.0, "single"), checks=(), reference="")
+    before = (place / SUMMARY).read_text()
+
+    class Ran(Exception): ...
+
+    def simulate(*args, **settings):
+        raise Ran
+
+    monkeypatch.setattr(drive, "simulate", simulate)
+    drive.run_one(lambda text: None, known, True, place, reuse=True)
+    assert (place / SUMMARY).read_text() == before
+    with pytest.raises(Ran):
+        drive.run_one(
+            lambda text: None, replace(known, quick=replace(known.quick, end_time=1.1)), True, place, reuse=True
+        )
+    with pytest.raises(Ran):  # the one that was begun just now
+        drive.run_one(lambda text: None, known, True, place, reuse=True)
 
 
 def test_rupture_is_forced_beside_a_branch(tmp_path):
@@ -399,21 +483,4 @@ def test_rupture_is_forced_beside_a_branch(tmp_path):
     assert float(front[0]) < main.at(-7e3, 10e3) < float(front[0]) + 0.5
     assert main.at(-7.8e3, 10e3) < main.at(-7e3, 10e3)
     assert 0.0 < main.ruptured < 0.1 and branch.ruptured == 0.0
-    assert ("branch", 2e3, 7.5e3) in run.stations and run.core_seconds > 0.0
-
-
-def test_single_precision_agrees_on_strong_weakening(tmp_path):
-    """TPV104 until the nucleation has broken: within 1e-4, friction being solved in double precision."""
-    pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
-    runs = [
-        drive.run_at(lambda text: None, find("tpv104"), Resolution(2500.0, 4, 2.0, precision), tmp_path / precision)
-        for precision in ("single", "double")
-    ]
-    found, exact = (run.ruptures["main"] for run in runs)
-    assert exact.slip.max() > 1.0 and np.isfinite(exact.time).any()
-    np.testing.assert_allclose(found.slip, exact.slip, atol=1e-4 * exact.slip.max())
-    np.testing.assert_allclose(found.peak, exact.peak, atol=1e-4 * exact.peak.max())
-    np.testing.assert_allclose(found.time, exact.time, atol=1e-4)
-    for name in ("elastic_energy", "elastic_kinetic_energy", "total_frictional_work", "seismic_moment"):
-        values = np.asarray(runs[1].energies[name])
-        np.testing.assert_allclose(runs[0].energies[name], values, atol=1e-4 * np.abs(values).max())
+    assert ("branch", 2e3, 7.5e3) in run.stations and run.cost.core_seconds > 0.0

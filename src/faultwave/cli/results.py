@@ -304,9 +304,7 @@ def verify(
         typer.Argument(metavar="[BENCHMARK]...", help="Of 'scec': benchmarks such as tpv5; default all."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run them all, the quick ones first.")] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Of 'scec': coarse elements, less than a minute each.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Of 'scec': coarse elements, a minute or two each.")] = False,
     engine: Annotated[
         str, typer.Option("--engine", help="Of 'scec': dg, or fd for benchmarks on a grid, against dg.")
     ] = "dg",
@@ -314,6 +312,9 @@ def verify(
         Path | None,
         typer.Option("--output", metavar="DIR", help="Of 'scec': keep cases, meshes, results and pictures here."),
     ] = None,
+    reuse: Annotated[
+        bool, typer.Option("--reuse", help="Of 'scec': read runs that ended in --output, do not run them again.")
+    ] = False,
     write: Annotated[
         Path | None,
         typer.Option("--write", metavar="FILE", help="Of 'scec': put all results in --output on this page."),
@@ -329,7 +330,7 @@ def verify(
     if name is None and not every:
         screen.out().print(render_list(cases()))
         return
-    plan = _scec_plan(name, only or [], quick, engine, output, write)
+    plan = _scec_plan(name, write, only or [], quick, output, engine, reuse)
     chosen: list[VerificationCase]
     chosen = sorted(cases().values(), key=lambda case: case.minutes) if every else [find(str(name))]
     fell_short = []
@@ -349,21 +350,22 @@ def verify(
 
 
 def _scec_plan(
-    name: str | None, only: list[str], quick: bool, engine: str, output: Path | None, write: Path | None
+    name: str | None, write: Path | None, only: list[str], quick: bool, output: Path | None, engine: str, reuse: bool
 ) -> Callable[[Callable[[str], None]], Result] | None:
     """How 'scec' runs; None for all other cases, which have none of its options."""
     if name != "scec":
-        given = {"BENCHMARK": only, "--quick": quick, "--engine": engine != "dg", "--output": output, "--write": write}
-        if wrong := [option for option, value in given.items() if value]:
+        given = {"BENCHMARK": only, "--quick": quick, "--engine": engine != "dg", "--output": output, "--reuse": reuse}
+        if wrong := [option for option, value in {**given, "--write": write}.items() if value]:
             raise InputError(Problem(wrong[0], "is only known to 'faultwave verify scec'", "--all"))
         return None
     if engine not in ("dg", "fd"):
         raise InputError(Problem("--engine", f"'{engine}' is no engine that runs benchmarks", "dg, fd"))
-    if write is not None and output is None:
-        raise InputError(Problem("--write", "needs the results of a folder", "--output DIR beside it"))
+    for option, given_too in (("--write", write), ("--reuse", reuse)):
+        if given_too and output is None:
+            raise InputError(Problem(option, "needs the results of a folder", "--output DIR beside it"))
     from faultwave.verify.scec.drive import Plan, run_all
 
-    return partial(run_all, plan=Plan(tuple(only), quick, output, engine))
+    return partial(run_all, plan=Plan(tuple(only), quick, output, engine, reuse))
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -152,7 +152,7 @@ class Sliding:
         if self._in_middle:
             rate = m.sqrt(rates[0] * rates[0] + rates[1] * rates[1])
             new |= common_update(s, replace(x, slip_rate1=rates[0], slip_rate2=rates[1], slip_rate=rate), rate, step)
-        new |= self._times(values, new, (load.t, step), parameters)
+        new |= self._times(values, new, load, step, parameters)
         new |= {"traction1": change[0], "traction2": change[1]}
         before = self.at_rest(values, (values[STEPS] - 1.0) * step)[1:]
         held = [
@@ -225,15 +225,17 @@ class Sliding:
         return read(p, axis), 0.5 * pair(-1) if kind == "surface" else 0.25 * (pair(-1) + pair(0))
 
     def _times(
-        self, old: Mapping[str, Any], new: Mapping[str, Any], ends: tuple[Any, float], p: Mapping[str, Any]
+        self, old: Mapping[str, Any], new: Mapping[str, Any], load: Load, step: float, p: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Of rupture, by slip rates in the middle of a step of such an end and length, and of dynamic stress: of strength that depends on
-        slip at its beginning, when the traction is."""
-        end, step = ends
-        middle = end - 0.5 * step
-        ruptures = (old["ruptured"] <= 0.0) & (new["slip_rate"] > RUPTURE_RATE)
+        """Of rupture, in the middle of a step, and of dynamic stress: of strength that depends on slip at its beginning, when the traction
+        is. A point ruptures when friction at the point itself lets it slip. Those around slip before, and the mean of their rates would
+        tell of a front half a cell early."""
+        middle, rate = load.t - 0.5 * step, new["slip_rate"]
+        if self.law.solver != "imposed":
+            rate = (load.shear() - old["strength"]) / load.eta
+        ruptures = (old["ruptured"] <= 0.0) & (rate > RUPTURE_RATE)
         ruptured = m.where(ruptures, middle, old["ruptured"])
-        seen, then = (new, middle) if self._in_middle else (old, end - step)
+        seen, then = (new, middle) if self._in_middle else (old, load.t - step)
         weak = self.law.dynamic_stress_reached(p, self.constants, seen, seen["friction"])
         weakens = (old["weakened"] <= 0.0) & (ruptured > 0.0) & weak
         return {"ruptured": ruptured, "weakened": m.where(weakens, then, old["weakened"])}

@@ -15,7 +15,6 @@ from faultwave.base.errors import Problem
 from faultwave.case.model import Case
 from faultwave.engine.part import Origin, State
 from faultwave.fd.fault_points import TAG
-from faultwave.fd.friction import RUPTURE_RATE
 from faultwave.fd.part import AfterSteps, GridAttached, GridPart, Planning, Running
 from faultwave.fd.parts.rupture import AttachedRupture
 from faultwave.kernels.stencil import Axis
@@ -122,8 +121,9 @@ def face_values(rupture: AttachedRupture, values: Mapping[str, np.ndarray]) -> d
     assert to is not None
     one, two = at_corners("slip1"), at_corners("slip2")
     slip = [one * float(d @ to.along) + two * float(d @ to.up) for d in (to.strike, to.dip)]
-    broken = (at_corners("ruptured") > 0) | (at_corners("peak_slip_rate") > RUPTURE_RATE)
-    times = np.where(broken, at_corners("ruptured"), np.nan)
+    ruptured = at_corners("ruptured")
+    broken = ruptured > 0  # steps end later than 0
+    times = np.where(broken, ruptured, np.nan)
     inner = np.column_stack([1.0 - INNER.sum(1), INNER])
     weakened = at_corners("weakened")
     area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)

@@ -107,7 +107,7 @@ def rows(spacing: float, edge: float, folder: Path) -> list[Row]:
     inside = np.isfinite(slips)
     apart = float(np.linalg.norm((here.slip - slips)[inside]) / np.linalg.norm(slips[inside]))
     return [
-        at_most("rupture times, rms over their mean", misfit, 0.025),
+        at_most("rupture times, rms over their mean", misfit, 0.015),
         at_most("slip", apart, 0.08),
         at_most("moment", abs(here.moment / mesh.moment - 1.0), 0.08),
     ]

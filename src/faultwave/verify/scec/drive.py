@@ -2,73 +2,34 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from faultwave.output.atomic import atomic_text
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row
 from faultwave.verify.scec import checks, on_grid, pictures
 from faultwave.verify.scec.benchmark import Benchmark, Resolution, benchmarks, find
-from faultwave.verify.scec.folder import write_case
+from faultwave.verify.scec.folder import RESULTS, Cost, begin, case_text, end, ended, write_mesh
 from faultwave.verify.scec.measure import Measured, Run, read_run
 from faultwave.verify.scec.references import against_reference
-
-SUMMARY, PICTURE, ON_GRID = "result.json", "picture.png", "-fd"
-"""Files of a benchmark, and what the names of folders of grids end with."""
+from faultwave.verify.scec.summary import PICTURE, Summary, folder_of, keep
 
 
 @dataclass(frozen=True)
 class Plan:
     """What to run: benchmarks by name (none: all that the ``engine`` can have), at the quick resolution or the full one, kept in ``folder``
-    where one is given."""
+    where one is given. ``reuse``: runs of the same cases that ended there are read, not run again."""
 
     names: tuple[str, ...] = ()
     quick: bool = False
     folder: Path | None = None
     engine: str = "dg"
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A benchmark's outcome as it is kept: rows, energies [J], moment [N m] and costs, of the fine and the coarse run where two."""
-
-    name: str
-    quick: bool
-    sizes: tuple[float, float]
-    order: int
-    end_time: float
-    cells: int
-    core_seconds: tuple[float, float]
-    moments: tuple[float, float]
-    radiated: float
-    mean_slip: float
-    difference: float
-    ruptured: float
-    stations: tuple[tuple[str, float, float, float], ...]
-    rows: tuple[Row, ...]
-    engine: str = "dg"
-
-    @property
-    def folder(self) -> str:
-        """Its name."""
-        return folder_of(self.name, self.engine)
-
-    @property
-    def passed(self) -> bool:
-        return all(row.ok for row in self.rows)
-
-
-def folder_of(name: str, engine: str) -> str:
-    """Where the results of a benchmark are kept."""
-    return name + ON_GRID * (engine == "fd")
+    reuse: bool = False
 
 
 def run_all(progress: Progress, plan: Plan) -> Result:
@@ -86,8 +47,8 @@ def run_all(progress: Progress, plan: Plan) -> Result:
     with ExitStack() as stack:
         folder = plan.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="faultwave-scec-")))
         for benchmark in chosen:
-            run = run_on_grid if fd else run_one
-            summary = run(progress, benchmark, plan.quick, folder / folder_of(benchmark.name, plan.engine))
+            place = folder / folder_of(benchmark.name, plan.engine, plan.quick)
+            summary = (run_on_grid if fd else run_one)(progress, benchmark, plan.quick, place, plan.reuse)
             rows += [replace(row, quantity=f"{benchmark.name}: {row.quantity}") for row in summary.rows]
             notes.append(f"{benchmark.name}: {_in_words(summary)}")
     return Result(tuple(rows), tuple(notes))
@@ -100,11 +61,11 @@ def _in_words(summary: Summary) -> str:
     )
 
 
-def run_one(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path) -> Summary:
+def run_one(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path, reuse: bool = False) -> Summary:
     """A benchmark at its resolution and a coarser one, into ``folder``: cases, meshes, results, a picture and the summary."""
     fine = benchmark.quick if quick else benchmark.full
     coarse = replace(fine, size=fine.coarser * fine.size)
-    runs = [run_at(progress, benchmark, resolution, folder) for resolution in (coarse, fine)]
+    runs = [run_at(progress, benchmark, resolution, folder, reuse) for resolution in (coarse, fine)]
     measured = Measured(benchmark, runs[1], runs[0], quick)
     return _kept(measured, summarise(measured), folder)
 
@@ -112,33 +73,52 @@ def run_one(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path)
 def _kept(measured: Measured, summary: Summary, folder: Path) -> Summary:
     """With its picture and file in ``folder``."""
     pictures.draw(measured, folder / PICTURE, "a grid" if summary.engine == "fd" else "elements")
-    with atomic_text(folder / SUMMARY) as file:
-        json.dump(asdict(summary), file, indent=1)
-        file.write("\n")
+    keep(summary, folder)
     return summary
 
 
-def run_on_grid(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path) -> Summary:
+def run_on_grid(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path, reuse: bool = False) -> Summary:
     """The same on grids of two spacings, and rupture times against those of the engine dg at its resolution."""
     fine = on_grid.resolution_of(benchmark, quick)
     coarse = replace(fine, size=fine.coarser * fine.size)
-    runs = [on_grid.run_at(progress, benchmark, resolution, folder) for resolution in (coarse, fine)]
-    other = run_at(progress, benchmark, on_grid.tetrahedra(benchmark, quick), folder / "dg")
+    runs = [on_grid.run_at(progress, benchmark, resolution, folder, reuse) for resolution in (coarse, fine)]
+    other = _tetrahedra(progress, benchmark, quick, folder, reuse)
     measured = Measured(on_grid.with_margin(benchmark), runs[1], runs[0], quick)
     summary = summarise(measured)
     against = (on_grid.against_tetrahedra(measured, other), on_grid.slip_against_tetrahedra(measured, other))
     return _kept(measured, replace(summary, rows=(*summary.rows, *against), engine="fd"), folder)
 
 
-def run_at(progress: Progress, benchmark: Benchmark, resolution: Resolution, folder: Path) -> Run:
+def _tetrahedra(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path, reuse: bool) -> Run:
+    """The run of the engine dg that a grid is compared with: one of the benchmark's own runs, kept beside, where it may be used."""
+    resolution = on_grid.tetrahedra(benchmark, quick)
+    beside = folder.parent / folder_of(benchmark.name, "dg", quick)
+    found = _ended(benchmark, resolution, beside) if reuse else None
+    return found or run_at(progress, benchmark, resolution, folder / "dg", reuse)
+
+
+def run_at(progress: Progress, benchmark: Benchmark, resolution: Resolution, folder: Path, reuse: bool = False) -> Run:
     """One run, in a folder named after its elements."""
-    place = folder / f"{resolution.size:.0f}m"
+    place, text = folder / f"{resolution.size:.0f}m", case_text(benchmark, resolution)
+    if reuse and (found := _ended(benchmark, resolution, folder)):
+        return found
     progress(f"{benchmark.name}: meshing with edges of {resolution.size:g} m")
-    case = write_case(benchmark, resolution, place)
     before = time.process_time()
-    sim = simulate(case, force=True, output=place / "results")
+    case = begin(place, text)
+    write_mesh(benchmark, resolution, place)
+    meshed = time.process_time()
+    sim = simulate(case, force=True, output=place / RESULTS)
     sim.run(_tenths(progress, benchmark.name))
-    return read_run(benchmark, resolution, place, time.process_time() - before, sim.solver.size)
+    cost = Cost(time.process_time() - meshed, sim.solver.size, meshed - before)
+    end(place, cost)
+    return read_run(benchmark, resolution, place, cost)
+
+
+def _ended(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Run | None:
+    """What an earlier run of the same case left in ``folder``, None where there is none or it did not end."""
+    place = folder / f"{resolution.size:.0f}m"
+    cost = ended(place, case_text(benchmark, resolution))
+    return None if cost is None else read_run(benchmark, resolution, place, cost)
 
 
 def _tenths(progress: Progress, name: str) -> Callable[[Any], None]:
@@ -166,23 +146,7 @@ def summarise(measured: Measured) -> Summary:
     difference, _ = checks.differences(fine.ruptures[first], coarse.ruptures[first], coarse.resolution.size)
     return Summary(
         benchmark.name, measured.quick, (fine.resolution.size, coarse.resolution.size), fine.resolution.order,
-        fine.resolution.end_time, fine.cells, (fine.core_seconds, coarse.core_seconds),
+        fine.resolution.end_time, fine.cost.cells, (fine.cost.core_seconds, coarse.cost.core_seconds),
         (checks.moment(fine), checks.moment(coarse)), work[0] - work[1], slip, difference, ruptured, stations, tuple(rows),
+        precision=fine.resolution.precision, mesh_seconds=fine.cost.mesh_seconds + coarse.cost.mesh_seconds,
     )  # fmt: skip
-
-
-def read_summaries(folder: Path) -> list[Summary]:
-    """What earlier runs left in ``folder``, in the order of the benchmarks."""
-    found = []
-    for name, engine in itertools.product(benchmarks(), ("dg", "fd")):
-        path = folder / folder_of(name, engine) / SUMMARY
-        if path.is_file():
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            rows = tuple(Row(**row) for row in kept.pop("rows"))
-            given: dict[str, Any] = {name: _tuples(value) for name, value in kept.items()}
-            found.append(Summary(**{**given, "engine": engine}, rows=rows))
-    return found
-
-
-def _tuples(value: object) -> object:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +17,70 @@ from faultwave.domain.tets import write_puml
 from faultwave.output.atomic import atomic_text
 from faultwave.verify.scec.benchmark import Benchmark, Resolution
 
-CASE, MESH, RESULTS, PREFIX = "case.yaml", "mesh.h5", "results", "run"
+CASE, MESH, RESULTS, PREFIX, COST = "case.yaml", "mesh.h5", "results", "run", "cost.json"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Core seconds of set-up and time stepping, cells or points of a run, and seconds that making the mesh took."""
+
+    core_seconds: float
+    cells: int
+    mesh_seconds: float = 0.0
 
 
 def write_case(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Path:
     """Mesh and case of a benchmark in ``folder``; the case's path. Needs Gmsh."""
+    case = begin(folder, case_text(benchmark, resolution))
+    write_mesh(benchmark, resolution, folder)
+    return case
+
+
+def write_mesh(benchmark: Benchmark, resolution: Resolution, folder: Path) -> None:
+    """Needs Gmsh."""
     from faultwave.verify.scec.mesh import build
 
-    folder.mkdir(parents=True, exist_ok=True)
     write_puml(folder / MESH, build(benchmark, resolution))
-    return dump(settings(benchmark, resolution), _head(benchmark, resolution), folder)
 
 
-def dump(case: Mapping[str, Any], head: Sequence[str], folder: Path) -> Path:
-    """A case in ``folder``, below the lines of ``head`` as comments; its path."""
+def begin(folder: Path, text: str) -> Path:
+    """Put a case into ``folder``, whose run has not ended; the case's path."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / COST).unlink(missing_ok=True)
+    with atomic_text(folder / CASE) as file:
+        file.write(text)
+    return folder / CASE
+
+
+def end(folder: Path, cost: Cost) -> None:
+    """Say that the run in ``folder`` has ended, and what it cost."""
+    with atomic_text(folder / COST) as file:
+        json.dump(asdict(cost), file)
+        file.write("\n")
+
+
+def ended(folder: Path, text: str) -> Cost | None:
+    """What the run of this very case in ``folder`` cost, None where there is none or it did not end."""
+    case, cost = folder / CASE, folder / COST
+    if not cost.is_file() or not case.is_file() or case.read_text(encoding="utf-8") != text:
+        return None
+    return Cost(**json.loads(cost.read_text(encoding="utf-8")))
+
+
+def case_text(benchmark: Benchmark, resolution: Resolution) -> str:
+    """The case file of a benchmark."""
+    return yaml_text(settings(benchmark, resolution), _head(benchmark, resolution))
+
+
+def yaml_text(case: Mapping[str, Any], head: Sequence[str]) -> str:
+    """A case file, below the lines of ``head`` as comments."""
     writer = YAML(typ="rt")
     writer.width = 120
     writer.indent(mapping=2, sequence=4, offset=2)
-    with atomic_text(folder / CASE) as file:
-        file.writelines(f"# {line}\n" for line in head)
-        writer.dump(_plain(case), file)
-    return folder / CASE
+    text = io.StringIO()
+    text.writelines(f"# {line}\n" for line in head)
+    writer.dump(_plain(case), text)
+    return text.getvalue()
 
 
 def _head(benchmark: Benchmark, resolution: Resolution) -> list[str]:

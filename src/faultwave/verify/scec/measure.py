@@ -16,7 +16,7 @@ from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
 from faultwave.output.trace import Trace
 from faultwave.verify.scec.benchmark import Array, Benchmark, Fault, Resolution
-from faultwave.verify.scec.folder import PREFIX, RESULTS
+from faultwave.verify.scec.folder import PREFIX, RESULTS, Cost
 
 FIRST_TAG, MORE_TAGS = 3, 65
 _DENSITY = 4.0
@@ -67,14 +67,13 @@ class Rupture:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a benchmark. ``core_seconds`` of set-up and time stepping, without making the mesh."""
+    """One run of a benchmark."""
 
     resolution: Resolution
     ruptures: Mapping[str, Rupture]
     stations: Mapping[tuple[str, float, float], Trace]
     energies: Dataset
-    core_seconds: float
-    cells: int
+    cost: Cost
 
 
 @dataclass(frozen=True)
@@ -95,16 +94,20 @@ def lattice(fault: Fault, size: float) -> tuple[Array, Array]:
     return s, d
 
 
-def read_run(benchmark: Benchmark, resolution: Resolution, folder: Path, core_seconds: float, cells: int) -> Run:
+def read_run(benchmark: Benchmark, resolution: Resolution, folder: Path, cost: Cost) -> Run:
     """What the run in ``folder`` left."""
     results = load_results(folder / RESULTS, PREFIX)
     names = [(name, s, d) for name, places in benchmark.stations.items() for s, d in places]
     traces = results.traces["faultreceiver"]
     assert results.energies is not None
-    with VtkHdfReader(folder / RESULTS / f"{PREFIX}-fault.vtkhdf") as file:
-        ruptures = {fault.name: _rupture(file, fault, number) for number, fault in enumerate(benchmark.faults)}
     stations = {name: traces[i] for i, name in enumerate(names, 1)}
-    return Run(resolution, ruptures, stations, results.energies, core_seconds, cells)
+    return Run(resolution, read_ruptures(benchmark, folder), stations, results.energies, cost)
+
+
+def read_ruptures(benchmark: Benchmark, folder: Path) -> dict[str, Rupture]:
+    """Every fault at the end of the run in ``folder``."""
+    with VtkHdfReader(folder / RESULTS / f"{PREFIX}-fault.vtkhdf") as file:
+        return {fault.name: _rupture(file, fault, number) for number, fault in enumerate(benchmark.faults)}
 
 
 def _rupture(file: VtkHdfReader, fault: Fault, number: int) -> Rupture:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,8 @@ from faultwave.base.version import __version__
 from faultwave.output.atomic import atomic_path, atomic_text
 from faultwave.verify.case import Row
 from faultwave.verify.scec.benchmark import Benchmark, benchmarks, find
-from faultwave.verify.scec.drive import ON_GRID, PICTURE, Summary, read_summaries
+from faultwave.verify.scec.convergence import Apart, Kept, apart
+from faultwave.verify.scec.summary import FULL, PICTURE, Summary, folder_of, read_summaries
 
 IMAGES = "images"
 WIDTH, COLOURS = 900, 192
@@ -25,19 +25,22 @@ BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 
 def write(page: Path, folder: Path) -> list[Path]:
     """Put every result kept in ``folder`` between the marked lines of the page, pictures beside it; the files written. What the page
-    shows of benchmarks without a result in ``folder`` stays."""
-    summaries = read_summaries(folder)
+    shows of benchmarks and resolutions without a result in ``folder`` stays."""
+    kept = read_summaries(folder)
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
-    shown, marked, after = rest.partition(END)
+    body, marked, after = rest.partition(END)
     after = after if marked else "\n"
+    shown = {**_shown(body), **_written(kept)}
     images = page.parent / IMAGES
     images.mkdir(exist_ok=True)
     written = [page]
-    for summary in summaries:
-        written.append(_picture(folder / summary.folder / PICTURE, images / f"scec-{summary.folder}.png"))
+    for place, summary in kept.values():
+        subject = folder_of(summary.name, summary.engine, True)
+        if not summary.quick or subject + FULL not in shown:
+            written.append(_picture(place / PICTURE, images / f"scec-{subject}.png"))
     with atomic_text(page) as file:
-        file.write(f"{before}{BEGIN}\n{_body({**_shown(shown), **_written(summaries)})}{END}{after}")
+        file.write(f"{before}{BEGIN}\n{_body(shown)}{END}{after}")
     return written
 
 
@@ -56,36 +59,65 @@ def _picture(drawn: Path, target: Path) -> Path:
 
 
 Shown = dict[str, tuple[str, str]]
-"""Row of the table and section of each benchmark, by the name of its folder."""
+"""Row of the table and text of each run by the name of its folder; what two runs of a benchmark differ by stands in the text of the full
+one."""
+
+RUNS = {True: "Quick", False: "Full"}
 
 
-def _written(summaries: Sequence[Summary]) -> Shown:
-    return {s.folder: (_table_row(s), "\n".join(_section(s))) for s in summaries}
+def _written(kept: dict[str, Kept]) -> Shown:
+    found = {}
+    for name, (place, summary) in kept.items():
+        quick = kept.get(folder_of(summary.name, summary.engine, True))
+        differ = apart(quick, (place, summary)) if quick and not summary.quick else None
+        found[name] = _table_row(summary), "\n".join(_text(summary, differ))
+    return found
 
 
 def _shown(body: str) -> Shown:
     """What stands between the marked lines."""
     table, *sections = re.split(r"^(?=## )", body, flags=re.MULTILINE)
-    rows = {name: row for row, name in re.findall(r"^(\| \[[^]]*\]\(#([^)]*)\).*)$", table, flags=re.MULTILINE)}
-    named = {m[1]: text.rstrip("\n") + "\n" for text in sections if (m := re.match(r"## .*\{ #(\S+) \}", text))}
+    found = re.findall(r"^(\| \[[^]]*\]\(#([^)]*)\) \| (quick|full) \|.*)$", table, flags=re.MULTILINE)
+    rows = {name + FULL * (run == "full"): row for row, name, run in found}
+    named = {}
+    for section in sections:
+        head, *texts = re.split(rf"^(?=\*\*(?:{'|'.join(RUNS.values())})\.\*\*)", section, flags=re.MULTILINE)
+        if match := re.match(r"## .*\{ #(\S+) \}", head):
+            named.update(
+                {match[1] + FULL * text.startswith(f"**{RUNS[False]}"): text.rstrip() + "\n" for text in texts}
+            )
     return {name: (rows[name], text) for name, text in named.items() if name in rows}
 
 
 def _body(shown: Shown) -> str:
-    known = [n for name in benchmarks() for n in (name, name + ON_GRID) if n in shown]
-    missing = [name.upper() for name in benchmarks() if name not in shown]
-    told = [f"Built in and not run for this page: {', '.join(missing)}.", ""] if missing else []
-    table = [*_table_head(), *[shown[name][0] for name in known]]
-    return "\n".join([*table, "", *told, *[shown[name][1] for name in known]]) + "\n"
+    subjects = [(name, engine) for name in benchmarks() for engine in ("dg", "fd")]
+    table = _table_head()
+    sections: list[str] = []
+    for name, engine in subjects:
+        runs = [shown[run] for quick in (True, False) if (run := folder_of(name, engine, quick)) in shown]
+        table += [row for row, _ in runs]
+        if runs:
+            sections += [*_head(find(name), engine), *[text for _, text in runs]]
+    return "\n".join([*table, "", *_missing(shown), *sections]) + "\n"
+
+
+def _missing(shown: Shown) -> list[str]:
+    """Which benchmarks have not been run at either resolution."""
+    told = []
+    for quick, words in ((True, "Built in and not run quickly"), (False, "Not run at full resolution")):
+        wanted = [(b.name, engine) for b in benchmarks().values() for engine in ("dg", "fd")[: 2 if b.grid else 1]]
+        names = [_called(*which) for which in wanted if folder_of(*which, quick) not in shown]
+        told += [f"{words} for this page: {', '.join(names)}.", ""] if names else []
+    return told
 
 
 def _table_head() -> list[str]:
     return [
         f"Faultwave {__version__}, core seconds on one core without making the mesh.",
         "",
-        "| benchmark | what it is | edge or spacing [m], order | cells or points | core s | moment [N m] | Mw | radiated [J] "
+        "| benchmark | run | edge or spacing [m], order | until [s] | cells or points | core s | moment [N m] | Mw | radiated [J] "
         "| mean slip [m] | ruptured | two resolutions [ms] | checks |",
-        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
 
 
@@ -93,38 +125,54 @@ def _table_row(s: Summary) -> str:
     good = sum(row.ok for row in s.rows)
     verdict = f"{good} of {len(s.rows)}" if not s.passed else f"all {len(s.rows)}"
     return (
-        f"| [{_called(s)}](#{s.folder}) | {find(s.name).title} | {s.sizes[0]:g}, {s.order} | {s.cells:,} "
+        f"| [{_called(s.name, s.engine)}](#{folder_of(s.name, s.engine, True)}) | {RUNS[s.quick].lower()} | {s.sizes[0]:g}, {s.order} "
+        f"| {s.end_time:g} | {s.cells:,} "
         f"| {s.core_seconds[0]:.0f} | {s.moments[0]:.3g} | {magnitude(s.moments[0]):.2f} | {s.radiated:.3g} "
         f"| {s.mean_slip:.2f} | {100 * s.ruptured:.0f} % | {1e3 * s.difference:.0f} | {verdict} |"
     )
 
 
-def _called(summary: Summary) -> str:
-    return summary.name.upper() + " on a grid" * (summary.engine == "fd")
+def _called(name: str, engine: str) -> str:
+    return name.upper() + " on a grid" * (engine == "fd")
 
 
-def _section(summary: Summary) -> list[str]:
-    benchmark, cells, edges = find(summary.name), "cells", "edges"
-    title = f"{_called(summary)}: {benchmark.title}"
-    if summary.engine == "fd":
-        cells, edges = "points", "a spacing"
+def _head(benchmark: Benchmark, engine: str) -> list[str]:
+    """Of the section of both resolutions: what it is, and the picture of the finer one."""
+    subject, title = folder_of(benchmark.name, engine, True), f"{_called(benchmark.name, engine)}: {benchmark.title}"
     return [
-        f"## {title} {{ #{summary.folder} }}",
+        f"## {title} {{ #{subject} }}",
         "",
         *([f"Described by {benchmark.source}.", ""] if benchmark.source else []),
         *[f"{note}\n" for note in benchmark.notes],
-        f"![{title}]({IMAGES}/scec-{summary.folder}.png)",
+        f"![{title}]({IMAGES}/scec-{subject}.png)",
         "",
-        f"{summary.end_time:g} s of simulated time, {summary.cells:,} {cells}, {summary.core_seconds[0]:.0f} core seconds; the run that "
-        f"is compared with, {edges} of {summary.sizes[1]:g} m, took {summary.core_seconds[1]:.0f} and has a moment of "
-        f"{summary.moments[1]:.4g} against {summary.moments[0]:.4g} N m.",
+    ]
+
+
+def _text(summary: Summary, differ: Apart | None) -> list[str]:
+    cells, edges = ("points", "a spacing") if summary.engine == "fd" else ("cells", "edges")
+    precision = f", {summary.precision} precision" if summary.precision else ""
+    meshes = f" Making both meshes took {summary.mesh_seconds:.0f} s." if summary.mesh_seconds > 0 else ""
+    return [
+        f"**{RUNS[summary.quick]}.** {summary.end_time:g} s of simulated time, {summary.cells:,} {cells}{precision}, "
+        f"{summary.core_seconds[0]:.0f} core seconds; the run that is compared with, {edges} of {summary.sizes[1]:g} m, took "
+        f"{summary.core_seconds[1]:.0f} and has a moment of {summary.moments[1]:.4g} against {summary.moments[0]:.4g} N m.{meshes}",
         "",
-        *_stations(summary, benchmark),
+        *([_in_words(differ), ""] if differ else []),
+        *_stations(summary, find(summary.name)),
         "| check | measured | limit | |",
         "| --- | ---: | ---: | --- |",
         *[_row(row) for row in summary.rows],
         "",
     ]
+
+
+def _in_words(differ: Apart) -> str:
+    return (
+        f"Quick and full: rupture times differ by {1e3 * differ.difference:.0f} ms RMS where both have ruptured, "
+        f"{100 * differ.difference / differ.mean:.2g} % of their mean; at {differ.time:g} s the quick run's moment is "
+        f"{100 * abs(differ.moment):.2g} % {'larger' if differ.moment > 0 else 'smaller'}."
+    )
 
 
 def _stations(summary: Summary, benchmark: Benchmark) -> list[str]:

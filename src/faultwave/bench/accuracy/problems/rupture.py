@@ -47,8 +47,8 @@ def rupture(setting: Setting) -> tuple[measure.Rupture, float, float]:
         before = time.process_time()
         sim.run()
         seconds = time.process_time() - before
-        found = measure.read_run(near, resolution, place, seconds, sim.solver.size)
-        return found.ruptures["main"], seconds, float(getattr(sim.solver, "updates", 0))
+        found = measure.read_ruptures(near, place)["main"]
+        return found, seconds, float(getattr(sim.solver, "updates", 0))
 
 
 @functools.cache

@@ -14,7 +14,7 @@ TPV104 = Benchmark(
     stations=STATIONS,
     end_time=15.0,
     quick=STRONG_QUICK,
-    grid=OnGrid(precision="double"),
+    grid=OnGrid(precision="double", end_time=9.0),
     checks=(checks.symmetric(), checks.ruptures("main", 0.7, quick=STRONG_SHARE)),
     source="Harris et al. (2018), https://strike.scec.org/cvws/tpv103_104docs.html",
 )

@@ -20,7 +20,7 @@ TPV3 = Benchmark(
     stations={"main": ((0, 7.5e3), (7.5e3, 7.5e3), (0, 1.5e3), (-7.5e3, 7.5e3), (12e3, 7.5e3), (0, 13.5e3))},
     end_time=12.0,
     domain=Domain(free_surface=False),
-    grid=OnGrid(means={"T_s": lambda spacing: mean_squares(70e6, [(0, 7500, 3000, 81.6e6)], spacing)}),
+    grid=OnGrid(end_time=8.0, means={"T_s": lambda spacing: mean_squares(70e6, [(0, 7500, 3000, 81.6e6)], spacing)}),
     checks=(
         checks.ruptures("main", 0.97),
         checks.symmetric(),

@@ -46,5 +46,5 @@ TPV5 = Benchmark(
     ),
     source="Harris et al. (2009), https://strike.scec.org/cvws/tpv5docs.html",
     reference="tpv5",
-    grid=OnGrid(means={"T_s": lambda spacing: mean_squares(70e6, PATCHES, spacing)}),
+    grid=OnGrid(end_time=8.0, means={"T_s": lambda spacing: mean_squares(70e6, PATCHES, spacing)}),
 )

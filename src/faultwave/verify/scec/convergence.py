@@ -1,0 +1,49 @@
+"""How far the quick and the full run of a benchmark are apart, from the files that both left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.output.results import load_results
+from faultwave.verify.scec import measure, on_grid
+from faultwave.verify.scec.benchmark import find
+from faultwave.verify.scec.folder import PREFIX, RESULTS
+from faultwave.verify.scec.summary import Summary
+
+
+@dataclass(frozen=True)
+class Apart:
+    """RMS ``difference`` of rupture times [s] where both runs ruptured, over the first fault, and the ``mean`` of the full run; ``moment``:
+    that of the quick run over that of the full one, less 1, at the ``time`` [s] when the earlier of them ends."""
+
+    difference: float
+    mean: float
+    moment: float
+    time: float
+
+
+Kept = tuple[Path, Summary]
+"""Folder of a benchmark, and what it shows."""
+
+
+def apart(quick: Kept, full: Kept) -> Apart | None:
+    """None where results of either are not there any more."""
+    places = [folder / f"{summary.sizes[0]:.0f}m" for folder, summary in (quick, full)]
+    if not all((place / RESULTS).is_dir() for place in places):
+        return None
+    benchmark, summary = find(quick[1].name), quick[1]
+    read = on_grid.read_ruptures if summary.engine == "fd" else measure.read_ruptures
+    coarse, fine = (next(iter(read(benchmark, place).values())) for place in places)
+    difference, mean = measure.differences(coarse, fine, summary.sizes[0])
+    until = min(summary.end_time, full[1].end_time)
+    moments = [_moment(place, until) for place in places]
+    return Apart(difference, mean, moments[0] / moments[1] - 1, until)
+
+
+def _moment(place: Path, time: float) -> float:
+    energies = load_results(place / RESULTS, PREFIX).energies
+    assert energies is not None
+    return float(np.interp(time, energies["time"], energies["seismic_moment"]))
