@@ -54,12 +54,14 @@ def warn(warnings: Sequence[Problem]) -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """While modules are imported and a case is read nothing is thrown away: looking for it would take a tenth of the time."""
+    """While modules are imported and a case is read nothing is thrown away: looking for it would take a tenth of the time. Nor is what
+    is there then looked through later, and once more when the program ends."""
     was = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        gc.freeze()
         if was:
             gc.enable()
 
