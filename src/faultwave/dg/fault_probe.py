@@ -61,17 +61,18 @@ class FaultProbe:
         self.before: list[np.ndarray] = []  # dofs of both sides at the reading before
         self.fault, self.items, self.exact, self.from_velocity = fault, np.asarray(items), exact, from_velocity
         faces, order = fault.faces, fault.operator.order
-        points = np.broadcast_to(points, (len(self.items), *points.shape[-2:]))
+        given, points = points, np.broadcast_to(points, (len(self.items), *points.shape[-2:]))
         self.shape = points.shape[:2]
         self.nearest = self._nearest(points)
-        self.phi = triangle_basis(points.reshape(-1, 2), order - 1).reshape(*self.shape, fault.operator.b2)
+        phi = triangle_basis(given.reshape(-1, 2), order - 1).reshape(-1, self.shape[1], fault.operator.b2)
+        self.phi = np.array(np.broadcast_to(phi, (*self.shape, fault.operator.b2)))
         self.psi = np.empty((len(self.items), 2, self.shape[1], fault.operator.b3))
-        for side in range(2):
-            local = faces.faces[self.items, side]
-            for f in range(4):
-                mine = np.flatnonzero(local == f)
-                values = tet_basis(face_points(f, points[mine].reshape(-1, 2)), order - 1)
-                self.psi[mine, side] = values.reshape(len(mine), *self.psi.shape[2:])
+        local = faces.faces[self.items]
+        for f in np.unique(local).tolist():  # points that all faces share are looked at once
+            item, side = np.nonzero(local == f)
+            where = given if given.ndim == 2 else points[item]
+            values = tet_basis(face_points(f, where.reshape(-1, 2)), order - 1)
+            self.psi[item, side] = values.reshape(-1, *self.psi.shape[2:])
 
         here = faces.cells[self.items] >= 0
         self.seen = [np.flatnonzero(here[:, side]) for side in range(2)]  # rows whose side is here
