@@ -85,7 +85,7 @@ class FaultProbe:
         self.missing = {int(r): np.flatnonzero((far == r) & here[:, 0]) for r in np.unique(far[here[:, 0]]) if r >= 0}
         rule = fault.rule.points
         slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1]
-        self.slopes = slopes.reshape(*rule.shape[:2], -1, 2)[faces.group[self.items]]
+        self.slopes, self.group = slopes.reshape(*rule.shape[:2], -1, 2), faces.group[self.items]  # by group of points
         corners = faces.corners[self.items]
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
@@ -241,7 +241,7 @@ class FaultProbe:
         """The same points ``count`` times, one reading after the other."""
         if self._tiled[0] != count:
             many = copy(self)
-            for name in ("items", "nearest", "phi", "psi", "impedance", "slopes", "metric"):
+            for name in ("items", "nearest", "phi", "psi", "impedance", "group", "metric"):
                 array = getattr(self, name)
                 setattr(many, name, np.tile(array, (count, *[1] * (array.ndim - 1))))
             many.parameters = {name: np.tile(v, (count, 1)) for name, v in self.parameters.items()}
@@ -388,7 +388,7 @@ class FaultProbe:
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
         """1/|grad RT| in the face where every point has ruptured, not all at once, else 0, at friction points."""
-        slope = inner(self.slopes.transpose(0, 1, 3, 2), self._modes(ruptured)[:, None, None])
+        slope = inner(self.slopes[self.group].transpose(0, 1, 3, 2), self._modes(ruptured)[:, None, None])
         steep = np.sqrt(np.maximum(inner(slope, inner(self.metric[:, None], slope[:, :, None])), 0.0))
         # Where a face breaks all at once the times differ by rounding only, and so would the speed.
         first, last = ruptured.min(1), ruptured.max(1)
