@@ -26,8 +26,8 @@ def in_pieces(work: Callable[[slice], None], count: int, size: int = PIECE) -> N
         for start in range(0, count, size):
             work(slice(start, min(start + size, count)))
         return
-    starts, errors = iter(range(0, count, size)), []
-    lock = threading.Lock()
+    starts, lock = iter(range(0, count, size)), threading.Lock()
+    errors: list[BaseException] = []
 
     def take() -> None:
         while not errors:

@@ -135,6 +135,7 @@ class Operator:
             return values
         places = self.form.cell_columns.places
         columns = [i for name in self.form.moduli for i in range(places[name].start, places[name].stop)]
+        assert cells.numbers is not None  # ``Cells.of`` tells them
         values[:, columns] = spread(values[:, columns], cells.numbers)
         return values
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,7 +231,7 @@ def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTa
     return "Outer faces need a boundary tag; inside the mesh it is a hanging node or a missing cell."
 
 
-def _cells(count: int, wrong: Callable[[slice], NDArray[np.bool_]]) -> Integers:
+def _cells(count: int, wrong: Callable[[slice], Any]) -> Integers:
     """Numbers of the cells, of ``count``, of which ``wrong`` says so, asked piece by piece."""
     return np.flatnonzero(mapped(wrong, count))
 

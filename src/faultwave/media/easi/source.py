@@ -26,7 +26,7 @@ _INFINITIES = {".inf", ".Inf", ".INF"}
 @functools.lru_cache(maxsize=16)
 def _composed(text: str) -> Node | None:
     """The root node of a text: one file may serve several fields. Raises what the parser raises."""
-    return YAML(typ="safe", pure=True).compose(text)  # type: ignore[no-any-return]
+    return YAML(typ="safe", pure=True).compose(text)
 
 
 @dataclass(frozen=True)
