@@ -144,14 +144,9 @@ class Operator:
         """What ``Law.incoming`` takes, (nc, 4, mixing): made when asked for, which few cases do."""
         return self.form.mix(self.cells)
 
-    @property
-    def _source(self) -> np.ndarray:
-        """(positions,) whose numbers each place has: padding repeats a real cell, so that its numbers stay finite."""
-        return np.maximum(self.layout.cell_at, 0)
-
     def _fill_constants(self) -> None:
         """Of cells and faces, piece by piece where that can be: then they are never there a second time."""
-        source = self._source
+        source = np.maximum(self.layout.cell_at, 0)  # padding repeats a real cell: its numbers stay finite
 
         def fill(piece: slice | None) -> None:
             cells = self.cells.of(source if piece is None else source[piece])
@@ -164,12 +159,8 @@ class Operator:
             in_pieces(fill, len(source))
 
     def fill(self, buffer: Any, values: np.ndarray) -> None:
-        """Values (nc, rows, columns) of the mesh's cells."""
-        source = self._source
-        if self.backend.asynchronous:
-            buffer.put(values[source])
-        else:
-            in_pieces(lambda piece: buffer.put(values[source[piece]], piece), len(source))
+        """Values (nc, rows, columns) of the mesh's cells; padding repeats a real one."""
+        buffer.put(values[np.maximum(self.layout.cell_at, 0)])
 
     def per_cell(self, values: np.ndarray) -> Any:
         """A batch of constants (nc, columns)."""

@@ -125,8 +125,12 @@ class LaneBuffer:
     def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None:
         batches, shape = self._batches(items), np.shape(values)
         if batches is not None and shape == (self.lanes * (batches.stop - batches.start), *self._shape):
-            put = np.reshape(values, (-1, self.lanes, *self._shape))
-            self.storage[batches] = put.transpose(0, 2, 3, 1)
+            here, put = self.storage[batches], np.reshape(values, (-1, self.lanes, *self._shape)).transpose(0, 2, 3, 1)
+
+            def copy(piece: slice) -> None:
+                here[piece] = put[piece]
+
+            in_pieces(copy, len(here))
             return
         batch, lane = self._select(items)
         self.storage[batch, :, :, lane] = values
@@ -271,7 +275,7 @@ class CpuBackend(Immediate):
         values = values.reshape(len(values), 1, values.size // max(1, len(values)))
         lanes = self.fixed_lanes if fixed else self.lanes
         buffer = LaneBuffer(len(values), 1, values.shape[2], lanes, np.int32, self.queue)
-        in_pieces(lambda piece: buffer.put(values[piece], piece), len(values))
+        buffer.put(values)
         return buffer
 
     def matrix(self, values: np.ndarray, fixed: bool = False) -> SlotBuffer:
