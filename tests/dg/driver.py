@@ -11,7 +11,8 @@ from faultwave import backends
 from faultwave.dg import basis
 from faultwave.dg.forms import PenalisedFaces, form
 from faultwave.dg.layout import Connections, build_layout
-from faultwave.dg.operator import Cells, Operator, shapely, worst_shape
+from faultwave.dg.operator import Cells, Operator
+from faultwave.dg.rounding import shapely, worst_shape
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.geometry import geometry

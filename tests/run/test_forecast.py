@@ -128,3 +128,27 @@ def test_the_command(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, ["plan", str(tmp_path / "case.yaml"), "--nodes", "8", "--tasks", "2"])
     assert done.exit_code == 0, done.output
     assert "8 nodes of 2 processes" in done.output and "weak" in done.output
+
+
+def test_a_plan_takes_the_first_snapshots_and_writes_nothing(tmp_path, monkeypatch):
+    """Its process then holds what that of a run does."""
+    from faultwave.dg import snapshots
+    from faultwave.dg.report import plan_report
+
+    case = settings(tmp_path, slip_weakening())
+    case["output"] |= {"fault": {"interval": 0.1}, "volume": {"interval": 0.1}, "energies": {"interval": 0.1}}
+    plan = fw.simulate(case).plan
+    before, delivered = sorted(tmp_path.rglob("*")), set()
+    real = snapshots.Snapshots.deliver
+
+    def deliver(self, number, cluster, items, values):
+        delivered.add((self.fields, number))
+        real(self, number, cluster, items, values)
+
+    monkeypatch.setattr(snapshots.Snapshots, "deliver", deliver)
+    rows = dict(dict(plan_report(plan, plan.case, 1e-3))["size"])
+    assert rows["memory of the process"].endswith("outputs")
+    assert {fields for fields, number in delivered if number == 0} == {
+        part.fields for part in plan.parts if part.name in ("fault", "volume")
+    }
+    assert sorted(tmp_path.rglob("*")) == before

@@ -7,6 +7,8 @@ later. What counts is what was allowed when the program started.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _allowed: set[int] = set(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else set()
 
@@ -18,6 +20,27 @@ def allowed() -> set[int]:
 
 def count() -> int:
     return len(_allowed) or os.cpu_count() or 1
+
+
+_asked: list[int] = []
+
+
+def threads() -> int:
+    """How many threads to compute with where a case does not say: OMP_NUM_THREADS where it is set, else one a core; never more than
+    ``limited`` allows."""
+    told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    found = int(told) if told.isdigit() and int(told) > 0 else count()
+    return min([found, *_asked])
+
+
+@contextmanager
+def limited(most: int | None) -> Iterator[None]:
+    """Inside, ``threads`` are ``most`` at most; None changes nothing."""
+    _asked.extend([] if most is None else [most])
+    try:
+        yield
+    finally:
+        del _asked[len(_asked) - (most is not None) :]
 
 
 def restrict(cores: set[int]) -> None:

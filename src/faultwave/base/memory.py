@@ -38,14 +38,11 @@ def release_freed() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def whole_memory_rows() -> list[tuple[str, str]]:
-    """For ``faultwave plan``, whose process holds by then what that of a run does."""
+def whole_memory_rows(outputs: bool = False) -> list[tuple[str, str]]:
+    """For ``faultwave plan``, whose process holds by then what that of a run does, with ``outputs`` also what these hold."""
     most = peak_memory()
-    return (
-        []
-        if most is None
-        else [("memory of the process", f"{most / 2**20:,.0f} MiB with libraries, mesh and plan, before output")]
-    )
+    with_what = "with libraries, mesh, plan and outputs" if outputs else "with libraries, mesh and plan, before output"
+    return [] if most is None else [("memory of the process", f"{most / 2**20:,.0f} MiB {with_what}")]
 
 
 __all__ = ["machine_memory", "peak_memory", "release_freed", "whole_memory_rows"]

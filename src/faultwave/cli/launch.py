@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import importlib.util
 import json
@@ -10,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -147,6 +149,29 @@ def leave(error: FaultwaveError) -> None:
     """Before this process ends with an error: others may not have been told to stop."""
     if isinstance(error, Interrupted) and launched():
         world().abort(error)
+
+
+def end(code: Any) -> None:
+    """End this process with an exit code as Python would, but without taking a thousand modules apart, a quarter of a second. Returns
+    where Python has to end it: where this is a part of another program, of several processes, where somebody watches what is done, where
+    threads go on, and where output cannot be written."""
+    ours = os.path.basename(sys.argv[0]) in ("faultwave", "__main__.py") and isinstance(code, int | None)
+    if not ours or launched() or _watched() or any(not t.daemon for t in threading.enumerate()[1:]):
+        return
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        return
+    os._exit(code or 0)
+
+
+def _watched() -> bool:
+    """Whether a debugger, a profiler or a count of what is covered has to write its results, or somebody types."""
+    tools = getattr(sys, "monitoring", None)
+    tool = tools is not None and any(tools.get_tool(i) for i in range(6))
+    return bool(tool or sys.gettrace() or sys.getprofile() or sys.flags.interactive or sys.flags.inspect)
 
 
 def from_tuned(

@@ -36,7 +36,18 @@ def _with_value(error: typer.BadParameter) -> str:
     return error.message if value is None or str(value) in error.message else f"'{value}'. {error.message}"
 
 
-app = typer.Typer(
+class Program(typer.Typer):
+    """The program: called, it ends with the exit code of its command."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except SystemExit as done:
+            launch.end(done.code)
+            raise
+
+
+app = Program(
     cls=Guarded,
     name="faultwave",
     help="Simulate spontaneous earthquake rupture and the waves that follow.",

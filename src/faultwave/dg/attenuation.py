@@ -7,6 +7,7 @@ import numpy as np
 from faultwave.base.collect import collected
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
+from faultwave.domain import tets
 from faultwave.media.maxwell_elements import Mechanisms, maxwell_elements
 from faultwave.media.quality import bounded, spectrum_of, tell
 from faultwave.physics.waves import Law
@@ -28,10 +29,10 @@ def attenuates(law: Law) -> bool:
 
 
 def relaxing(
-    case: Case, law: Law, material: dict[str, np.ndarray], centres: np.ndarray, problems: Problems
+    case: Case, law: Law, material: dict[str, np.ndarray], shape: tets.Geometry, problems: Problems
 ) -> dict[str, np.ndarray]:
     """The material (nc,) of each parameter with unrelaxed moduli and the Maxwell elements of every cell; as it is where ``law`` does not
-    attenuate. ``centres`` (nc, 3) of the cells."""
+    attenuate. ``shape`` of the cells."""
     setting = case.attenuation
     if not attenuates(law) or not material:
         if setting is not None and not attenuates(law):
@@ -43,7 +44,7 @@ def relaxing(
         return material
     with collected(problems):
         mechanisms = mechanisms_of(case, problems)
-        medium = dict(material)
+        medium, centres = dict(material), shape.centroids
         gains, strong = bounded(medium, centres)
         tell(gains, strong, setting.limit, (len(centres), "cells"), problems)
         found = maxwell_elements(mechanisms, medium)

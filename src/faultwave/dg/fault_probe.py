@@ -61,17 +61,18 @@ class FaultProbe:
         self.before: list[np.ndarray] = []  # dofs of both sides at the reading before
         self.fault, self.items, self.exact, self.from_velocity = fault, np.asarray(items), exact, from_velocity
         faces, order = fault.faces, fault.operator.order
-        points = np.broadcast_to(points, (len(self.items), *points.shape[-2:]))
+        given, points = points, np.broadcast_to(points, (len(self.items), *points.shape[-2:]))
         self.shape = points.shape[:2]
         self.nearest = self._nearest(points)
-        self.phi = triangle_basis(points.reshape(-1, 2), order - 1).reshape(*self.shape, fault.operator.b2)
+        phi = triangle_basis(given.reshape(-1, 2), order - 1).reshape(-1, self.shape[1], fault.operator.b2)
+        self.phi = np.array(np.broadcast_to(phi, (*self.shape, fault.operator.b2)))
         self.psi = np.empty((len(self.items), 2, self.shape[1], fault.operator.b3))
-        for side in range(2):
-            local = faces.faces[self.items, side]
-            for f in range(4):
-                mine = np.flatnonzero(local == f)
-                values = tet_basis(face_points(f, points[mine].reshape(-1, 2)), order - 1)
-                self.psi[mine, side] = values.reshape(len(mine), *self.psi.shape[2:])
+        local = faces.faces[self.items]
+        for f in np.unique(local).tolist():  # points that all faces share are looked at once
+            item, side = np.nonzero(local == f)
+            where = given if given.ndim == 2 else points[item]
+            values = tet_basis(face_points(f, where.reshape(-1, 2)), order - 1)
+            self.psi[item, side] = values.reshape(-1, *self.psi.shape[2:])
 
         here = faces.cells[self.items] >= 0
         self.seen = [np.flatnonzero(here[:, side]) for side in range(2)]  # rows whose side is here
@@ -84,7 +85,7 @@ class FaultProbe:
         self.missing = {int(r): np.flatnonzero((far == r) & here[:, 0]) for r in np.unique(far[here[:, 0]]) if r >= 0}
         rule = fault.rule.points
         slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1]
-        self.slopes = slopes.reshape(*rule.shape[:2], -1, 2)[faces.group[self.items]]
+        self.slopes, self.group = slopes.reshape(*rule.shape[:2], -1, 2), faces.group[self.items]  # by group of points
         corners = faces.corners[self.items]
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
@@ -240,7 +241,7 @@ class FaultProbe:
         """The same points ``count`` times, one reading after the other."""
         if self._tiled[0] != count:
             many = copy(self)
-            for name in ("items", "nearest", "phi", "psi", "impedance", "slopes", "metric"):
+            for name in ("items", "nearest", "phi", "psi", "impedance", "group", "metric"):
                 array = getattr(self, name)
                 setattr(many, name, np.tile(array, (count, *[1] * (array.ndim - 1))))
             many.parameters = {name: np.tile(v, (count, 1)) for name, v in self.parameters.items()}
@@ -387,7 +388,7 @@ class FaultProbe:
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
         """1/|grad RT| in the face where every point has ruptured, not all at once, else 0, at friction points."""
-        slope = inner(self.slopes.transpose(0, 1, 3, 2), self._modes(ruptured)[:, None, None])
+        slope = inner(self.slopes[self.group].transpose(0, 1, 3, 2), self._modes(ruptured)[:, None, None])
         steep = np.sqrt(np.maximum(inner(slope, inner(self.metric[:, None], slope[:, :, None])), 0.0))
         # Where a face breaks all at once the times differ by rounding only, and so would the speed.
         first, last = ruptured.min(1), ruptured.max(1)

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.pieces import in_pieces, order_of
 from faultwave.comm.exchange import Channel, Kind
 
 
@@ -182,21 +183,28 @@ class _Builder:
 
     def _kinds_of_faces(self) -> None:
         """Masks (nc, 4): faces to cells of other processes, of faster and of slower clusters, and with friction or driven."""
-        x, border, cluster = self.cells, self.border, self.cells.cluster[:, None]
-        self.inner = x.neighbours >= 0
-        self.remote = np.zeros(x.neighbours.shape, bool)
+        x, border = self.cells, self.border
+        shape = x.neighbours.shape
+        self.inner, self.remote = x.neighbours >= 0, np.zeros(shape, bool)
         self.remote[border.cell, border.face] = True
-        other = np.where(self.inner, x.cluster[x.neighbours], cluster)
-        other[border.cell, border.face] = border.cluster
         self.fault_or_driven = x.fault if x.driven is None else x.fault | x.driven
         self.traced = x.fault if x.solved is None else x.fault | x.solved
+        later = np.empty(shape, np.int8)  # how many clusters the neighbour's comes after the cell's own, at most two
+
+        def compare(piece: slice) -> None:
+            own = x.cluster[piece, None]
+            after = np.where(self.inner[piece], x.cluster[x.neighbours[piece]], own) - own
+            later[piece] = np.clip(after, -2, 2)
+
+        in_pieces(compare, len(later))
+        later[border.cell, border.face] = np.clip(border.cluster - x.cluster[border.cell], -2, 2)
         regular = (self.inner | self.remote) & ~self.fault_or_driven
-        if (np.abs(other - cluster)[regular] > 1).any():
+        if (np.abs(later)[regular] > 1).any():
             raise ValueError("neighbours more than one cluster apart")
-        if (other != cluster)[self.fault_or_driven & self.inner].any():
+        if later[self.fault_or_driven & self.inner].any():
             raise ValueError("the two cells of a fault face must be in one cluster")
-        self.faster, self.slower = regular & (other < cluster), regular & (other > cluster)
-        self.equal = regular & ~self.faster & ~self.slower & ~self.remote
+        self.faster, self.slower = regular & (later < 0), regular & (later > 0)
+        self.equal = regular & (later == 0) & ~self.remote
 
     def _place_cells(self, curve: np.ndarray) -> None:
         """Order of the cells: by cluster and kind, then by what they store, then along the curve."""
@@ -204,16 +212,16 @@ class _Builder:
         count = len(x.cluster)
         observed = np.zeros(count, bool) if x.observed is None else x.observed
         penalised = np.zeros_like(x.fault) if x.penalised is None else x.penalised
-        stores = x.stored_derivatives | (self.faster | self.traced | self.remote | penalised).any(1)
-        rank = np.empty(count, np.int64)
-        rank[curve] = np.arange(count)
-        self.group = 3 * x.cluster + np.where(observed, 0, np.where(stores, 1, 2))
         # Traces of the first faces cost most (dense matrices): cells that store those come first, together.
-        left = np.stack(
-            [x.stored_derivatives, *[made[:, f] for f in (3, 2, 1, 0) for made in (self.traced, self.faster)]], 1
-        )
-        amount = left @ (16 << np.arange(9)) + penalised @ (8 >> np.arange(4))
-        order = np.lexsort((rank, amount, self.group))
+        marks = [penalised[:, f] for f in (3, 2, 1, 0)] + [x.stored_derivatives]
+        marks += [made[:, f] for f in (3, 2, 1, 0) for made in (self.traced, self.faster)]
+        amount = np.zeros(count, np.int32)
+        for bit, mask in enumerate(marks):
+            if mask.any():
+                amount |= mask.astype(np.int32) << bit
+        stores = (amount > 0) | self.remote.any(1)
+        self.group = 3 * x.cluster + np.where(observed, 0, np.where(stores, 1, 2))
+        order = curve[order_of((self.group << len(marks) | amount)[curve])]
         placed = ranged(order[:, None], self.group[order], 3 * self.clusters, self.lanes, np.array([-1]))
         self.ranges, self.cell_at = placed.ranges, placed.rows[:, 0]
         self.placement = self.cell_at[self.cell_at >= 0]
@@ -223,87 +231,132 @@ class _Builder:
     def _number_waves(self) -> None:
         """Slots of waves: each cell's own, sums for slower cells twice, a second one for faces with friction or driven, arrivals."""
         border, size = self.border, len(self.cell_at)
-        self.own = np.arange(4 * size).reshape(size, 4)
-        self.inside = self.own[self.position]
         self.sums = 4 * size, int(self.slower.sum())  # first, how many
         self.summed = _numbers(self.slower, 0, self.placement)
-        first_second = 4 * size + 2 * self.sums[1]
-        self.second_slots = self.own.copy()
-        self.second_slots[self.position] = np.where(
-            self.fault_or_driven, _numbers(self.fault_or_driven, first_second, self.placement), self.inside
-        )
+        self.first_second = 4 * size + 2 * self.sums[1]
         self.late = self.slower[border.cell, border.face]
         self.waves_end, self.series_end = (
-            first_second + int(self.fault_or_driven.sum()),
+            self.first_second + int(self.fault_or_driven.sum()),
             1 + int(self.faster.sum()),
         )
-        self.arrive = np.zeros(self.inner.shape, np.int64)
-        here = self.cells.cluster[border.cell]
-        self.arrive[border.cell, border.face] = _received(border, here, self.late, self.waves_end, self.series_end)
+        self.arrive = _nothing(self.inner.shape)
+        if len(border.cell):
+            here = self.cells.cluster[border.cell]
+            self.arrive = np.zeros(self.inner.shape, np.int64)
+            self.arrive[border.cell, border.face] = _received(border, here, self.late, self.waves_end, self.series_end)
         self.trash = self.waves_end + int((~self.late).sum())
 
-    def _near(self, slots: np.ndarray, elsewhere: Any) -> np.ndarray:
-        """The neighbour's slots (nc, 4) of each face."""
-        x = self.cells
-        return np.where(self.inner, slots[x.neighbours, x.neighbour_faces], elsewhere)
+    def _inside(self, cell: np.ndarray, face: np.ndarray) -> np.ndarray:
+        """A cell's own slots."""
+        return np.asarray(4 * self.position[cell] + face)
 
     def _places(self) -> tuple[np.ndarray, np.ndarray]:
         """Where waves are and where they go, (2, positions, 4) in even and in odd steps."""
-        (first, count), remote = self.sums, self.remote
-        near_summed = self._near(self.summed, 0)
-        incoming, outgoing = np.stack([self.own, self.own]), np.stack([self.own, self.own])
-        outgoing[1, self.position] = np.where(self.equal, self._near(self.inside, 0), self.inside)
-        for parity in range(2):
-            sums = np.where(remote, self.arrive, first + parity * count + near_summed)
-            summed = self.faster | (remote & ~self.slower)
-            incoming[parity, self.position] = np.where(summed, sums, outgoing[parity, self.position])
-        incoming = _narrow(incoming)
-        return incoming, incoming if np.array_equal(incoming, outgoing) else _narrow(outgoing)
+        x, size, (first, count) = self.cells, len(self.cell_at), self.sums
+        summed = self.faster | (self.remote & ~self.slower)
+        kind = np.int32 if self.trash <= np.iinfo(np.int32).max else np.int64
+        outgoing = np.empty((2, size, 4), kind)
+        incoming = np.empty((2, size, 4), kind) if summed.any() else outgoing
+
+        def place(piece: slice) -> None:
+            real = self.cell_at[piece] >= 0
+            cell = self.cell_at[piece][real]
+            near, face = x.neighbours[cell], x.neighbour_faces[cell]
+            outgoing[:, piece] = 4 * np.arange(piece.start, piece.stop)[:, None] + np.arange(4)
+            outgoing[1, piece][real] = np.where(self.equal[cell], self._inside(near, face), outgoing[1, piece][real])
+            if incoming is outgoing:
+                return
+            for parity in range(2):
+                incoming[parity, piece] = outgoing[parity, piece]
+                sums = np.where(
+                    self.remote[cell], self.arrive[cell],
+                    first + parity * count + np.where(self.inner[cell], self.summed[near, face], 0),
+                )  # fmt: skip
+                incoming[parity, piece][real] = np.where(summed[cell], sums, outgoing[parity, piece][real])
+
+        in_pieces(place, size)
+        return incoming, outgoing
+
+    def _apart(self) -> np.ndarray | None:
+        """``Layout.apart``."""
+        if not self.fault_or_driven.any():
+            return None
+        apart = np.arange(4 * len(self.cell_at)).reshape(-1, 4)
+        second = _numbers(self.fault_or_driven, self.first_second, self.placement)[self.placement]
+        marked = self.fault_or_driven[self.placement]
+        rows = apart[self.position[self.placement]]
+        rows[marked] = second[marked]
+        apart[self.position[self.placement]] = rows
+        return _narrow(apart)
 
     def _to_slower(self, slow_number: np.ndarray) -> Ranged:
+        x = self.cells
         c, f = np.nonzero(self.slower[self.placement])
         c = self.placement[c]
         even = self.sums[0] + self.summed[c, f]
-        near_slow = self._near(slow_number, self.arrive)
-        rows = np.stack([self.inside[c, f], even, even + self.sums[1], near_slow[c, f]], 1)
-        which = 2 * self.cells.cluster[c] + (self.group[c] % 3 == 2)
+        near_slow = np.where(
+            self.inner[c, f], slow_number[x.neighbours[c, f], x.neighbour_faces[c, f]], self.arrive[c, f]
+        )
+        rows = np.stack([self._inside(c, f), even, even + self.sums[1], near_slow], 1)
+        which = 2 * x.cluster[c] + (self.group[c] % 3 == 2)
         padding = np.array([self.trash, self.trash, self.trash, 0])
         return ranged(rows, which, 2 * self.clusters, self.lanes, padding)
 
+    def _per_position(self, numbers: np.ndarray) -> np.ndarray:
+        """Numbers of cells (nc, ...) by position, 0 for padding."""
+        if not numbers.any():
+            return _nothing((len(self.cell_at), *numbers.shape[1:]), np.int32)
+        found = np.zeros((len(self.cell_at), *numbers.shape[1:]), np.int64)
+        found[self.position] = numbers
+        return _narrow(found)
+
     def build(self) -> Layout:
-        x, size = self.cells, len(self.cell_at)
+        x, border = self.cells, self.border
         incoming, outgoing = self._places()
-        history, slow, friction = np.zeros(size, np.int64), np.zeros((size, 4), np.int64), np.zeros((size, 4), np.int64)
-        history[self.position] = _numbers(x.stored_derivatives, 1, self.placement)
+        history = self._per_position(_numbers(x.stored_derivatives, 1, self.placement))
         slow_number = _numbers(self.faster, 1, self.placement)
-        slow[self.position], friction[self.position] = slow_number, _numbers(self.traced, 1, self.placement)
-        mine = 1 + int(self.traced.sum())
-        summed = self.sums[0] + self.summed + np.array([0, self.sums[1]])[:, None, None]
-        here = x.cluster[self.border.cell]
-        apart = _narrow(self.second_slots) if self.fault_or_driven.any() else None
+        friction = self._per_position(_numbers(self.traced, 1, self.placement))
+        mine, at = 1 + int(self.traced.sum()), (border.cell, border.face)
+        summed = self.sums[0] + self.summed[at] + np.array([0, self.sums[1]])[:, None]
+        sent = Sent(self._inside(*at), summed, slow_number[at], self.arrive[at])
         return Layout(
             self.cell_at, self.position, self.ranges[0::3], self.ranges[1::3], self.ranges[2::3],
-            _narrow(history), 1 + int(x.stored_derivatives.sum()), _narrow(slow), self.series_end + int(self.late.sum()),
-            _narrow(friction), mine, mine + int((x.fault & ~self.inner).sum()) + 1,
-            (incoming, outgoing), apart, self.trash + 1, self._to_slower(slow_number),
-            _channels(self.border, here, self.arrive, self.inside, summed, slow_number),
+            history, 1 + int(x.stored_derivatives.sum()), self._per_position(slow_number), self.series_end + int(self.late.sum()),
+            friction, mine, mine + int((x.fault & ~self.inner).sum()) + 1,
+            (incoming, outgoing), self._apart(), self.trash + 1, self._to_slower(slow_number),
+            _channels(border, x.cluster[border.cell], sent),
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Sent:
+    """Slots of what the faces (k,) of the border send, their ``own`` waves, sums ``summed`` (2, k) and derivatives' traces ``slow``, and of
+    what arrives there."""
+
+    own: np.ndarray
+    summed: np.ndarray
+    slow: np.ndarray
+    arrive: np.ndarray
+
+
+def _nothing(shape: tuple[int, ...], kind: Any = np.int64) -> np.ndarray:
+    """Zeros that take no memory."""
+    return np.broadcast_to(kind(0), shape)
+
+
 def _narrow(slots: np.ndarray) -> np.ndarray:
-    """Slots in half the memory, where their numbers allow it, or in none where all are 0: a large mesh keeps five such arrays."""
-    if not slots.any():
-        return np.broadcast_to(np.int32(0), slots.shape)
+    """Slots in half the memory, where their numbers allow it: a large mesh keeps five such arrays."""
     return slots.astype(np.int32) if slots.max(initial=0) <= np.iinfo(np.int32).max else slots
 
 
 def _numbers(mask: np.ndarray, start: int, order: np.ndarray) -> np.ndarray:
     """Consecutive numbers from ``start`` where the mask holds, 0 elsewhere; cells in ``order``, so that neighbours in the
     layout find theirs side by side."""
-    chosen, result = mask[order], np.zeros(mask.shape, np.int64)
-    numbers = np.zeros(mask.shape, np.int64)
-    numbers[chosen] = start + np.arange(chosen.sum())
-    result[order] = numbers
+    if not mask.any():
+        return _nothing(mask.shape)
+    result = np.zeros(mask.shape, np.int64)
+    row, *face = np.nonzero(mask[order])
+    result[(order[row], *face)] = start + np.arange(len(row))
     return result
 
 
@@ -323,18 +376,18 @@ def _received(border: Border, here: np.ndarray, late: np.ndarray, waves: int, se
     return slots
 
 
-def _channels(
-    border: Border, here: np.ndarray, arrive: np.ndarray, own: np.ndarray, summed: np.ndarray, slow: np.ndarray
-) -> tuple[Channel, ...]:
-    """``own``, ``slow`` (nc, 4): slots of waves and of derivatives' traces; ``summed`` (2, nc, 4): of sums."""
+def _channels(border: Border, here: np.ndarray, slots: Sent) -> tuple[Channel, ...]:
+    """By process and clusters, those of a cluster ``here`` (k,) and there."""
     order, found = _along(border, here, border.number, border.face), []
     keys = np.stack([border.rank, here, border.cluster], 1)[order]
     new = np.append(True, (keys[1:] != keys[:-1]).any(1)) if len(keys) else np.zeros(0, bool)
     starts = np.flatnonzero(new)
     for faces, (rank, mine, other) in zip(np.split(order, starts)[1:], keys[starts].tolist(), strict=True):
-        at = border.cell[faces], border.face[faces]
-        source = np.stack([own, own]) if mine == other else summed if other > mine else np.stack([slow, slow])
+        source = (
+            np.stack([slots.own] * 2) if mine == other else slots.summed if other > mine else np.stack([slots.slow] * 2)
+        )
         sent: Kind = "series" if other < mine else "wave"
         got: Kind = "series" if other > mine else "wave"
-        found.append(Channel(rank, mine, other, sent, source[:, *at], got, int(arrive[at].min()), *at))
+        at = border.cell[faces], border.face[faces]
+        found.append(Channel(rank, mine, other, sent, source[:, faces], got, int(slots.arrive[faces].min()), *at))
     return tuple(found)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.backends import Backend
+from faultwave.base.pieces import in_pieces
 from faultwave.dg import kernels
 from faultwave.dg.forms import Cells, Form
 from faultwave.dg.layout import Layout, ranged
@@ -29,17 +30,6 @@ def turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
 
 def _nothing(cluster: int) -> None:
     return None
-
-
-def worst_shape(inverse: np.ndarray, dtype: type) -> float:
-    """Largest condition number of the cells' Jacobians, where single precision makes it matter; else 1."""
-    return float(np.linalg.cond(inverse).max(initial=1.0)) if dtype is not np.float64 else 1.0
-
-
-def shapely(condition: float) -> bool:
-    """Whether components along a cell's edges keep their digits: those of a sliver lose some that single precision does not
-    have to spare."""
-    return condition <= 30.0
 
 
 @dataclass
@@ -128,8 +118,7 @@ class Operator:
             [self.q, self.kept, self.waves, self.cell, self.face],
             [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges],
         )
-        self.fill(self.cell, self._constants()[:, None])
-        self.fill(self.face, form.face_constants(self.cells))
+        self._fill_constants()
         self.incoming = [b.index(slots) for slots in lay.incoming]
         same = lay.incoming is lay.outgoing
         self.outgoing = self.incoming if same else [b.index(slots) for slots in lay.outgoing]
@@ -139,14 +128,15 @@ class Operator:
         self.slow_slots, self.friction_slots = left
         self.penalty = PenaltyBuffers.make(form, b, lay, self.cells)
 
-    def _constants(self) -> np.ndarray:
+    def _constants(self, cells: Cells) -> np.ndarray:
         """(nc, columns) of every cell; in single precision rounded so that waves, which feel means, have the right speed."""
-        values = self.form.cell_constants(self.cells)
+        values = self.form.cell_constants(cells)
         if self.backend.dtype is np.float64:
             return values
-        numbers, places = self.cells.numbers, self.form.cell_columns.places
+        places = self.form.cell_columns.places
         columns = [i for name in self.form.moduli for i in range(places[name].start, places[name].stop)]
-        values[:, columns] = spread(values[:, columns], np.arange(len(values)) if numbers is None else numbers)
+        assert cells.numbers is not None  # ``Cells.of`` tells them
+        values[:, columns] = spread(values[:, columns], cells.numbers)
         return values
 
     @property
@@ -154,11 +144,23 @@ class Operator:
         """What ``Law.incoming`` takes, (nc, 4, mixing): made when asked for, which few cases do."""
         return self.form.mix(self.cells)
 
+    def _fill_constants(self) -> None:
+        """Of cells and faces, piece by piece where that can be: then they are never there a second time."""
+        source = np.maximum(self.layout.cell_at, 0)  # padding repeats a real cell: its numbers stay finite
+
+        def fill(piece: slice | None) -> None:
+            cells = self.cells.of(source if piece is None else source[piece])
+            self.cell.put(self._constants(cells)[:, None], piece)
+            self.face.put(self.form.face_constants(cells), piece)
+
+        if self.backend.asynchronous:
+            fill(None)
+        else:
+            in_pieces(fill, len(source))
+
     def fill(self, buffer: Any, values: np.ndarray) -> None:
-        """Values (nc, rows, columns) of the mesh's cells; padding repeats a real cell: its numbers stay finite."""
-        real = self.layout.cell_at >= 0
-        buffer.put(values[:1])
-        buffer.put(values[self.layout.cell_at[real]], real)
+        """Values (nc, rows, columns) of the mesh's cells; padding repeats a real one."""
+        buffer.put(values[np.maximum(self.layout.cell_at, 0)])
 
     def per_cell(self, values: np.ndarray) -> Any:
         """A batch of constants (nc, columns)."""
@@ -388,12 +390,12 @@ class Operator:
         return self.restored(self.raw_means())
 
     def raw_means(self) -> np.ndarray:
-        """Mode 0 (cells, 1, Q) in the form's components: quick to take, and ``restored`` makes averages of it."""
-        return self.q.get(self.layout.position, slice(0, 1))
+        """Mode 0 (positions, 1, Q) in the form's components: quick to take, and ``restored`` makes averages of it."""
+        return self.q.get(None, slice(0, 1))
 
     def restored(self, raw: np.ndarray) -> np.ndarray:
         """``means`` of the moment when ``raw_means`` was taken."""
-        return self.physical(raw, self._all())[:, 0] * 6.0**0.5
+        return self.physical(raw[self.layout.position], self._all())[:, 0] * 6.0**0.5
 
     def nbytes(self) -> int:
         buffers: Iterable[Any] = (
@@ -440,10 +442,11 @@ class Sampler:
         if self.few:
             size = self._place(cells)
             self.q, cell = b.batch(size, form.b3, form.Q), b.batch(size, 1, form.cell_size)
-            cell.put(form.cell_constants(operator.cells)[self.source, None])
+            own = operator.cells.of(self.source)
+            cell.put(form.cell_constants(own)[:, None])
             if not form.self_contained:
                 jacobian = {"jacobian": b.batch(size, 1, 9)}
-                jacobian["jacobian"].put(form.jacobians(operator.cells)[self.source, None])
+                jacobian["jacobian"].put(form.jacobians(own)[:, None])
             self.own = [self.q, cell, *jacobian.values()]
         else:
             size = len(lay.cell_at)

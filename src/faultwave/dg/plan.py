@@ -12,6 +12,7 @@ import numpy as np
 from faultwave import backends
 from faultwave.base.collect import collected
 from faultwave.base.errors import Problem, Problems, suggest
+from faultwave.base.pieces import mapped
 from faultwave.base.projection import check_lengths
 from faultwave.case.model import Case
 from faultwave.comm import World
@@ -203,7 +204,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     problems.extend(mesh.remarks)
     material = _material(case, physics, mesh, topology, problems)
     whole.agree(problems)
-    material = relaxing(case, physics, material, shape.centroids, problems)
+    material = relaxing(case, physics, material, shape, problems)
     whole.agree(problems)
     doubt_band(case, physics, material, shape, whole, problems)
     material |= layer_damping(case, physics, mesh, topology, material, problems)
@@ -300,7 +301,7 @@ def _material(
         parameters = [p.name for p in physics.parameters]
         check_contradictions(field, parameters, physics.derived, problems)
         names = [name for name in parameters if name in field.parameters or name not in defaults]
-        corners = mesh.vertices[topology.cells]
+        corners = mapped(lambda piece: mesh.vertices[topology.cells[piece]], len(topology.cells))
         order = case.numerics.order if case.numerics.homogenise else None
         values = homogenise.cell_averages(field, names, corners, mesh.groups.astype(np.int64), order)
         doubt_material(case, values, problems)
@@ -312,7 +313,7 @@ def _material(
         for name, value in defaults.items():
             values.setdefault(name, np.full(len(corners), value))
         doubt_light(values, problems)
-        _check_material(physics, values, corners.mean(1), problems)
+        _check_material(physics, values, lambda cell: corners[cell].mean(0), problems)
         return {p.name: np.asarray(values[p.name], float) for p in physics.parameters}
     return {}
 
@@ -337,14 +338,16 @@ def _check_names(physics: Law, field: Field, problems: Problems) -> None:
         problems.error(source_of(field), what, ", ".join(sorted(known)), suggest(name, known))
 
 
-def _check_material(physics: Law, values: dict[str, np.ndarray], centres: np.ndarray, problems: Problems) -> None:
+def _check_material(
+    physics: Law, values: dict[str, np.ndarray], centre: Callable[[int], np.ndarray], problems: Problems
+) -> None:
     def tell(bad: np.ndarray, what: Callable[[int], str], allowed: str) -> None:
         if bad.any():
             cell = int(np.flatnonzero(bad)[0])
-            x = ", ".join(f"{v:g}" for v in centres[cell])
+            x = ", ".join(f"{v:g}" for v in centre(cell))
             problems.error("material", f"{what(cell)} at ({x}) and in {int(bad.sum()) - 1} other cells", allowed)
 
-    told = np.zeros(len(centres), bool)
+    told = np.zeros(len(next(iter(values.values()))), bool)
     for p in physics.parameters:
         bad = values[p.name] <= 0 if p.positive else ~((values[p.name] >= p.lower) & (values[p.name] <= p.upper))
         what = partial(_as_given, p.name, values[p.name])

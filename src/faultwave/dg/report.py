@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from faultwave.dg.attenuation import attenuates
 from faultwave.dg.attenuation import report as attenuation_report
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import Plan, cfl_number
-from faultwave.dg.replays import Replays
+from faultwave.dg.replays import AHEAD, Replays
 from faultwave.dg.resolved import (
     IN_METRES,
     SMALL,
@@ -30,6 +32,7 @@ from faultwave.dg.resolved import (
 )
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
+from faultwave.engine.part import LatticeFiles, LatticeSeries, Writes
 
 Rows = list[tuple[str, ...]]
 
@@ -37,7 +40,9 @@ Rows = list[tuple[str, ...]]
 def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
     """(section, rows): size, time stepping, cost measured for a few seconds, output, resolution, worst cells."""
     solver = Solver(plan)
-    launches, cost = _launches(solver), _cost(plan, solver, measure_seconds)
+    launches = _launches(solver)
+    _begin(solver)
+    cost = _cost(plan, solver, measure_seconds)
     _look(solver)
     return [
         ("size", _size(plan, solver)),  # now the process holds what that of a run does
@@ -51,9 +56,49 @@ def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tu
     ]
 
 
+class Unwritten:
+    """Files of a run that is only planned: nothing is written. See ``engine.part.Files``."""
+
+    def __init__(self, end: float):
+        self.end = end
+
+    def cells(self, *given: Any) -> Sequence[Writes]:
+        return ()
+
+    def lattice(self, kind: str, series: LatticeSeries) -> LatticeFiles:
+        return UnwrittenLattice(series.fields)
+
+    def follow(self, kind: str, snapshots: Any) -> None:
+        """No checkpoint is taken."""
+
+
+@dataclass(frozen=True)
+class UnwrittenLattice:
+    """See ``engine.part.LatticeFiles``."""
+
+    fields: Sequence[str]
+
+    def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
+        """It goes nowhere."""
+
+
+def _begin(solver: Solver) -> None:
+    """What a run does before it steps: parts get ready for their snapshots and take the first, which needs memory."""
+    if solver.backend.asynchronous:
+        return
+    files = Unwritten(solver.plan.case.end_time)
+    for part in solver.parts.values():
+        part.open(files)
+    solver.hook()
+    solver.finish_reads()
+    for part in solver.parts.values():
+        part.begin()
+
+
 def _look(solver: Solver) -> None:
     """What a run does between steps, as far as it takes memory."""
     if not solver.backend.asynchronous:
+        solver.finish_reads()
         stepping.check(solver)
         solver.energies()
 
@@ -98,7 +143,7 @@ def _size(plan: Plan, solver: Solver) -> Rows:
         ("degrees of freedom", f"{plan.cells * tet_size(order - 1) * quantities:,}"),
         *_of_parts(plan, "size"),
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
-        *whole_memory_rows(),
+        *whole_memory_rows(outputs=not solver.backend.asynchronous),
         *[row for part in solver.parts.values() for row in part.report().get("size", ())],
         *_room(solver.backend, memory),
     ]
@@ -173,11 +218,11 @@ def _stepping(plan: Plan) -> Rows:
 
 
 def _cost(plan: Plan, solver: Solver, seconds: float) -> Rows:
-    solver.march.advance(solver.march.time + solver.march.longest)  # warms caches and the friction state
+    solver.replays.advance()  # warms caches and the friction state
     solver.backend.finish()
     started, cells = time.perf_counter(), solver.updates
-    while time.perf_counter() - started < seconds:
-        solver.march.advance(solver.march.time + solver.march.longest)
+    while time.perf_counter() - started < seconds:  # as a run goes on: clusters seldom meet
+        solver.replays.advance(AHEAD, _after(min(seconds, stepping.UNSEEN)))
         solver.backend.finish()
     rate = (solver.updates - cells) / (time.perf_counter() - started)
     return [
@@ -185,6 +230,12 @@ def _cost(plan: Plan, solver: Solver, seconds: float) -> Rows:
         ("measured", f"{rate:,.0f} element updates/s" + (", rupture included" if plan.frictional.any() else "")),
         ("estimated run time", _duration(updates(plan) / rate) + " without output"),
     ]
+
+
+def _after(seconds: float) -> Callable[[], bool]:
+    """Whether so much time has passed since now."""
+    soon = time.perf_counter() + seconds
+    return lambda: time.perf_counter() > soon
 
 
 def _duration(seconds: float) -> str:

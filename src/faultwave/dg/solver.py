@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.backends.base import Mark
+from faultwave.base import cores
 from faultwave.base.errors import Problem
 from faultwave.base.memory import release_freed
 from faultwave.comm.exchange import ChannelExchange, ClusterExchange, Kind, StageExchange
@@ -24,9 +25,10 @@ from faultwave.dg.energies import Energies
 from faultwave.dg.integrators import make_form, make_operator
 from faultwave.dg.layout import Connections, build_layout
 from faultwave.dg.method_of_lines import MethodOfLines
-from faultwave.dg.operator import Cells, shapely, worst_shape
+from faultwave.dg.operator import Cells
 from faultwave.dg.plan import Plan
 from faultwave.dg.replays import Event, Replays
+from faultwave.dg.rounding import shapely, worst_shape
 from faultwave.domain import tets
 from faultwave.engine.halo import halo_path
 from faultwave.engine.part import Call, State, When
@@ -49,11 +51,12 @@ class Solver:
         numerics = plan.case.numerics
         self.plan, self.world = plan, plan.world
         threaded = numerics.progress == "thread" and plan.world.size > 1
-        cores = set_aside(plan.world, numerics.progress_cores) if threaded else ()
+        own = set_aside(plan.world, numerics.progress_cores) if threaded else ()
         self.backend = backend or backends.make(
             numerics.backend, numerics.precision, numerics.threads, plan.world.local_rank
         )
-        self._build()
+        with cores.limited(numerics.threads):
+            self._build()
         ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
         self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
         self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
@@ -77,7 +80,7 @@ class Solver:
             self.queue.defer()
         self.queued: deque[Mark] = deque()  # pieces of plain cells that a device has not done yet, perhaps
         attach = self.backend.device.attach if self.way else None  # type: ignore[attr-defined]
-        self.progress = ProgressThread(plan.world, cores, attach) if threaded else None
+        self.progress = ProgressThread(plan.world, own, attach) if threaded else None
         self.replays = Replays(self)
         self._energies: Energies | None = None  # made when they are first asked for
         self.wrong = ""  # with the numbers of a run that blows up, while they are finite

@@ -9,7 +9,6 @@ reach, so that it stays on its side of faults, boundaries and borders of rock.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,14 +17,13 @@ from faultwave.dg.layers import damped
 from faultwave.dg.planning import Planning
 from faultwave.dg.resolved import edge_length
 from faultwave.dg.source_terms import moments_in
+from faultwave.domain import tets
 from faultwave.physics.sources.table import Sources
 
 RADIUS, RADIUS_OF_HIGH_ORDERS = 1.0, 0.8
 """Of the function, in edges of a regular cell of the mean volume there; from order 7 on, whose cells are a larger part of a wavelength."""
 BELL = 3
 """Power p of (1 - r^2)^p."""
-TOGETHER = 1 << 18
-"""Cells that are looked at together."""
 INEXACT = 1e-6
 """Error of a moment from which a source stays a point: too few points of the quadrature lie in what it may reach."""
 CONTRAST = 0.03
@@ -201,7 +199,8 @@ def _around(planning: Planning, places: np.ndarray, radius: np.ndarray) -> Aroun
     """Cells of this process that any ball may touch."""
     geometry, law = planning.geometry, planning.law
     acting = radius > 0
-    cells = _touched(geometry, places[acting], radius[acting])
+    away = radius[acting, None]
+    cells = tets.cells_about(places[acting] - away, places[acting] + away, geometry)
     absorbing = damped(planning.material)
     crossed = (planning.across & ~planning.frictional)[cells]
     beyond = np.where(crossed, planning.whole.numbered(planning.topology.neighbours)[cells], -1)
@@ -216,22 +215,6 @@ def _around(planning: Planning, places: np.ndarray, radius: np.ndarray) -> Aroun
         np.concatenate(impedance, 1),
         geometry.volume[cells],
     )
-
-
-def _touched(geometry: Any, places: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Cells whose boxes meet that of any ball."""
-    found = [np.zeros(0, np.int64)]
-    low, high = places - radius[:, None], places + radius[:, None]
-    for first in range(0, len(geometry.volume) if len(places) else 0, TOGETHER):
-        corners = geometry.corners_of(slice(first, first + TOGETHER))
-        least, most = corners.min(1), corners.max(1)
-        cells = np.flatnonzero(((most > low.min(0)) & (least < high.max(0))).all(1))
-        least, most = least[cells], most[cells]
-        near = np.zeros(len(cells), bool)
-        for a, b in zip(low, high, strict=True):
-            near |= ((most > a) & (least < b)).all(1)
-        found.append(first + cells[near])
-    return np.concatenate(found)
 
 
 __all__ = ["Spread", "spread"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base import cores
 from faultwave.base.errors import RunError
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Control
@@ -23,7 +24,8 @@ UNSEEN = 2.0
 def run(solver: Any, end: float, control: Control) -> None:
     """Advance to ``end`` [s], or until stopped or over. Raises BlowUp, and RunError where a device fails."""
     try:
-        Loop(solver, end, control).run()
+        with cores.limited(solver.threads):
+            Loop(solver, end, control).run()
     except solver.backend.failures as error:
         text = f"{solver.backend.described} failed at t = {solver.time:g} s: {type(error).__name__}: {error}"
         raise RunError(text) from error

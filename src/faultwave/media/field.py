@@ -437,13 +437,11 @@ def axes_of(field: Field) -> frozenset[str]:
             return frozenset()
         case Layers():
             return frozenset("z")
-        case Expression():
-            return field.axes
         case Merged():
             return frozenset().union(*(axes_of(part) for part in field.fields))
         case Converted() | Limited():
             return axes_of(field.field)
-    return frozenset("xyz")
+    return getattr(field, "axes", frozenset("xyz"))  # expressions and easi files know theirs
 
 
 def limits_told(field: Field) -> list[str]:

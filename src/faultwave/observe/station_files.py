@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree
 
 from faultwave.base.errors import Problems, suggest
 
@@ -62,6 +61,8 @@ def read_station_file(path: Path) -> list[Listed]:
 
 
 def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
+    from xml.etree import ElementTree  # few cases have stations in XML
+
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from faultwave.base import cores
 from faultwave.base.errors import InputError, NotBuiltError
 from faultwave.base.paths import beside_case
 from faultwave.base.registry import entries
@@ -32,7 +33,7 @@ def _telling(make: Callable[..., Any]) -> Callable[..., Any]:
 
     def plan(case: Case, *more: Any) -> Any:
         try:
-            with beside_case(case.source_files):
+            with beside_case(case.source_files), cores.limited(case.numerics.threads):
                 made = make(case, *more)
         except InputError as error:
             kind = NotBuiltError if isinstance(error, NotBuiltError) else InputError

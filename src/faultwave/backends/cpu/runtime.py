@@ -30,10 +30,13 @@ from faultwave.backends.cpu.queue import Launchable, Queue, address, copies
 from faultwave.backends.immediate import Immediate
 from faultwave.base import cores
 from faultwave.base.errors import BackendError
+from faultwave.base.pieces import in_pieces
 from faultwave.kernels.fingerprint import fingerprint
 from faultwave.kernels.language import Kernel
 
 _HUGE = 2 << 20
+LOOKED_AT = 1 << 24
+"""Numbers that a thread looks at in turn."""
 
 
 def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -51,6 +54,19 @@ def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         raw = np.frombuffer(memory, np.uint8)
         start = -raw.ctypes.data % _HUGE
     return raw[start : start + size].view(dtype).reshape(shape)
+
+
+def _finite(storage: np.ndarray) -> bool:
+    """Whether all numbers are, by their sums."""
+    flat = storage.reshape(-1)
+    found = []
+
+    def add(piece: slice) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found.append(bool(np.isfinite(flat[piece].sum(dtype=np.float64))))
+
+    in_pieces(add, len(flat), LOOKED_AT)
+    return all(found)
 
 
 class LaneBuffer:
@@ -81,7 +97,19 @@ class LaneBuffer:
         of_rows = np.arange(count)[rows, None] * cols + np.arange(cols)
         return np.asarray(((batch * count * cols)[:, None, None] + of_rows) * self.lanes + lane[:, None, None])
 
+    def _batches(self, items: np.ndarray | slice | None) -> slice | None:
+        """The batches that together are these items, where they are."""
+        if isinstance(items, np.ndarray):
+            return None
+        first, last, step = (slice(None) if items is None else items).indices(self.items)
+        whole = step == 1 and first % self.lanes == 0 == last % self.lanes
+        return slice(first // self.lanes, last // self.lanes) if whole else None
+
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
+        batches = self._batches(items)
+        if batches is not None:
+            found = self.storage[batches, rows].transpose(0, 3, 1, 2)
+            return np.array(found, order="C").reshape(-1, *found.shape[2:])
         batch, lane = self._select(items)
         return np.asarray(self.storage[:, rows][batch, :, :, lane])  # a copy already
 
@@ -92,9 +120,18 @@ class LaneBuffer:
         return np.asarray(self.storage.sum((0, 3), np.float64))
 
     def finite(self) -> bool:
-        return bool(np.isfinite(self.storage.sum(dtype=np.float64)))
+        return _finite(self.storage)
 
     def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None:
+        batches, shape = self._batches(items), np.shape(values)
+        if batches is not None and shape == (self.lanes * (batches.stop - batches.start), *self._shape):
+            here, put = self.storage[batches], np.reshape(values, (-1, self.lanes, *self._shape)).transpose(0, 2, 3, 1)
+
+            def copy(piece: slice) -> None:
+                here[piece] = put[piece]
+
+            in_pieces(copy, len(here))
+            return
         batch, lane = self._select(items)
         self.storage[batch, :, :, lane] = values
 
@@ -144,7 +181,7 @@ class SlotBuffer:
         return np.asarray(self.storage.sum(0, np.float64))
 
     def finite(self) -> bool:
-        return bool(np.isfinite(self.storage.sum(dtype=np.float64)))
+        return _finite(self.storage)
 
     def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None:
         self.storage[slice(None) if items is None else items] = values
@@ -155,14 +192,6 @@ class SlotBuffer:
     @property
     def nbytes(self) -> int:
         return self.storage.nbytes
-
-
-def _default_threads() -> int:
-    """OMP_NUM_THREADS where it is set, else the cores this process may use."""
-    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
-    return cores.count()
 
 
 @contextlib.contextmanager
@@ -205,7 +234,7 @@ class CpuBackend(Immediate):
         self.dtype = {"double": np.float64, "single": np.float32}[precision]
         self.fixed_lanes = vector_bytes() // 8
         self.lanes = vector_bytes() // np.dtype(self.dtype).itemsize
-        self.threads = threads or _default_threads()
+        self.threads = threads or cores.threads()
         self.numa = _numa_nodes() > 1
         self._real = {np.float64: "double", np.float32: "float"}[self.dtype]
         self.compiling: list[_Compiled] = []

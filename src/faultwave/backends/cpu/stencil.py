@@ -149,7 +149,7 @@ class StencilRunner:
     def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
         check(program)
         dtype = {"double": np.float64, "single": np.float32}[precision]
-        self.program, self.threads = program, threads or _cores()
+        self.program, self.threads = program, threads or cores.threads()
         program = with_table(program)
         lanes = vector_bytes() // np.dtype(dtype).itemsize
         self.arrays = GridArrays(program, dtype, lanes)
@@ -316,13 +316,6 @@ def _machine() -> str:
             return next((line.strip() for line in file if line.startswith("model name")), "") + str(vector_bytes())
     except OSError:
         return platform.processor() + str(vector_bytes())
-
-
-def _cores() -> int:
-    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
-    return cores.count()
 
 
 class _HaloBuffer(HostHaloBuffer):

@@ -23,6 +23,23 @@ class PenalisedFaces:
         return PenalisedFaces(self.name, self.faces[cells], {k: v[cells] for k, v in self.across.items()})
 
 
+BY_CELL = (
+    "inverse",
+    "volume",
+    "areas",
+    "normals",
+    "neighbours",
+    "kinds",
+    "fault",
+    "wall",
+    "driven",
+    "opposite",
+    "beyond",
+    "echoes",
+)
+"""Arrays of ``Cells`` with a row for each."""
+
+
 @dataclass(frozen=True)
 class Cells:
     """What the operator needs of the cells, in the mesh's cell order (nc, ...)."""
@@ -42,6 +59,25 @@ class Cells:
     penalised: PenalisedFaces | None = None
     echoes: np.ndarray | None = None  # (nc, 4, 2) a and b of boundary faces that parts say, NaN elsewhere
     numbers: np.ndarray | None = None  # (nc,) in the whole mesh, where they are not 0, 1, ...
+    whole: dict[str, np.ndarray] | None = (
+        None  # material by the numbers in ``neighbours``, where these are some of the cells
+    )
+
+    def of(self, cells: np.ndarray) -> Cells:
+        """The listed cells (n,); their neighbours keep their numbers."""
+        taken = {n: getattr(self, n) for n in BY_CELL}
+        return Cells(
+            **{n: None if values is None else values[cells] for n, values in taken.items()},
+            material={name: values[cells] for name, values in self.material.items()},
+            penalised=None if self.penalised is None else self.penalised.of(cells),
+            numbers=cells if self.numbers is None else self.numbers[cells],
+            whole=self.everywhere,
+        )
+
+    @property
+    def everywhere(self) -> dict[str, np.ndarray]:
+        """Material by the numbers in ``neighbours``."""
+        return self.material if self.whole is None else self.whole
 
     @property
     def remote(self) -> np.ndarray:

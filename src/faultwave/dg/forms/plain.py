@@ -132,7 +132,7 @@ class Form:
         law, across = self.law, (cells.neighbours >= 0) & ~cells.fault
         own = law.impedance_at({k: v[:, None] for k, v in cells.material.items()}, cells.normals)
         other = np.array(own)
-        beyond = {k: v[cells.neighbours[across]] for k, v in cells.material.items()}
+        beyond = {k: v[cells.neighbours[across]] for k, v in cells.everywhere.items()}
         other[across] = law.impedance_at(beyond, cells.normals[across])
         return own, other if cells.beyond is None else np.where(cells.remote[..., None], cells.beyond, other)
 

@@ -7,7 +7,7 @@ from faultwave.domain.tets.curve import hilbert_order
 from faultwave.domain.tets.geometry import geometry
 from faultwave.domain.tets.height import height_at
 from faultwave.domain.tets.load import load_mesh
-from faultwave.domain.tets.locate import FaultPoints, Located, as_near, locate, nearest_fault_face
+from faultwave.domain.tets.locate import FaultPoints, Located, as_near, cells_about, locate, nearest_fault_face
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, BoundaryKind, Geometry, Mesh, Topology
 from faultwave.domain.tets.puml import read_puml, write_puml
 from faultwave.domain.tets.quality import BadCell, flatness, worst_cells
@@ -28,6 +28,7 @@ __all__ = [
     "as_near",
     "assign_clusters",
     "build_topology",
+    "cells_about",
     "cells_ahead",
     "check_mesh",
     "flatness",

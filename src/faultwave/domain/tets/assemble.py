@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from faultwave.base.errors import Problems
+from faultwave.base.pieces import mapped
 from faultwave.domain.tets.mesh import FILE_FACES, Floats, Integers, Mesh, make_mesh, orient
 
 
@@ -36,7 +37,7 @@ def assemble(parts: Parts, name: str) -> Mesh:
     if not len(parts.tetrahedra):
         problems.error(name, "the mesh has no tetrahedra", advice="Was the volume meshed (gmsh -3) and saved?")
     problems.raise_errors()
-    used = np.unique(parts.tetrahedra)
+    used, cells = _numbered(parts.tetrahedra)
     order = np.argsort(parts.ids, kind="stable")
     place = np.searchsorted(parts.ids, used, sorter=order).clip(max=len(order) - 1)
     rows = order[place]
@@ -50,12 +51,23 @@ def assemble(parts: Parts, name: str) -> Mesh:
         )
     problems.raise_errors()
     vertices = parts.coordinates[rows]
-    cells = np.searchsorted(used, parts.tetrahedra)
     tags = _face_tags(cells, used, parts, name, problems)
     problems.raise_errors()
     identify = _identify(used, parts.periodic)
     made = orient(make_mesh(vertices, cells, parts.groups, tags, identify, name))
     return replace(made, names=dict(parts.names), written=dict(parts.written))
+
+
+def _numbered(tetrahedra: Integers) -> tuple[Integers, Integers]:
+    """The node ids (n,) of tetrahedra (m, 4), ascending, and the tetrahedra in numbers of these."""
+    low, high = int(tetrahedra.min()), int(tetrahedra.max())
+    if high - low > 8 * tetrahedra.size:  # ids far apart: a table would take more memory than the mesh
+        used = np.unique(tetrahedra)
+        return used, np.searchsorted(used, tetrahedra)
+    present = np.zeros(high - low + 1, bool)
+    present[tetrahedra - low] = True
+    number = np.cumsum(present) - 1
+    return np.flatnonzero(present) + low, mapped(lambda piece: number[tetrahedra[piece] - low], len(tetrahedra))
 
 
 def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problems: Problems) -> Integers:
@@ -78,7 +90,9 @@ def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problem
         )
         return tags
     values = values[first]
-    faces = np.sort(used[cells[:, FILE_FACES]].reshape(-1, 3), axis=1)
+    near = np.isin(used, triangles)  # other nodes are on no tagged triangle
+    beside = np.flatnonzero(mapped(lambda piece: near[cells[piece]].sum(axis=1) > 2, len(cells)))
+    faces = np.sort(used[cells[beside][:, FILE_FACES]].reshape(-1, 3), axis=1)
     _, number = np.unique(np.concatenate([triangles, faces]), axis=0, return_inverse=True)
     number = number.ravel()
     tag_of = np.zeros(number.max() + 1, np.int64)
@@ -87,7 +101,8 @@ def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problem
     lost = np.flatnonzero(~np.isin(number[: len(triangles)], found))
     if len(lost):
         _lost_triangles(triangles[lost], values[lost], parts, name, problems)
-    return np.asarray(tag_of[found].reshape(cells.shape))
+    tags[beside] = tag_of[found].reshape(-1, 4)
+    return tags
 
 
 def _lost_triangles(triangles: Integers, tags: Integers, parts: Parts, name: str, problems: Problems) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import Problems, suggest
+from faultwave.base.pieces import mapped
 from faultwave.domain.tets.kuhn import five_tetrahedra, grid_vertices, kuhn_paths
 from faultwave.domain.tets.mesh import (
     FILE_FACES,
@@ -125,14 +126,23 @@ def _fault_plane(box: Box) -> tuple[int, int] | None:
 def _tags(
     tetrahedra: Integers, index: Integers, cells: Integers, sides: Mapping[str, str], fault: tuple[int, int] | None
 ) -> NDArray[np.int32]:
-    corners = index[tetrahedra[:, FILE_FACES]]
     tags = np.zeros((len(tetrahedra), 4), np.int32)
-    for axis, letter in enumerate("xyz"):
-        for end, plane in (("-", 0), ("+", int(cells[axis]))):
-            tags[(corners[..., axis] == plane).all(axis=2)] = SIDE_TAGS[sides[letter + end]]
-    if fault is not None:
-        tags[(corners[..., fault[0]] == fault[1]).all(axis=2)] = FAULT_TAG
+    planes = [
+        (axis, plane, SIDE_TAGS[sides[letter + end]])
+        for axis, letter in enumerate("xyz")
+        for end, plane in (("-", 0), ("+", int(cells[axis])))
+    ]
+    for axis, plane, tag in [*planes, *([] if fault is None else [(*fault, FAULT_TAG)])]:
+        inside = index[:, axis] == plane
+        rows = _with_faces(inside, tetrahedra)
+        cell, face = np.nonzero(inside[tetrahedra[rows]][:, FILE_FACES].all(axis=2))
+        tags[rows[cell], face] = tag
     return tags
+
+
+def _with_faces(inside: NDArray[np.bool_], cells: Integers) -> Integers:
+    """Numbers of the cells with three or more vertices ``inside`` (nv,)."""
+    return np.flatnonzero(mapped(lambda piece: inside[cells[piece]].sum(1) > 2, len(cells)))
 
 
 def _identify(index: Integers, cells: Integers, periodic: NDArray[np.bool_]) -> Integers:

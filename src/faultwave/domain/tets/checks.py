@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import Problems
+from faultwave.base.pieces import mapped
 from faultwave.domain.tets.matching import Matching, match_faces
-from faultwave.domain.tets.mesh import FACE_OPPOSITE, SORTED_FACES, BoundaryKind, Integers, Mesh, signed_volumes
+from faultwave.domain.tets.mesh import SORTED_FACES, BoundaryKind, Integers, Mesh, bounds, signed_volumes, sorted_tags
 from faultwave.domain.tets.tags import INTERNAL, UNKNOWN, TagTable, tag_table
 
 EXAMPLES = 10
@@ -33,7 +35,7 @@ def check_mesh(mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | None 
         return problems  # nothing further can be computed from vertices that are not there
     check_volumes(mesh, problems)
     match = match_faces(mesh)
-    tags = np.take_along_axis(mesh.tags[:, FACE_OPPOSITE], match.order, axis=1)
+    tags = sorted_tags(mesh, match.order)
     check_connections(mesh, match, tags, table, problems)
     return problems
 
@@ -59,7 +61,7 @@ def check_numbers(mesh: Mesh, problems: Problems) -> None:
         lambda v: f"vertex {v} = {tuple(mesh.vertices[v].tolist())}",
         allowed=f"numbers up to {_FARTHEST:g}",
     )
-    outside = np.flatnonzero(((mesh.cells < 0) | (mesh.cells >= nv)).any(axis=1))
+    outside = _cells(nc, lambda p: ((mesh.cells[p] < 0) | (mesh.cells[p] >= nv)).any(axis=1))
     _report(
         problems,
         mesh.name,
@@ -67,8 +69,12 @@ def check_numbers(mesh: Mesh, problems: Problems) -> None:
         f"cells with vertex ids outside 0..{nv - 1}",
         lambda c: f"cell {c} = {mesh.cells[c].tolist()}",
     )
-    sorted_ids = np.sort(mesh.cells, axis=1)
-    double = np.flatnonzero((sorted_ids[:, 1:] == sorted_ids[:, :-1]).any(axis=1))
+
+    def repeats(piece: slice) -> NDArray[np.bool_]:
+        ids = np.sort(mesh.cells[piece], axis=1)
+        return np.asarray((ids[:, 1:] == ids[:, :-1]).any(axis=1))
+
+    double = _cells(nc, repeats)
     _report(
         problems,
         mesh.name,
@@ -79,7 +85,8 @@ def check_numbers(mesh: Mesh, problems: Problems) -> None:
     if mesh.identify is not None and mesh.identify.shape == (nv,):
         wrong = np.flatnonzero(mesh.identify < 0)
         _report(problems, mesh.name, wrong, "vertices with a negative topological id", lambda v: f"vertex {v}")
-    negative = np.flatnonzero((mesh.tags < 0).any(axis=1)) if mesh.tags.shape == (nc, 4) else np.empty(0, int)
+    tagged = mesh.tags.shape == (nc, 4)
+    negative = _cells(nc, lambda p: (mesh.tags[p] < 0).any(axis=1)) if tagged else np.empty(0, int)
     _report(
         problems,
         mesh.name,
@@ -92,12 +99,16 @@ def check_numbers(mesh: Mesh, problems: Problems) -> None:
 def check_volumes(mesh: Mesh, problems: Problems) -> None:
     """Cells of positive volume."""
     volumes = signed_volumes(mesh)
-    corners = mesh.vertices[mesh.cells]
-    size = np.ptp(corners, axis=1).max(axis=1)
-    flat = np.abs(volumes) <= _FLAT * size**3
+
+    def none(piece: slice) -> NDArray[np.bool_]:
+        low, high = bounds(mesh.vertices[mesh.cells[piece]])
+        size = np.maximum.reduce([high[:, axis] - low[:, axis] for axis in range(3)])
+        return np.asarray(np.abs(volumes[piece]) <= _FLAT * size**3)
+
+    flat = mapped(none, len(volumes))
 
     def show(c: int) -> str:
-        return f"cell {c} at {_point(corners[c].mean(axis=0))} with {volumes[c]:.3g} m^3"
+        return f"cell {c} at {_point(mesh.vertices[mesh.cells[c]].mean(axis=0))} with {volumes[c]:.3g} m^3"
 
     _report(problems, mesh.name, np.flatnonzero(flat), "cells with no volume", show, advice="Repair or remesh there.")
     _report(
@@ -127,7 +138,7 @@ def check_connections(
         show,
         advice="Remove duplicate or overlapping cells.",
     )
-    own = np.flatnonzero(match.neighbours == np.arange(len(mesh.cells))[:, None])
+    own = np.flatnonzero(mapped(lambda p: match.neighbours[p] == np.arange(p.start, p.stop)[:, None], len(mesh.cells)))
     _report(problems, mesh.name, own, "faces whose neighbour is their own cell", show)
     alone = match.neighbours < 0
     alone.flat[match.crowded] = False
@@ -155,7 +166,7 @@ def check_tags(
         allowed=table.describe(),
         advice="Say what it means in mesh.boundaries.",
     )
-    internal = np.isin(kinds, INTERNAL)
+    internal = np.isin(np.arange(UNKNOWN, max(BoundaryKind) + 1), INTERNAL)[kinds - UNKNOWN]
     bare = np.flatnonzero(alone & internal)
     _report(
         problems,
@@ -180,18 +191,20 @@ def _check_fault_sides(
     problems: Problems,
     show: Callable[[int], str],
 ) -> None:
-    fault = (kinds == BoundaryKind.FAULT) & (match.neighbours >= 0)
-    other = tags[match.neighbours, match.neighbour_faces]
-    here = np.arange(len(mesh.cells))[:, None]
+    cell, face = np.nonzero((kinds == BoundaryKind.FAULT) & (match.neighbours >= 0))
+    beyond = match.neighbours[cell, face], match.neighbour_faces[cell, face]
+    other = tags[beyond]
     # Report a face once: from its lower cell, or from the only side that calls it a fault.
-    other_fault = kinds[match.neighbours, match.neighbour_faces] == BoundaryKind.FAULT
-    differs = fault & (other != tags) & ((here < match.neighbours) | ~other_fault)
+    other_fault = kinds[beyond] == BoundaryKind.FAULT
+    differs = (other != tags[cell, face]) & ((cell < beyond[0]) | ~other_fault)
+    number = 4 * cell + face
+    across = dict(zip(number[differs].tolist(), other[differs].tolist(), strict=True))
     _report(
         problems,
         mesh.name,
-        np.flatnonzero(differs),
+        number[differs],
         "fault faces whose two cells carry different tags",
-        lambda f: f"{show(f)}, {other.flat[f]} in cell {match.neighbours.flat[f]}",
+        lambda f: f"{show(f)}, {across[f]} in cell {match.neighbours.flat[f]}",
         advice="Both sides of a fault face need the same tag.",
     )
 
@@ -216,6 +229,11 @@ def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTa
         named = "Outer faces need a physical surface that mesh.boundaries gives a kind"
         return f"{named}; inside the mesh it is a hanging node or a missing cell."
     return "Outer faces need a boundary tag; inside the mesh it is a hanging node or a missing cell."
+
+
+def _cells(count: int, wrong: Callable[[slice], Any]) -> Integers:
+    """Numbers of the cells, of ``count``, of which ``wrong`` says so, asked piece by piece."""
+    return np.flatnonzero(mapped(wrong, count))
 
 
 class _FaceCentres:

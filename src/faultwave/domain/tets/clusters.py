@@ -159,9 +159,9 @@ def _normalise(cluster: Integers, neighbours: Integers, fault: NDArray[np.bool_]
     """Lower clusters, in place, until neighbours differ by at most one and fault faces by none.
 
     Fast clusters pull their neighbours down, never the reverse, so one sweep from fast to slow is enough: when cluster
-    k has been worked off, no later step can lower a cell to k again.
+    k has been worked off, no later step can lower a cell to k again. The slowest cluster has none below it to pull.
     """
-    for level in range(int(cluster.max()) + 1):
+    for level in range(int(cluster.max())):
         active = np.flatnonzero(cluster == level)
         while len(active):
             near = neighbours[active]

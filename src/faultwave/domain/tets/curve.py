@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from faultwave.base.pieces import mapped, order_of
 from faultwave.domain.tets.mesh import Floats, Integers
 
 BITS = 20
@@ -17,26 +18,32 @@ def hilbert_order(points: Floats) -> Integers:
     """
     low = points.min(axis=0)
     span = float(np.ptp(points, axis=0).max()) or 1.0
-    x = np.minimum((points - low) / span * 2**BITS, 2**BITS - 1).astype(np.int64).T.copy()
-    q = 1 << (BITS - 1)
-    while q > 1:
-        low_bits = q - 1
+    return order_of(mapped(lambda piece: _keys(points[piece], low, span), len(points)))
+
+
+def _keys(points: Floats, low: Floats, span: float) -> Integers:
+    """Numbers (n,) of points (n, 3) along the curve, three bits for each of the twenty levels."""
+    x = np.minimum((points - low) / span * 2**BITS, 2**BITS - 1).astype(np.int32).T.copy()
+    for level in range(BITS - 1, 0, -1):
+        low_bits = np.int32((1 << level) - 1)
         for i in range(3):
-            high = (x[i] & q) != 0
-            exchange = (x[0] ^ x[i]) & low_bits
-            x[0] ^= np.where(high, low_bits, exchange)
-            x[i] ^= np.where(high, 0, exchange)
-        q >>= 1
+            high = (x[i] >> level) & 1  # 1: turn the bits below over, else exchange them with those of the first axis
+            exchange = (x[0] ^ x[i]) & low_bits & (high - 1)
+            x[0] ^= exchange | (low_bits & -high)
+            x[i] ^= exchange
     x[1] ^= x[0]
     x[2] ^= x[1]
     flip = np.zeros_like(x[0])
-    q = 1 << (BITS - 1)
-    while q > 1:
-        flip ^= np.where(x[2] & q, q - 1, 0)
-        q >>= 1
+    for level in range(BITS - 1, 0, -1):
+        flip ^= np.int32((1 << level) - 1) & -((x[2] >> level) & 1)
     x ^= flip
-    key = np.zeros_like(x[0])
-    for bit in range(BITS - 1, -1, -1):
-        for i in range(3):
-            key = (key << 1) | ((x[i] >> bit) & 1)
-    return np.argsort(key, kind="stable").astype(np.int64)
+    first, second, third = (_spread(axis.astype(np.int64)) for axis in x)
+    return np.asarray(first << 2 | second << 1 | third)
+
+
+def _spread(x: Integers) -> Integers:
+    """Whole numbers of twenty bits with two zeros between each bit and the next."""
+    for shift, kept in ((32, 0x1F00000000FFFF), (16, 0x1F0000FF0000FF), (8, 0x100F00F00F00F00F), (4, 0x10C30C30C30C30C3),
+                        (2, 0x1249249249249249)):  # fmt: skip
+        x = (x | x << shift) & kept
+    return x

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.domain.tets.mesh import SORTED_FACES, BoundaryKind, Floats, Geometry, Integers, Topology
+from faultwave.base.pieces import in_pieces, mapped
+from faultwave.domain.tets.mesh import SORTED_FACES, BoundaryKind, Floats, Geometry, Integers, Topology, bounds
 from faultwave.domain.tets.triangles import nearest_on_triangles
 
 _CHUNK = 4096
+FEW = 64
+"""Points for which all cells are looked through rather than sorted."""
 _CUBES = 2**20
 """At most so many cubes along an axis, so that 64 bits count them all."""
 _ROWS = np.array([(x, y, 0) for x in (-1, 0, 1) for y in (-1, 0, 1)])
@@ -47,7 +51,7 @@ def locate(
     """
     points = _points(points)
     cells = np.full(len(points), -1, np.int64)
-    classes = _size_classes(topology, geometry, vertices) if len(points) else []
+    classes = _size_classes(points, geometry)
     for start in range(0, len(points), _CHUNK):
         part = slice(start, start + _CHUNK)
         best = np.full(len(points[part]), len(topology.cells), np.int64)
@@ -150,14 +154,44 @@ class _SizeClass:
         return point[close], self.members[place[close]]
 
 
-def _size_classes(topology: Topology, geometry: Geometry, vertices: Floats) -> list[_SizeClass]:
-    centroids = geometry.centroids
-    radius = np.sqrt(
-        np.max([((vertices[topology.cells[:, i]] - centroids) ** 2).sum(axis=1) for i in range(4)], axis=0)
-    ) * (1 + 1e-6)
+def cells_about(low: Floats, high: Floats, geometry: Geometry, slack: float = 0.0) -> Integers:
+    """Cells whose bounding boxes, larger by ``slack`` of their longest sides, meet any of the boxes from ``low`` to ``high`` (n, 3)."""
+
+    def met(piece: slice) -> NDArray[np.bool_]:
+        corners = geometry.corners_of(piece)
+        found = np.zeros(len(corners), bool)
+        first, last = (np.array([f(corners[..., axis]) for axis in range(3)]) for f in (np.min, np.max))
+        wider = slack * float((last - first).max())
+        boxes = np.flatnonzero(((last + wider > low) & (first - wider < high)).all(axis=1))
+        if not len(boxes):
+            return found
+        least, most = bounds(corners)
+        if slack:
+            sides = slack * (most - least).max(axis=1, keepdims=True)
+            least, most = least - sides, most + sides
+        for i in boxes:
+            found |= ((most > low[i]) & (least < high[i])).all(axis=1)
+        return found
+
+    return np.flatnonzero(mapped(met, len(geometry.cells)))
+
+
+def _size_classes(points: Floats, geometry: Geometry) -> list[_SizeClass]:
+    """Cells by size: all, or those whose surroundings hold one of a few points."""
+    few = cells_about(points, points, geometry, 1e-6) if len(points) <= FEW else None
+    numbers = np.arange(len(geometry.cells)) if few is None else few
+    centroids, radius = np.empty((len(numbers), 3)), np.empty(len(numbers))
+
+    def measure(piece: slice) -> None:
+        corners = geometry.corners_of(numbers[piece])
+        centroids[piece] = middle = corners.mean(axis=-2)
+        far = np.max([((corners[:, i] - middle) ** 2).sum(axis=1) for i in range(4)], axis=0)
+        radius[piece] = np.sqrt(far) * (1 + 1e-6)
+
+    in_pieces(measure, len(numbers))
     octave = np.ceil(2 * np.log2(radius)).astype(int)
     members = [np.flatnonzero(octave == size) for size in np.unique(octave)]
-    return [_SizeClass(m, centroids[m], float(radius[m].max())) for m in members]
+    return [_SizeClass(numbers[m], centroids[m], float(radius[m].max())) for m in members]
 
 
 def _outer_faces(topology: Topology) -> Integers:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from faultwave.base.pieces import in_pieces, mapped, order_of
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Integers, Mesh
 
 
@@ -16,9 +17,9 @@ class Matching:
     crowded: flat face numbers 4 c + f of faces claimed by more than two cells."""
 
     cells: Integers
-    order: Integers
+    order: NDArray[np.int8]
     neighbours: Integers
-    neighbour_faces: Integers
+    neighbour_faces: NDArray[np.int8]
     crowded: Integers
 
 
@@ -34,18 +35,26 @@ def leading_vertices(mesh: Mesh) -> NDArray[np.bool_]:
     return found
 
 
-def sort_cells(mesh: Mesh, leading: NDArray[np.bool_] | None = None) -> tuple[Integers, Integers]:
+def sort_cells(mesh: Mesh, leading: NDArray[np.bool_] | None = None) -> tuple[Integers, NDArray[np.int8]]:
     """Cells with vertices in ascending order, and the order (nc, 4) that does it: those that are ``leading`` (nv,) first, each kind by
     topological id.
 
     Vertices that are one topologically (periodic meshes one cell wide) are ordered by their own id: a periodic image is
     numbered in the same order as its original, so both sides of a face still agree.
     """
-    key = mesh.cells if mesh.identify is None else mesh.identify[mesh.cells] * len(mesh.vertices) + mesh.cells
-    if leading is not None and leading.any():
-        key = key + np.where(leading, 0, len(mesh.vertices))[mesh.cells]
-    order = np.argsort(key, axis=1, kind="stable")
-    return np.take_along_axis(mesh.cells, order, axis=1), order
+    leading = leading if leading is not None and leading.any() else None
+    cells, order = np.empty_like(mesh.cells), np.empty(mesh.cells.shape, np.int8)
+
+    def sort(piece: slice) -> None:
+        given = mesh.cells[piece]
+        key = given if mesh.identify is None else mesh.identify[given] * len(mesh.vertices) + given
+        if leading is not None:
+            key = key + np.where(leading, 0, len(mesh.vertices))[given]
+        order[piece] = found = np.argsort(key, axis=1, kind="stable")
+        cells[piece] = np.take_along_axis(given, found, axis=1)
+
+    in_pieces(sort, len(cells))
+    return cells, order
 
 
 def match_faces(mesh: Mesh) -> Matching:
@@ -53,39 +62,65 @@ def match_faces(mesh: Mesh) -> Matching:
     cells, order = sort_cells(mesh, leading_vertices(mesh))
     nc = len(cells)
     topological = cells if mesh.identify is None else mesh.identify[cells]
-    keys = topological[:, SORTED_FACES].reshape(-1, 3)
-    arrange = _arrange(keys, int(topological.max(initial=0)) + 1)
-    sorted_keys = keys[arrange]
-    new = np.ones(len(keys), bool)
-    new[1:] = (sorted_keys[1:] != sorted_keys[:-1]).any(axis=1)
+    arrange, new = _arranged(topological, int(topological.max(initial=0)) + 1)
     starts = np.flatnonzero(new)
-    counts = np.diff(np.append(starts, len(keys)))
+    counts = np.diff(np.append(starts, 4 * nc))
     other = np.full(4 * nc, -1, np.int64)
     pairs = starts[counts == 2]
-    a, b = arrange[pairs], arrange[pairs + 1]
-    if mesh.identify is not None:
-        corners = cells[:, SORTED_FACES].reshape(-1, 3)
-        same = (corners[a] == corners[b]).all(axis=1)
-        images = np.flatnonzero(~same)
-        same[images] = _same_shape(mesh, corners[a[images]], corners[b[images]])
-        a, b = a[same], b[same]
-    other[a], other[b] = b, a
+
+    def join(piece: slice) -> None:
+        a, b = arrange[pairs[piece]], arrange[pairs[piece] + 1]
+        if mesh.identify is not None:
+            one, two = _corners(cells, a), _corners(cells, b)
+            same = (one == two).all(axis=1)
+            images = np.flatnonzero(~same)
+            same[images] = _same_shape(mesh, one[images], two[images])
+            a, b = a[same], b[same]
+        other[a], other[b] = b, a
+
+    in_pieces(join, len(pairs))
     crowded: list[int] = []
     for start, count in zip(starts[counts > 2], counts[counts > 2], strict=True):
         crowded += _resolve(mesh, cells, np.sort(arrange[start : start + count]), other)
-    across = other.reshape(nc, 4)
-    neighbours = np.where(across >= 0, across // 4, -1)
-    faces = np.where(across >= 0, across % 4, -1)
-    return Matching(cells, order, neighbours, faces, np.array(crowded, np.int64))
+    across, faces = other.reshape(nc, 4), np.empty((nc, 4), np.int8)
+
+    def divide(piece: slice) -> None:
+        faces[piece] = np.where(across[piece] >= 0, across[piece] & 3, -1)
+        across[piece] >>= 2  # -1 stays
+
+    in_pieces(divide, nc)
+    return Matching(cells, order, across, faces, np.array(crowded, np.int64))
 
 
-def _arrange(keys: Integers, limit: int) -> Integers:
-    """Order of the faces that brings equal keys together; packed into one integer when that fits."""
-    bits = max(limit - 1, 1).bit_length()
-    if 3 * bits <= 63:
-        packed = (keys[:, 0] << 2 * bits) | (keys[:, 1] << bits) | keys[:, 2]
-        return np.argsort(packed, kind="stable")
-    return np.lexsort((keys[:, 2], keys[:, 1], keys[:, 0]))
+def _corners(cells: Integers, faces: Integers) -> Integers:
+    """Vertices (n, 3) of faces (n,)."""
+    return np.take_along_axis(cells[faces >> 2], SORTED_FACES[faces & 3], axis=1)
+
+
+def _arranged(topological: Integers, limit: int) -> tuple[Integers, NDArray[np.bool_]]:
+    """Order of the faces of cells (nc, 4) that brings those with the same vertices together, and which of them, in that order, have other
+    vertices than the one before; three vertices are packed into one number when that fits."""
+    bits, count = max(limit - 1, 1).bit_length(), 4 * len(topological)
+    new = np.ones(count, bool)
+    if 3 * bits > 63:
+        keys = topological[:, SORTED_FACES].reshape(-1, 3)
+        arrange = np.lexsort((keys[:, 2], keys[:, 1], keys[:, 0]))
+        new[1:] = (keys[arrange[1:]] != keys[arrange[:-1]]).any(axis=1)
+        return arrange, new
+
+    def pack(piece: slice) -> Integers:
+        a, b, c = (topological[piece][:, SORTED_FACES[:, i]] for i in range(3))
+        return np.asarray((a << 2 * bits) | (b << bits) | c)
+
+    packed = mapped(pack, len(topological)).reshape(-1)
+    arrange = order_of(packed)
+
+    def differ(piece: slice) -> None:
+        here = packed[arrange[max(piece.start - 1, 0) : piece.stop]]
+        new[max(piece.start, 1) : piece.stop] = here[1:] != here[:-1]
+
+    in_pieces(differ, count)
+    return arrange, new
 
 
 def _resolve(mesh: Mesh, cells: Integers, faces: Integers, other: Integers) -> list[int]:
@@ -96,7 +131,7 @@ def _resolve(mesh: Mesh, cells: Integers, faces: Integers, other: Integers) -> l
     """
     if mesh.identify is None:
         return [int(f) for f in faces]
-    corners = cells[:, SORTED_FACES].reshape(-1, 3)[faces]
+    corners = _corners(cells, faces)
     left, crowded = list(range(len(faces))), []
     for same in (_same_vertices, _same_shape):
         queue, left = left, []

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.pieces import in_pieces, mapped
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -23,6 +24,9 @@ SORTED_FACES = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
 
 FACE_OPPOSITE = np.array([2, 3, 1, 0])
 """File face opposite each file vertex."""
+
+_TURNED = np.array([[0, 1, 2, 3], [0, 2, 1, 3]], np.int8)
+"""Order of the vertices of cells of positive and of negative volume."""
 
 EVEN_PERMUTATIONS = np.array(
     [[0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2], [1, 0, 3, 2], [1, 3, 2, 0], [1, 2, 0, 3],
@@ -138,10 +142,10 @@ class Geometry:
     @property
     def centroids(self) -> Floats:
         """(nc, 3), made anew each time"""
-        return self.centroid()
+        return mapped(self.centroid, len(self.cells))
 
-    def centroid(self, cells: Any = slice(None)) -> Floats:
-        """(..., 3) of some cells, or all."""
+    def centroid(self, cells: Any) -> Floats:
+        """(..., 3) of some cells."""
         return np.asarray(self.corners_of(cells).mean(axis=-2))
 
     def of(self, cells: Integers, vertices: Floats, corners: Integers) -> Geometry:
@@ -175,17 +179,38 @@ def _in_32_bits(values: object, what: str, name: str) -> NDArray[np.int32]:
 
 def signed_volumes(mesh: Mesh) -> Floats:
     """Volume (nc,) of every cell, negative where its vertices are ordered the wrong way round [m^3]."""
-    v = mesh.vertices[mesh.cells]
-    a, b, c = (v[:, i] - v[:, 0] for i in (1, 2, 3))
-    return np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
+
+    def of(piece: slice) -> Floats:
+        v = mesh.vertices[mesh.cells[piece]]
+        a, b, c = (v[:, i] - v[:, 0] for i in (1, 2, 3))
+        return np.asarray(np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0)
+
+    return mapped(of, len(mesh.cells))
+
+
+def bounds(corners: Floats) -> tuple[Floats, Floats]:
+    """Lower and upper corners (n, 3) of the boxes around cells with ``corners`` (n, 4, 3): in a fraction of the time that reductions over
+    so few corners take."""
+    a, b, c, d = np.moveaxis(corners, 1, 0)
+    low, high = (f(f(a, b), f(c, d)) for f in (np.minimum, np.maximum))
+    return low, high
+
+
+def sorted_tags(mesh: Mesh, order: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Face tags (nc, 4) in the order of the faces of sorted cells; ``order`` (nc, 4) sorts them."""
+    return mapped(lambda p: np.take_along_axis(mesh.tags[p][:, FACE_OPPOSITE], order[p], axis=1), len(order))
 
 
 def permute_vertices(mesh: Mesh, order: NDArray[np.integer]) -> Mesh:
     """The same mesh with the vertices of each cell taken in ``order`` (nc, 4); face tags follow their faces."""
-    cells = np.take_along_axis(mesh.cells, order, axis=1)
-    opposite = np.take_along_axis(mesh.tags[:, FACE_OPPOSITE], order, axis=1)
-    tags = np.empty_like(mesh.tags)
-    tags[:, FACE_OPPOSITE] = opposite
+    cells, tags = np.empty_like(mesh.cells), np.empty_like(mesh.tags)
+
+    def take(piece: slice) -> None:
+        cells[piece] = np.take_along_axis(mesh.cells[piece], order[piece], axis=1)
+        opposite = np.take_along_axis(mesh.tags[piece][:, FACE_OPPOSITE], order[piece], axis=1)
+        tags[piece, FACE_OPPOSITE] = opposite
+
+    in_pieces(take, len(cells))
     return replace(mesh, cells=cells, tags=tags)
 
 
@@ -199,7 +224,7 @@ def orient(mesh: Mesh) -> Mesh:
     negative = signed_volumes(mesh) < 0
     if not negative.any():
         return mesh
-    return permute_vertices(mesh, np.where(negative[:, None], [0, 2, 1, 3], [0, 1, 2, 3]))
+    return permute_vertices(mesh, _TURNED[negative.astype(np.int8)])
 
 
 def reorder_cells(mesh: Mesh, permutation: NDArray[np.integer]) -> Mesh:

@@ -20,7 +20,7 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.hdf5 import BROKEN, held, opened
 from faultwave.domain.tets.checks import check_numbers, check_tags, check_volumes
 from faultwave.domain.tets.matching import Matching, leading_vertices, sort_cells
-from faultwave.domain.tets.mesh import FACE_OPPOSITE, Integers, Mesh, Topology, make_mesh, reorder_cells
+from faultwave.domain.tets.mesh import Integers, Mesh, Topology, make_mesh, reorder_cells, sorted_tags
 from faultwave.domain.tets.puml import unpack, write_puml
 from faultwave.domain.tets.tags import tag_table
 
@@ -165,7 +165,7 @@ def slice_topology(
     local = piece.neighbours - piece.first
     here = (piece.neighbours >= 0) & (local >= 0) & (local < len(cells))
     neighbours, faces = np.where(here, local, -1), np.where(here, piece.neighbour_faces, -1)
-    tags = np.take_along_axis(mesh.tags[:, FACE_OPPOSITE], order, axis=1)
+    tags = sorted_tags(mesh, order)
     match = Matching(cells, order, neighbours, faces, np.zeros(0, np.int64))
     check_tags(mesh, match, piece.neighbours < 0, piece.neighbours >= 0, tags, table, problems)
     return Topology(cells, order, neighbours, faces, table.kinds(tags), tags)

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from faultwave.base.pieces import mapped
 from faultwave.domain.tets.mesh import BoundaryKind, Floats, Geometry, Mesh, Topology
 
 _SLIVER = 6.0
@@ -37,9 +38,13 @@ def aspect_ratios(mesh: Mesh, topology: Topology, geometry: Geometry) -> Floats:
 
 def flatness(geometry: Geometry) -> Floats:
     """Longest edge over inradius (nc,): 4.9 for a regular tetrahedron."""
-    sides = geometry.jacobian().transpose(0, 2, 1)
-    edges = [*(sides[:, i] for i in range(3)), *(sides[:, i] - sides[:, j] for i, j in combinations(range(3), 2))]
-    return np.asarray(np.max([np.linalg.norm(e, axis=1) for e in edges], axis=0) / geometry.inradius)
+
+    def of(piece: slice) -> Floats:
+        sides = geometry.jacobian(piece).transpose(0, 2, 1)
+        edges = [*(sides[:, i] for i in range(3)), *(sides[:, i] - sides[:, j] for i, j in combinations(range(3), 2))]
+        return np.asarray(np.max([np.linalg.norm(e, axis=1) for e in edges], axis=0) / geometry.inradius[piece])
+
+    return mapped(of, len(geometry.cells))
 
 
 def worst_cells(

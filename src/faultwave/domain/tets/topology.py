@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from faultwave.base.errors import Problems
 from faultwave.domain.tets.checks import check_connections, check_numbers, check_volumes
 from faultwave.domain.tets.matching import match_faces
-from faultwave.domain.tets.mesh import FACE_OPPOSITE, Mesh, Topology
+from faultwave.domain.tets.mesh import Mesh, Topology, sorted_tags
 from faultwave.domain.tets.tags import tag_table
 
 
@@ -29,8 +27,7 @@ def build_topology(
     if volumes:
         check_volumes(mesh, problems)
     match = match_faces(mesh)
-    tags = np.take_along_axis(mesh.tags[:, FACE_OPPOSITE], match.order, axis=1)
+    tags = sorted_tags(mesh, match.order)
     check_connections(mesh, match, tags, table, problems)
     problems.raise_errors()
-    order, faces = match.order.astype(np.int8), match.neighbour_faces.astype(np.int8)  # 0 to 3, and -1
-    return Topology(match.cells, order, match.neighbours, faces, table.kinds(tags), tags)
+    return Topology(match.cells, match.order, match.neighbours, match.neighbour_faces, table.kinds(tags), tags)

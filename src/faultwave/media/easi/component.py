@@ -64,6 +64,8 @@ class Component:
     """
 
     keys: ClassVar[frozenset[str]] = frozenset({"components"})
+    uniform: ClassVar[bool] = False
+    """Whether all points get the same values."""
 
     where: str
     outputs: tuple[str, ...]

@@ -128,6 +128,11 @@ class EasiField:
     def parameters(self) -> frozenset[str]:
         return self.root.supplied
 
+    @property
+    def axes(self) -> frozenset[str]:
+        """Those along which it may vary."""
+        return frozenset() if self.root.uniform and not self.root.children else frozenset("xyz")
+
     def evaluate(
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
     ) -> dict[str, Floats]:

@@ -7,6 +7,7 @@ doubles), tags stay on their nodes, and keys may be sequences (`!Switch`).
 from __future__ import annotations
 
 import bisect
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,12 @@ from faultwave.base.errors import InputError, Problem
 
 _KINDS = {MappingNode: "a mapping", SequenceNode: "a list", ScalarNode: "a single value"}
 _INFINITIES = {".inf", ".Inf", ".INF"}
+
+
+@functools.lru_cache(maxsize=16)
+def _composed(text: str) -> Node | None:
+    """The root node of a text: one file may serve several fields. Raises what the parser raises."""
+    return YAML(typ="safe", pure=True).compose(text)
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ class Source:
     def compose(self) -> Block:
         """The root node. Raises InputError with the place of a YAML mistake."""
         try:
-            node = YAML(typ="safe", pure=True).compose(self.text)
+            node = _composed(self.text)
         except Exception as error:  # the parser raises many kinds, also of its own mistakes
             raise InputError(self._yaml_problem(error)) from None
         if node is None:

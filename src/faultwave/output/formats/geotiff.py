@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -71,6 +70,8 @@ def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> li
 
 def _metadata(maps: Dataset, names: list[str]) -> str:
     """Names, units and descriptions of the bands as GDAL and what builds on it reads them."""
+    from xml.sax.saxutils import escape  # brings modules of the web with it, and few runs write this
+
     items = []
     for band, name in enumerate(names):
         variable = maps.variables[name]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -56,6 +55,8 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
     ``to_local(lon, lat)`` gives (n, 2) x, y; points outside the maps are nan. ``event``: attributes of the event element; a comment
     says where its date is none.
     """
+    from xml.sax.saxutils import quoteattr  # brings modules of the web with it, and few runs write this
+
     path = Path(path)
     (west, south), (east, north) = corners.min(0), corners.max(0)
     ny, nx = maps["PGV"].shape

@@ -32,6 +32,7 @@ class IdentityMap(Component):
 @dataclass(frozen=True, kw_only=True)
 class ConstantMap(Component):
     keys = frozenset({"map", "components"})
+    uniform = True
 
     values: Mapping[str, float]
 

@@ -1,0 +1,98 @@
+"""Work on long arrays in pieces that stay in a cache, by several threads: NumPy computes without Python's lock.
+
+What is done to a piece must not depend on where it begins: then results are the same for any size and any number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from faultwave.base import cores
+
+PIECE = 1 << 14
+"""Items of a piece: a cell's numbers that are worked on at once fill some hundred bytes."""
+
+BUCKET = 1 << 18
+"""Numbers that are put in order at once."""
+
+
+def in_pieces(work: Callable[[slice], None], count: int, size: int = PIECE) -> None:
+    """Call ``work`` with slices of ``size`` items that together are ``count`` items, on as many threads as the program computes with.
+    Raises what ``work`` raises, of several the first that came."""
+    if count <= size or cores.threads() < 2:
+        for start in range(0, count, size):
+            work(slice(start, min(start + size, count)))
+        return
+    starts, lock = iter(range(0, count, size)), threading.Lock()
+    errors: list[BaseException] = []
+
+    def take() -> None:
+        while not errors:
+            with lock:
+                start = next(starts, None)
+            if start is None:
+                return
+            try:
+                work(slice(start, min(start + size, count)))
+            except BaseException as error:
+                errors.append(error)
+
+    def help_out() -> None:
+        cores.roam()
+        take()
+
+    number = min(cores.threads(), -(-count // size)) - 1
+    helpers = [threading.Thread(target=help_out, name="faultwave-pieces", daemon=True) for _ in range(number)]
+    for helper in helpers:
+        helper.start()
+    try:
+        take()
+    except BaseException as error:  # somebody stops the program: helpers finish their pieces
+        errors.append(error)
+    for helper in helpers:
+        helper.join()
+    if errors:
+        raise errors[0]
+
+
+def mapped(work: Callable[[slice], np.ndarray], count: int, size: int = PIECE) -> np.ndarray:
+    """What ``work`` makes of pieces, one after the other in an array of ``count`` items."""
+    first = work(slice(0, min(size, count)))
+    made = np.empty((count, *first.shape[1:]), first.dtype)
+    made[: len(first)] = first
+
+    def fill(piece: slice) -> None:
+        rows = slice(piece.start + len(first), piece.stop + len(first))
+        made[rows] = work(rows)
+
+    in_pieces(fill, count - len(first), size)
+    return made
+
+
+def order_of(keys: np.ndarray) -> np.ndarray:
+    """``np.argsort(keys, kind="stable")`` of whole numbers (n,): sorted into buckets by a few of them, each of which stays in a cache."""
+    buckets = -(-len(keys) // BUCKET)
+    if buckets < 2:
+        return np.argsort(keys, kind="stable")
+    some = np.sort(keys[:: max(1, len(keys) // (64 * buckets))])
+    bounds = np.unique(some[:: max(1, len(some) // buckets)][1:])
+    if not len(bounds):
+        return np.argsort(keys, kind="stable")
+    bucket = mapped(lambda p: np.searchsorted(bounds, keys[p], side="right").astype(np.uint16), len(keys))
+    members = np.argsort(bucket, kind="stable")  # of 16 bits: by counting
+    ends = np.cumsum(np.bincount(bucket, minlength=len(bounds) + 1))
+
+    def sort(which: slice) -> None:
+        for i in range(which.start, which.stop):
+            part = slice(ends[i - 1] if i else 0, ends[i])
+            mine = members[part]
+            members[part] = mine[np.argsort(keys[mine], kind="stable")]
+
+    in_pieces(sort, len(ends), 1)
+    return members
+
+
+__all__ = ["in_pieces", "mapped", "order_of"]
