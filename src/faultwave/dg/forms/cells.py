@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -59,15 +60,15 @@ class Cells:
     penalised: PenalisedFaces | None = None
     echoes: np.ndarray | None = None  # (nc, 4, 2) a and b of boundary faces that parts say, NaN elsewhere
     numbers: np.ndarray | None = None  # (nc,) in the whole mesh, where they are not 0, 1, ...
-    whole: dict[str, np.ndarray] | None = (
-        None  # material by the numbers in ``neighbours``, where these are some of the cells
-    )
+    whole: dict[str, np.ndarray] | None = None
+    """Material by the numbers in ``neighbours``, where these are some of the cells."""
 
     def of(self, cells: np.ndarray) -> Cells:
         """The listed cells (n,); their neighbours keep their numbers."""
         taken = {n: getattr(self, n) for n in BY_CELL}
+        rows: dict[str, Any] = {n: None if values is None else values[cells] for n, values in taken.items()}
         return Cells(
-            **{n: None if values is None else values[cells] for n, values in taken.items()},
+            **rows,
             material={name: values[cells] for name, values in self.material.items()},
             penalised=None if self.penalised is None else self.penalised.of(cells),
             numbers=cells if self.numbers is None else self.numbers[cells],
