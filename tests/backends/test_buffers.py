@@ -45,6 +45,13 @@ def test_what_is_fetched_is_what_was_there(name: str, precision: str) -> None:
     assert buffer.fetch(np.zeros(0, int)).values().shape == (0, 5, 3)
 
 
+def test_items_may_have_no_numbers() -> None:
+    """As slots of a surface that nobody observes."""
+    empty = backends.make("cpu", "double").index(np.zeros((64, 0), int))
+    empty.put(np.zeros((64, 1, 0), int))
+    assert empty.get().shape == (64, 1, 0)
+
+
 @pytest.mark.parametrize("precision", ("double", "single"))
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("items", (32, 7 * 32, 320_000))

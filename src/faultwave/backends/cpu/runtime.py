@@ -109,7 +109,7 @@ class LaneBuffer:
         batches = self._batches(items)
         if batches is not None:
             found = self.storage[batches, rows].transpose(0, 3, 1, 2)
-            return np.array(found, order="C").reshape(-1, *found.shape[2:])
+            return np.array(found, order="C").reshape(len(found) * self.lanes, *found.shape[2:])
         batch, lane = self._select(items)
         return np.asarray(self.storage[:, rows][batch, :, :, lane])  # a copy already
 
@@ -125,7 +125,8 @@ class LaneBuffer:
     def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None:
         batches, shape = self._batches(items), np.shape(values)
         if batches is not None and shape == (self.lanes * (batches.stop - batches.start), *self._shape):
-            here, put = self.storage[batches], np.reshape(values, (-1, self.lanes, *self._shape)).transpose(0, 2, 3, 1)
+            here = self.storage[batches]
+            put = np.reshape(values, (len(here), self.lanes, *self._shape)).transpose(0, 2, 3, 1)
 
             def copy(piece: slice) -> None:
                 here[piece] = put[piece]
