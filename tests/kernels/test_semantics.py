@@ -308,6 +308,43 @@ def test_narrow_numbers_count_four_bytes() -> None:
     assert found.bytes(4, 4) == 4 * (found.numbers - 2) + 4 * 2
 
 
+def of_many_numbers(wide: int) -> Kernel:
+    """Rows of a formula with many numbers that are the same for all items: also masks, choices and functions of them alone."""
+    k = Kernel("many")
+    numbers, one = k.scalar("numbers", 1, 30), k.batch("one", 1, 1)
+    x, out = k.batch("x", 5, 2, narrow=True), k.batch("out", 5, wide + 4, "out", narrow=True)
+
+    def sums(n: Any, one: Any, x: Any) -> Any:
+        known = [m.exp(0.1 * v) for v in n] + [m.maximum(n[i], n[i + 1]) for i in range(29)]
+        later, chosen = n[0] < n[1], m.where(n[0] < n[1], n[2], n[3])
+        found = [x[i % 2] * known[i % 59] + m.where(x[0] > n[i % 30], known[i % 7], one[0]) for i in range(wide)]
+        beside = m.maximum(one[0], n[4]) + m.where(one[0] > n[5], n[6], n[7])
+        return [[*found, m.where(later, x[0], x[1]) + chosen, beside + x[1], n[8], chosen]]
+
+    k.pointwise(sums, [numbers.view(0, 1), one, x], [out])
+    return k
+
+
+@pytest.mark.parametrize("name", present(backends.names()))
+@pytest.mark.parametrize("wide", [30, 60])
+@pytest.mark.parametrize("turned", [1.0, -1.0])
+def test_formulas_of_many_numbers_that_are_the_same(name: str, wide: int, turned: float) -> None:
+    numbers, x, one = RNG.normal(size=30), RNG.normal(size=(64, 5, 2)), RNG.normal(size=(64, 1, 1))
+    numbers[:2] = -turned, turned
+    x = x.astype(np.float32).astype(float)
+    backend: Any = backends.make(name, "double", 2)
+    kernel = of_many_numbers(wide)
+    buffers = {
+        a.name: backend.batch(64, a.rows, a.cols, narrow=a.narrow) for a in kernel.arguments if a.space == "batch"
+    }
+    buffers["x"].put(x)
+    buffers["one"].put(one)
+    backend.compile([kernel])["many"](buffers)(0, 64, numbers=numbers.tolist())
+    want = {"x": x, "one": one, "out": np.zeros((64, 5, wide + 4))}
+    execute_double(kernel, want, numbers=numbers[None])
+    np.testing.assert_allclose(buffers["out"].get(), want["out"], rtol=2e-7)
+
+
 def test_contractions_refuse_narrow_numbers() -> None:
     k = Kernel("k")
     held, out = k.batch("held", 2, 1, narrow=True), k.temp("out", 2, 1)

@@ -95,8 +95,11 @@ class Formula:
             return
         name = scope.names[number] = self._fresh()
         kind = self.kinds[value.op in MASK_OPS]
-        operands = tuple(self._known(a) or "" for a in value.args)
-        scope.lines.append(f"const {kind} {name} = {self.text(value, operands)};")
+        scope.lines.append(f"const {kind} {name} = {self.text(value, self._operands(value))};")
+
+    def _operands(self, value: Value) -> tuple[str, ...]:
+        """What stands for the operands of a value."""
+        return tuple(self._known(a) or "" for a in value.args)
 
     def store(self, write: Callable[[str], str], name: str) -> list[str]:
         """Lines that write a value of a row; ``write(name)``: the statement."""

@@ -59,7 +59,14 @@ class VectorFormula(Formula):
                 self.same[number] = value.op == "const" or (computed and all(map(self._is_same, value.args)))
         return self.same[number]
 
-    def _operands(self, value: Value) -> list[str]:
+    def _operands(self, value: Value) -> tuple[str, ...]:
+        """Of a value before the rows: only sums and the like take a number beside a vector."""
+        names = super()._operands(value)
+        if not self.by_one or value.op in _PLAIN:
+            return names
+        return tuple(f"SPLAT({n})" if self._alone(a) else n for a, n in zip(value.args, names, strict=True))
+
+    def _of_row(self, value: Value) -> list[str]:
         """What stands for the operands of a row's value: names, and places of the table."""
         found = []
         for number in value.args:
@@ -81,7 +88,7 @@ class VectorFormula(Formula):
             else:
                 super()._write(number, value)
             return
-        operands = self._operands(value)
+        operands = self._of_row(value)
         name = scope.names[number] = self._fresh()
         kind = "VM" if value.op in MASK_OPS else "V"
         for k, row in enumerate(self._beside()):
@@ -136,7 +143,7 @@ class VectorFormula(Formula):
 
     def _alone(self, number: int) -> bool:
         """Whether a value stands for itself, not for a vector."""
-        return number in self.scopes[0].names and self.same[number] and self.numbering.values[number].op != "const"
+        return number in self.scopes[0].names and self._is_same(number) and self.numbering.values[number].op != "const"
 
     def filled(self) -> list[str]:
         """C statements that fill the table, before the rows."""
