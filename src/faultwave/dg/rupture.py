@@ -168,10 +168,10 @@ class _Rupture:
         k.pointwise(lambda x: [[0.0 * x[0]] * own], [self.record.view(0, points, 0, 1)], [self.mean])
         starts = [self._resampled_start(name) for name in self.law.resampled]
         lengths = [self.clock.view(i, 1, CLOCK.places["duration"].start, 1) for i in range(self.sizes.times)]
-        if self.inner:
+        if self.inner or self.of_step:
             self._change_inner(self.law.begin_step, lengths)
         k.repeat("sub", self.sizes.times, self._substep)
-        if self.inner:
+        if self.inner or self.of_step:
             self._change_inner(self.law.end_step, lengths)
         for name, start in zip(self.law.resampled, starts, strict=True):
             self._resample(name, start)
@@ -212,7 +212,8 @@ class _Rupture:
     def _change_inner(self, change: Callable[..., dict[str, Any]], lengths: Sequence[View] | None = None) -> None:
         """State of any kind and what is kept during a step by a function of the law, which may take the ``lengths`` of all sub-steps."""
         inner = [*self.inner, *self.of_step] if lengths else self.of_step
-        columns = [self.inner_columns, self.step_columns] if lengths else [self.step_columns]
+        columns = [self.inner_columns] * len(self.inner) if lengths else []
+        columns += [self.step_columns] * len(self.of_step)
 
         def changed(parameter: Any, state: Any, *rest: Any) -> Any:
             p = dict(zip(self.law.kernel_parameters, parameter, strict=False))
@@ -223,6 +224,8 @@ class _Rupture:
         given: list[Array | View] = [self.parameter, self.state, *inner, *(lengths or [])]
         # To see which numbers it changes.
         _, found = changed(*[[wrap(1.0)] * as_view(x).cols for x in given])
+        if not found:
+            return
         names = [name for name in self.state_columns if name in found]
         kept = [(c, array) for c, array in zip(columns, inner, strict=False) if set(c.widths) & set(found)]
 

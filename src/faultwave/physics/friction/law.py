@@ -234,17 +234,17 @@ class FrictionLaw:
 
     def begin_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
         """All of ``of_step``, and state that is not ``inner``, before a step whose sub-steps have these ``lengths`` (kernel). ``s`` holds
-        ``inner`` state, too. Laws with ``inner`` state are asked."""
+        ``inner`` state, too. Laws with ``inner`` state or ``of_step`` are asked."""
         return {}
 
     def end_substep(self, p: Values, c: Values, s: Values) -> dict[str, Any]:
         """All of ``of_step``, and state that is not ``inner``, for the next sub-step (kernel); ``s`` holds ``of_step``, too. Laws with
-        ``inner`` state are asked."""
+        ``of_step`` are asked."""
         return {}
 
     def end_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
-        """State of any kind at the end of a step (kernel); ``s`` holds ``of_step`` and ``inner`` state, too. Laws with ``inner`` state
-        are asked."""
+        """State of any kind at the end of a step (kernel); ``s`` holds ``of_step`` and ``inner`` state, too. Laws with ``inner`` state or
+        ``of_step`` are asked."""
         return {}
 
     def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
