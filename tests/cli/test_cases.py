@@ -237,7 +237,7 @@ def test_check_of_a_good_case(cli, case, room):
 
 def test_plan_for_a_processor_that_is_not_here(cli, case, room):
     case.case.engine = "dg"
-    engine = types.SimpleNamespace(plan=lambda asked: "plan", report=lambda plan, asked: [])
+    engine = types.SimpleNamespace(share=lambda asked, world: "plan", report=lambda plan, asked: [])
     room("faultwave.run.engines", engine_of=lambda asked: engine)
     room("faultwave.bench.kernel_report", architecture=architecture)
     room("faultwave.dg.report", absent_room=lambda plan, target: (f"memory of one {target.device}", [("taken", plan)]))
@@ -253,7 +253,7 @@ def test_plan_prints_every_section(cli, case, room):
         assert plan == ("plan of", asked)
         return [("mesh", [("cells", 19183), ("order", 4)]), ("worst cells", [(17, "1.0 2.0 3.0", "0.2 ms")])]
 
-    engine = types.SimpleNamespace(plan=lambda asked: ("plan of", asked), report=report)
+    engine = types.SimpleNamespace(share=lambda asked, world: ("plan of", asked), report=report)
     room("faultwave.run.engines", engine_of=lambda asked: engine)
     result = cli("plan", "tpv5")
     assert result.exit_code == 0

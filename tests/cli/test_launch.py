@@ -108,6 +108,28 @@ def test_exit_codes():
     assert run("import os; os.kill(os.getpid(), 9)") == 128 + 9
 
 
+CALLS = """
+import sys
+from faultwave.cli.main import app
+sys.argv = ["faultwave", "--version"]
+try:
+    app()
+except SystemExit as done:
+    print("goes on after", done.code)
+"""
+"""Another program that runs a command of ours."""
+
+
+def test_a_program_that_runs_a_command_goes_on(tmp_path):
+    """Also where it is started as a module, whose file is called as that of ours is."""
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "__main__.py").write_text(CALLS)
+    command = [sys.executable, "-m", "theirs"]
+    path = os.pathsep.join(map(str, [tmp_path, *filter(None, sys.path)]))
+    done = subprocess.run(command, env=dict(os.environ, PYTHONPATH=path), capture_output=True, text=True, timeout=60)
+    assert "goes on after 0" in done.stdout, done.stderr
+
+
 def test_far_more_processes_than_cores(monkeypatch):
     """Are refused before one is started; on many machines that is the launcher's business."""
     for name in launch.MACHINES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
-from faultwave.base.errors import InputError
+import faultwave as fw
+from faultwave.base.errors import InputError, Problem
 from faultwave.base.memory import machine_memory
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
@@ -18,6 +20,7 @@ from faultwave.dg import room
 from faultwave.dg.room import check_room, least_memory
 from faultwave.dg.share import plan_for
 from faultwave.domain import tets
+from faultwave.run.engines import engine_of
 
 
 def case(mesh: dict[str, Any], **numerics: Any) -> Case:
@@ -39,6 +42,10 @@ def box(*cells: int) -> dict[str, Any]:
 
 def test_cells_of_a_box_and_of_a_file_are_known_ahead(tmp_path: Path) -> None:
     assert tets.cells_ahead(case(box(4, 5, 6)).mesh) == 720
+    assert tets.cells_ahead(case(box(*[10**7] * 3)).mesh) == 6 * 10**21, "more than 64 bits count"
+    five = box(4, 6, 2)
+    five["generate"]["tetrahedra"] = 5
+    assert tets.cells_ahead(case(five).mesh) == 240
     path = tmp_path / "mesh.h5"
     with h5py.File(path, "w") as file:
         file["connect"] = np.zeros((17, 4), np.int64)
@@ -60,6 +67,30 @@ def test_a_mesh_that_fits_nowhere_is_refused_before_it_is_made(monkeypatch: pyte
     monkeypatch.setattr(room, "machine_memory", lambda: 384 * 2400)
     check_room(case(box(4, 4, 4)))
     check_room(case(box(4, 4, 4), precision="single"))
+
+
+def test_a_plan_is_refused_as_a_run_is_and_a_mesh_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs on several machines may be checked on a small one."""
+
+    def unmade(*given: Any) -> Any:
+        raise AssertionError("the mesh was made")
+
+    large = case(box(300, 300, 300))
+    monkeypatch.setattr(room, "machine_memory", lambda: 8 * 2**30)
+    monkeypatch.setattr("faultwave.dg.plan.load_or_build", unmade)
+    for ask in (lambda: fw.plan(large), lambda: engine_of(large).plan(large)):
+        with pytest.raises(InputError, match=r"162,000,000 cells.* more than [0-9.]+ GiB, and this machine has 8"):
+            ask()
+    monkeypatch.setattr(room, "machine_memory", lambda: 64 * 2**30)
+    assert any("need more than" in p.what for p in told(lambda: fw.plan(large)))
+    with pytest.raises(AssertionError, match="was made"):
+        engine_of(large).plan(large)
+
+
+def told(ask: Callable[[], Any]) -> Sequence[Problem]:
+    with pytest.raises(InputError) as caught:
+        ask()
+    return caught.value.problems
 
 
 def test_memory_asked_for_grows_with_cells_and_order() -> None:

@@ -12,6 +12,7 @@ from faultwave.fd import registry
 from faultwave.fd.part import AfterSteps, GridAttached, GridPart
 from faultwave.fd.parts.strain_green_tensors import BLOCK, Strain
 from faultwave.fd.plan import make_plan
+from faultwave.fd.report import plan_report
 from faultwave.fd.solver import FdSolver
 
 CASE = {
@@ -34,6 +35,12 @@ def test_a_plan_has_the_parts_that_the_case_asks_for():
     receivers = {"points": [[500, 500, 0]], "interval": 0.05}
     output = {"energies": {"interval": 0.1}, "receivers": receivers, "intensity": {"periods": [0.5]}}
     assert sorted(plan(output=output).parts) == ["energies", "intensity", "receivers", "sources"]
+
+
+def test_one_thread_is_no_threads():
+    made = plan()
+    cost = dict(dict(plan_report(made, made.case, 1e-3))["cost"])
+    assert cost["backend"].startswith("cpu, 1 thread, ")
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ def test_a_plan_takes_the_first_snapshots_and_writes_nothing(tmp_path, monkeypat
 
     monkeypatch.setattr(snapshots.Snapshots, "deliver", deliver)
     rows = dict(dict(plan_report(plan, plan.case, 1e-3))["size"])
-    assert rows["memory of the process"].endswith("outputs")
+    assert rows["memory of the process"].endswith("first snapshots")
     assert {fields for fields, number in delivered if number == 0} == {
         part.fields for part in plan.parts if part.name in ("fault", "volume")
     }

@@ -38,10 +38,15 @@ def release_freed() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def whole_memory_rows(outputs: bool = False) -> list[tuple[str, str]]:
-    """For ``faultwave plan``, whose process holds by then what that of a run does, with ``outputs`` also what these hold."""
+def whole_memory_rows(snapshots: bool = False) -> list[tuple[str, str]]:
+    """For ``faultwave plan``, whose process holds by then what that of a run does, with ``snapshots`` also the first of these.
+    Later ones that wait to be written come on top."""
     most = peak_memory()
-    with_what = "with libraries, mesh, plan and outputs" if outputs else "with libraries, mesh and plan, before output"
+    with_what = (
+        "with libraries, mesh, plan and first snapshots"
+        if snapshots
+        else "with libraries, mesh and plan, before output"
+    )
     return [] if most is None else [("memory of the process", f"{most / 2**20:,.0f} MiB {with_what}")]
 
 

@@ -233,12 +233,13 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
         changes = replace(changes, backend=wanted if wanted and not far else "auto")
     asked, problems = load(case, given(**vars(changes)))
     warn(problems.warnings)
+    from faultwave.comm import World
     from faultwave.run.engines import engine_of
 
     with screen.status(case) as say:
         say("reading everything")
         chosen = engine_of(asked)
-        made = chosen.plan(asked)
+        made = chosen.share(asked, World())  # as a run does, which may be too large for this machine
         sections = []
         if share is not None:
             from faultwave.bench.accuracy import planned, table

@@ -155,8 +155,13 @@ def end(code: Any) -> None:
     """End this process with an exit code as Python would, but without taking a thousand modules apart, a quarter of a second. Returns
     where Python has to end it: where this is a part of another program, of several processes, where somebody watches what is done, where
     threads go on, and where output cannot be written."""
-    ours = os.path.basename(sys.argv[0]) in ("faultwave", "__main__.py") and isinstance(code, int | None)
-    if not ours or launched() or _watched() or any(not t.daemon for t in threading.enumerate()[1:]):
+    if (
+        not _ours()
+        or not isinstance(code, int | None)
+        or launched()
+        or _watched()
+        or any(not t.daemon for t in threading.enumerate()[1:])
+    ):
         return
     atexit._run_exitfuncs()
     try:
@@ -165,6 +170,15 @@ def end(code: Any) -> None:
     except (OSError, ValueError, AttributeError):
         return
     os._exit(code or 0)
+
+
+def _ours() -> bool:
+    """Whether Python was started for this program: by its command, or as ``python -m faultwave``."""
+    main = sys.modules.get("__main__")
+    module = getattr(main, "__spec__", None)
+    if module is not None:
+        return bool(module.name == "faultwave.__main__")
+    return os.path.basename(getattr(main, "__file__", None) or "") == "faultwave"
 
 
 def _watched() -> bool:

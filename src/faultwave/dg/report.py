@@ -143,7 +143,7 @@ def _size(plan: Plan, solver: Solver) -> Rows:
         ("degrees of freedom", f"{plan.cells * tet_size(order - 1) * quantities:,}"),
         *_of_parts(plan, "size"),
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
-        *whole_memory_rows(outputs=not solver.backend.asynchronous),
+        *whole_memory_rows(snapshots=not solver.backend.asynchronous),
         *[row for part in solver.parts.values() for row in part.report().get("size", ())],
         *_room(solver.backend, memory),
     ]

@@ -1,14 +1,17 @@
-"""Whether a machine's memory can hold a run, before its mesh is read."""
+"""Whether a machine's memory can hold a run, or a mesh alone, before that is read."""
 
 from __future__ import annotations
 
 from faultwave import backends
-from faultwave.base.errors import Problems
+from faultwave.base.errors import InputError, Problem
 from faultwave.base.memory import machine_memory
 from faultwave.case.model import Case
 from faultwave.dg.basis import tet_size, triangle_size
 from faultwave.domain import tets
 from faultwave.physics.waves import law
+
+LEAST_OF_MESH = 300
+"""Bytes of a cell's corners, neighbours, volume, normals and Jacobian, which whoever looks at a mesh needs at least."""
 
 
 def least_memory(case: Case, cells: int) -> float:
@@ -20,23 +23,28 @@ def least_memory(case: Case, cells: int) -> float:
 
 
 def check_room(case: Case) -> None:
-    """Raises InputError for a mesh that one process on this machine cannot hold."""
+    """Raises InputError for a mesh with which one process on this machine cannot step."""
     name = backends.best() if case.numerics.backend == "auto" else case.numerics.backend
-    cells, memory = tets.cells_ahead(case.mesh), machine_memory()
-    if cells is None or memory is None or name not in backends.names() or not backends.on_host(name):
+    cells = tets.cells_ahead(case.mesh)
+    if cells is None or name not in backends.names() or not backends.on_host(name):
         return  # an unknown backend is told with all else
-    needed = least_memory(case, cells)
-    if needed > memory:
-        problems = Problems()
-        what = (
-            f"{cells:,} cells at order {case.numerics.order} need more than {needed / 2**30:.3g} GiB, "
-            f"and this machine has {memory / 2**30:.3g}"
-        )
-        advice = (
-            "Choose larger cells, a lower order or numerics.precision single, or run on processes of several machines."
-        )
-        problems.error("mesh", what, advice=advice)
-        problems.raise_errors()
+    what = f"{cells:,} cells at order {case.numerics.order} need"
+    advice = "Choose larger cells, a lower order or numerics.precision single, or run on processes of several machines."
+    _check(what, least_memory(case, cells), advice)
 
 
-__all__ = ["check_room", "least_memory"]
+def check_room_of_mesh(case: Case) -> None:
+    """Raises InputError for a mesh that this machine cannot even look at. What it cannot run may run on several."""
+    cells = tets.cells_ahead(case.mesh)
+    if cells is not None:
+        _check(f"to look at {cells:,} cells takes", float(LEAST_OF_MESH * cells), "Look at it on a larger machine.")
+
+
+def _check(what: str, needed: float, advice: str) -> None:
+    memory = machine_memory()
+    if memory is not None and needed > memory:
+        told = f"{what} more than {needed / 2**30:.3g} GiB, and this machine has {memory / 2**30:.3g}"
+        raise InputError(Problem("mesh", told, advice=advice))
+
+
+__all__ = ["check_room", "check_room_of_mesh", "least_memory"]

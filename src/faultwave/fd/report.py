@@ -82,9 +82,13 @@ def _cost(plan: FdPlan, solver: FdSolver, seconds: float) -> Rows:
     rate = (op.steps - steps) * plan.points / (time.perf_counter() - started)
     total = plan.steps * plan.points / rate
     duration = f"{total:.0f} s" if total < 120 else f"{total / 60:.0f} min" if total < 7200 else f"{total / 3600:.1f} h"
-    numerics = plan.case.numerics
+    threads = getattr(op.runner, "threads", None)  # graphics processors have none
+    where = [
+        plan.case.numerics.backend,
+        *([] if threads is None else [f"{threads} thread{'s' if threads > 1 else ''}"]),
+    ]
     return [
-        ("backend", f"{numerics.backend}, {getattr(op.runner, 'threads', 1)} threads, {block} steps in one pass"),
+        ("backend", ", ".join([*where, f"{block} step{'s' if block > 1 else ''} in one pass"])),
         ("measured", f"{rate / 1e6:,.1f} M point updates/s"),
         ("estimated run time", f"{duration} without output"),
     ]

@@ -11,6 +11,7 @@ from faultwave.base.errors import Problem
 from faultwave.case.doubts import doubt_case
 from faultwave.case.locate import located
 from faultwave.case.model import Case
+from faultwave.comm import World
 from faultwave.observe.model import Model
 from faultwave.run.engines import engine_of
 from faultwave.run.inputs import load_sound
@@ -57,7 +58,7 @@ def plan(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> PlannedC
     """
     settings, problems = load_sound(case, overrides)
     engine = engine_of(settings)
-    made = engine.plan(settings)
+    made = engine.share(settings, World())  # as a run does, which may be too large for this machine
     found = {title: [tuple(map(str, row)) for row in rows] for title, rows in engine.report(made, settings)}
     doubts = located(settings, doubt_case(settings).items)
     return PlannedCase(settings, made, found, (*problems.warnings, *doubts, *made.warnings))

@@ -113,7 +113,7 @@ class AttachedVolume(Attached):
         waiting = 1 + int(plan.clustering.steps.max() / part.setting.interval)
         sampler = self._sampler()
         held = (sampler.nbytes() if sampler else 0) + waiting * one * np.dtype(written_as(plan.case)).itemsize
-        text = f"{held / 2**20:,.1f} MiB, and at most {WRITE_BUFFER / 2**20:,.0f} MiB to be written"
+        text = f"{held / 2**20:,.1f} MiB, and at most {WRITE_BUFFER / 2**20:,.0f} MiB more that wait to be written"
         return {"size": [("memory of volume snapshots", text)]}
 
     def open(self, files: Files) -> None:

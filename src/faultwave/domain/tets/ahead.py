@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ def cells_ahead(setting: Any) -> int | None:
     ``load_mesh``."""
     box, path = getattr(setting, "generate", None), getattr(setting, "file", None)
     if box is not None:
-        return int(6 * np.prod(box.cells)) if box.shape == "box" else None
+        return box.tetrahedra * math.prod(box.cells) if box.shape == "box" else None
     if path is None or not Path(path).is_file() or not h5py.is_hdf5(path):
         return None
     with (

@@ -14,7 +14,7 @@ from faultwave.domain.tets.tags import tag_table
 def build_topology(
     mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | None = None, volumes: bool = False
 ) -> Topology:
-    """Number the mesh by ascending vertices and find every face's neighbour and kind.
+    """Put the vertices of cells in order (``Topology``) and find every face's neighbour and kind.
 
     boundaries: kind of boundary -> face tags or ranges; None takes the community's tags. Raises InputError listing
     cells and coordinates where the connectivity is broken, with ``volumes`` also cells of no or negative volume: all that

@@ -68,7 +68,7 @@ def _read(case: Case, problems: Problems) -> Plasticity:
         what = "grids add up the plastic strain that the stress lost"
         problems.error("plasticity.constants.seissol_strain", what, "0")
     if setting.initial_stress == "fault":
-        what = "the engine fd has no fault"
+        what = "a grid has no fault in rock that yields yet"
         raise InputError(Problem("plasticity.initial_stress", what, "a field or parameters"))
     own, at_rest = _given(case, setting, law, problems)
     bent, axes = case.grid is not None and case.grid.topography is not None, axes_of(own)
