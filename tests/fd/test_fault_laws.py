@@ -7,7 +7,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.fd.fault_plane import FaultPlane
-from faultwave.fd.friction import parameter
+from faultwave.fd.friction import RUPTURE_RATE, parameter
 from faultwave.fd.split import BACKWARD, FORWARD, INSIDE, SIDE
 from faultwave.physics import friction
 from faultwave.physics.friction.law import Load
@@ -51,8 +51,8 @@ MORE = {
 NUCLEATION = {"duration": 0.3, "stress": {"constant": {"Tnuc_n": 0.0, "Tnuc_s": 30e6, "Tnuc_d": 0.0}}}
 
 
-def ended(law, parameters, constants, settings, **numerics):
-    """A run of a uniform fault that no wave from its edges or the sides (3.25 km away, there and back in 1 s) has reached in its middle."""
+def uniform(law, parameters, constants, settings, **numerics):
+    """A uniform fault; no wave from its edges or the sides (3.25 km away, there and back in 1 s) reaches its middle before the end."""
     made = case(end_time=0.6, numerics__precision="double", numerics__backend="numpy")
     made["grid"] |= {"lower": [-13000.0, -3250.0, -10500.0], "upper": [11000.0, 3250.0, 0.0], "absorbing": {"width": 5}}
     made["fault"] |= {"friction": law, "parameters": {"constant": parameters}, **settings}
@@ -62,7 +62,12 @@ def ended(law, parameters, constants, settings, **numerics):
         made["fault"]["nucleation"] = [NUCLEATION]
     made["output"] = {}
     made["numerics"] |= numerics
-    sim = fw.simulate(made)
+    return made
+
+
+def ended(*given, **numerics):
+    """A run of a ``uniform`` fault."""
+    sim = fw.simulate(uniform(*given, **numerics))
     sim.run(write=False)
     return sim
 
@@ -181,6 +186,22 @@ def test_halved_steps_change_a_rupture_of_rate_and_state_by_their_square():
         sim = ended(law, given, constants, {}, cfl=0.8 / n)
         slips.append(float(middle(sim.solver.parts["rupture"], "slip1")))
     assert abs(slips[1] - slips[2]) < 0.35 * abs(slips[0] - slips[1]), slips
+
+
+@pytest.mark.parametrize("law", ["linear-slip-weakening", "strong-velocity-weakening"])
+def test_ruptures_are_told_at_the_time_of_the_slip_rate_that_tells_them(law):
+    """After a step slip rates are those half a step before its end; rate and state is solved for their mean, half a step earlier still."""
+    sim = fw.simulate(uniform(law, *LAWS[law]))
+    solver, rates = sim.solver, [0.0]
+    fault, step = solver.parts["rupture"], solver.plan.scheme.step
+    while rates[-1] < 10 * RUPTURE_RATE:
+        solver.operator.advance(1)
+        rates.append(float(middle(fault, "slip_rate")))
+    seen, late = np.array(rates[1:]), 0.5
+    if law != "linear-slip-weakening":
+        seen, late = 0.5 * (np.array(rates[1:]) + rates[:-1]), 0.0
+    expected = (np.flatnonzero(seen > RUPTURE_RATE)[0] + late) * step
+    assert middle(fault, "ruptured") == pytest.approx(expected, abs=1e-9)
 
 
 def test_numbers_given_at_points_go_on_from_a_checkpoint(tmp_path):

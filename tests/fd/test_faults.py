@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.backends.cpu import stencil
-from faultwave.backends.cpu.blocking import Blocking
 from faultwave.base.errors import RunError
 from faultwave.case.load import load_case
 from faultwave.fd.stencils import FIELDS
@@ -111,7 +109,7 @@ def test_points_rupture_when_they_slip_themselves(run):
 
 
 def test_choosing_how_to_step_takes_no_time_of_the_fault(run, tmp_path, monkeypatch):
-    """Measured on the first run of a large grid, before the fault is given: steps of trials are none of the run."""
+    """Tiles are measured on the first run of a large grid, by steps of its own arrays, which count steps though nothing moves."""
     monkeypatch.setattr("faultwave.backends.cpu.stencil.WORTH_TUNING", 0.0)
     monkeypatch.setattr("faultwave.backends.cpu.stencil.cache_folder", lambda: tmp_path)
     tuned = ended(case())
@@ -289,27 +287,3 @@ def test_what_the_plan_tells_of_a_fault():
     assert part.forecast.points.area.sum() == pytest.approx(35 * 30 * 250.0**2)
     (sheet,) = part.shapes(plan)
     assert sheet.values["breaks"].sum() == 2 * 11 * 12 and sheet.points[:, 2].max() == 0.0
-
-
-def test_measuring_tiles_leaves_no_trace(monkeypatch, tmp_path):
-    """Tiles are measured by steps of the run's own arrays, which count steps though nothing moves."""
-    settings = {
-        "end_time": 0.3,
-        "numerics__precision": "double",
-        "output__receivers": {"points": [[0.0, 1000.0, 0.0]], "interval": 0.02},
-    }
-
-    def ruptured():
-        sim = fw.simulate(case(**settings))
-        sim.run(write=False)
-        fault = sim.solver.parts["rupture"]
-        return [fault.values(name, "x") for name in ("ruptured", "slip1", "steps_done")]
-
-    usual = ruptured()
-    assert 0.0 < usual[0].max() < 0.3
-    monkeypatch.setattr(stencil, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(stencil, "WORTH_TUNING", 0.0)
-    monkeypatch.setattr(stencil, "candidates", lambda *_: [Blocking(2, 8), Blocking(3, 16)])
-    for here, there in zip(usual, ruptured(), strict=True):
-        np.testing.assert_array_equal(here, there)
-    assert any(tmp_path.glob("blocking/*.json"))

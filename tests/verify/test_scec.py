@@ -15,7 +15,8 @@ from faultwave.run.check import check
 from faultwave.verify.scec import checks, convergence, drive, on_grid, page, references, texts
 from faultwave.verify.scec.benchmark import Fault, Resolution, benchmarks, find, quick
 from faultwave.verify.scec.box import undisturbed
-from faultwave.verify.scec.folder import settings, write_case
+from faultwave.verify.scec.folder import Cost, begin, end, settings, write_case
+from faultwave.verify.scec.folder import ended as has_ended
 from faultwave.verify.scec.measure import Measured, Rupture, differences, read_ruptures
 from faultwave.verify.scec.summary import PICTURE, SUMMARY, read_summaries
 
@@ -440,6 +441,8 @@ def test_quick_and_full_stand_side_by_side(both_runs, tmp_path):
         page.write(target, both_runs)
         assert target.read_text() == left and picture.read_bytes() == drawn
         gone.with_name("away").rename(gone)
+    begin(quick_at / f"{quick_summary.sizes[0]:.0f}m", "title: begun anew")
+    assert convergence.apart(*kept) is None  # as what it leaves may be half written
     quick_at.rename(quick_at.with_name("old"))  # full results were once kept under the names of quick ones
     full_at.rename(quick_at)
     (name,) = read_summaries(both_runs)
@@ -471,6 +474,14 @@ def test_runs_that_ended_are_read_where_that_is_asked(both_runs, monkeypatch):
         )
     with pytest.raises(Ran):  # the one that was begun just now
         drive.run_one(lambda text: None, known, True, place, reuse=True)
+
+
+def test_runs_of_other_versions_are_not_read(tmp_path, monkeypatch):
+    begin(tmp_path, "title: a case")
+    end(tmp_path, Cost(12.0, 1000))
+    assert has_ended(tmp_path, "title: a case") == Cost(12.0, 1000)
+    monkeypatch.setattr("faultwave.verify.scec.folder.__version__", "0.0.1")
+    assert has_ended(tmp_path, "title: a case") is None
 
 
 def test_rupture_is_forced_beside_a_branch(tmp_path):

@@ -227,15 +227,16 @@ class Sliding:
     def _times(
         self, old: Mapping[str, Any], new: Mapping[str, Any], load: Load, step: float, p: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Of rupture, in the middle of a step, and of dynamic stress: of strength that depends on slip at its beginning, when the traction
-        is. A point ruptures when friction at the point itself lets it slip. Those around slip before, and the mean of their rates would
-        tell of a front half a cell early."""
-        middle, rate = load.t - 0.5 * step, new["slip_rate"]
+        """Of rupture and of dynamic stress. Strength that depends on slip is known at the beginning of a step, and lets a point slip in its
+        middle; rate and state are solved for slip rates at its beginning, and the state is known in its middle. A point ruptures when
+        friction at the point itself lets it slip. Those around slip before, and the mean of their rates would tell of a front half a cell
+        early."""
+        start, middle, rate = load.t - step, load.t - 0.5 * step, new["slip_rate"]
         if self.law.solver != "imposed":
             rate = (load.shear() - old["strength"]) / load.eta
         ruptures = (old["ruptured"] <= 0.0) & (rate > RUPTURE_RATE)
-        ruptured = m.where(ruptures, middle, old["ruptured"])
-        seen, then = (new, middle) if self._in_middle else (old, load.t - step)
+        ruptured = m.where(ruptures, start if self._in_middle else middle, old["ruptured"])
+        seen, then = (new, middle) if self._in_middle else (old, start)
         weak = self.law.dynamic_stress_reached(p, self.constants, seen, seen["friction"])
         weakens = (old["weakened"] <= 0.0) & (ruptured > 0.0) & weak
         return {"ruptured": ruptured, "weakened": m.where(weakens, then, old["weakened"])}

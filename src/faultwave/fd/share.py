@@ -13,7 +13,6 @@ from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.domain.grids.cut import Cut, Triple, best_cut
 from faultwave.engine.halo import halo_path
-from faultwave.fd.absorbing import Absorber
 from faultwave.fd.borders import at_ends, bordered, grown, plain
 from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
 from faultwave.fd.fault_plane import FaultPlane
@@ -52,8 +51,7 @@ def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], worl
 
     Raises InputError where the grid is too small for so many processes.
     """
-    setting, around = case.grid, _around(laid[0].sides)
-    assert setting is not None
+    around = _around(laid[0].sides)
     for block in laid:
         odd = [n for n, a in zip(block.grid.shape, around, strict=True) if a and n % 2]
         if odd and case.attenuation is not None:
@@ -62,10 +60,7 @@ def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], worl
             raise InputError(Problem("grid", what, "an even number of points", advice))
     if len(laid) > 1:
         return _cut_blocks(case, laid, parts, world)
-    grid, sides = laid[0].grid, laid[0].sides
-    absorber = Absorber(setting.absorbing.kind, setting.absorbing.width or 1)
-    trial = Scheme(grid, 1.0, 1.0, sides, absorber, case.attenuation is not None, setting.order)
-    trial = replace(trial, yields=case.yields, fault=laid[0].scheme(case).fault)
+    grid, trial = laid[0].grid, laid[0].scheme(case)
     shape = _to_cut(grid.shape, trial.fault)
     for steps in range(_most_steps(case), 0, -1):
         found = reach_of(parts, trial, steps)

@@ -16,7 +16,7 @@ from faultwave.comm import World
 from faultwave.fd.fault_forecast import Forecast, forecast_of
 from faultwave.fd.fault_plane import EVEN, FaultPlane, across, plane_of
 from faultwave.fd.fault_points import TAG, Directions, Given, Reader, constants_of, directions_of, law_of
-from faultwave.fd.friction import HUGE, STEPS, Nucleation, Sliding, at, observer
+from faultwave.fd.friction import HUGE, Nucleation, Sliding, at, observer
 from faultwave.fd.part import Checking, GridAttached, GridPart, Placing, Planning, Running
 from faultwave.fd.points import held
 from faultwave.fd.program import VECTOR, Observer, Scheme
@@ -255,9 +255,7 @@ class AttachedRupture(GridAttached):
         room, self.box = (meet(whole, scheme.filled(box)) for box in (op.box, op.subdomain.owned.box))
         self.at, self._in_room = _slices(self.box, whole), _slices(self.box, room)
         for axis, given in part.given.items() if room.points else ():
-            # trials of how to step, before the fault was given, have counted steps
-            begun = {"least": np.full(whole.shape, HUGE), STEPS: np.zeros(whole.shape)}
-            for n, values in {**given.values, **given.state, **begun}.items():
+            for n, values in {**given.values, **given.state, "least": np.full(whole.shape, HUGE)}.items():
                 runner.view(at(n, axis))[...] = values[_slices(room, whole)]
         planes = np.arange(self.box.lo[0], self.box.hi[0])
         h2, top = scheme.grid.spacing**2, scheme.grid.shape[0]

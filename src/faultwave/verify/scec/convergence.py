@@ -10,7 +10,7 @@ import numpy as np
 from faultwave.output.results import load_results
 from faultwave.verify.scec import measure, on_grid
 from faultwave.verify.scec.benchmark import find
-from faultwave.verify.scec.folder import PREFIX, RESULTS
+from faultwave.verify.scec.folder import COST, PREFIX, RESULTS
 from faultwave.verify.scec.summary import Summary
 
 
@@ -30,9 +30,9 @@ Kept = tuple[Path, Summary]
 
 
 def apart(quick: Kept, full: Kept) -> Apart | None:
-    """None where results of either are not there any more."""
+    """None where either run is not there any more, or was begun anew and has not ended."""
     places = [folder / f"{summary.sizes[0]:.0f}m" for folder, summary in (quick, full)]
-    if not all((place / RESULTS).is_dir() for place in places):
+    if not all((place / COST).is_file() for place in places):
         return None
     benchmark, summary = find(quick[1].name), quick[1]
     read = on_grid.read_ruptures if summary.engine == "fd" else measure.read_ruptures

@@ -13,6 +13,7 @@ import numpy as np
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import LiteralScalarString
 
+from faultwave.base.version import __version__
 from faultwave.domain.tets import write_puml
 from faultwave.output.atomic import atomic_text
 from faultwave.verify.scec.benchmark import Benchmark, Resolution
@@ -22,11 +23,12 @@ CASE, MESH, RESULTS, PREFIX, COST = "case.yaml", "mesh.h5", "results", "run", "c
 
 @dataclass(frozen=True)
 class Cost:
-    """Core seconds of set-up and time stepping, cells or points of a run, and seconds that making the mesh took."""
+    """Core seconds of set-up and time stepping, cells or points of a run, seconds that making the mesh took, and the version that ran."""
 
     core_seconds: float
     cells: int
     mesh_seconds: float = 0.0
+    version: str = __version__
 
 
 def write_case(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Path:
@@ -60,11 +62,12 @@ def end(folder: Path, cost: Cost) -> None:
 
 
 def ended(folder: Path, text: str) -> Cost | None:
-    """What the run of this very case in ``folder`` cost, None where there is none or it did not end."""
+    """What the run of this very case in ``folder`` cost, None where there is none, it did not end or another version ran."""
     case, cost = folder / CASE, folder / COST
     if not cost.is_file() or not case.is_file() or case.read_text(encoding="utf-8") != text:
         return None
-    return Cost(**json.loads(cost.read_text(encoding="utf-8")))
+    found = Cost(**json.loads(cost.read_text(encoding="utf-8")))
+    return found if found.version == __version__ else None
 
 
 def case_text(benchmark: Benchmark, resolution: Resolution) -> str:
