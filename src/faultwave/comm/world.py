@@ -17,6 +17,9 @@ from faultwave.base.errors import BackendError, FaultwaveError, Interrupted
 LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE", "PALS_NODEID")
 """What launchers put into the environment of their processes."""
 
+FORWARDED = 0.3
+"""Seconds that a launcher gets to pass on why a process ends all others: what it has not read by then it may throw away."""
+
 PATIENCE = 5.0
 """Seconds that a process with an error waits for the others to learn of it."""
 
@@ -153,6 +156,7 @@ class World:
             why = "ends the run" if isinstance(error, Interrupted) else "failed and ends the run"
             sys.stderr.write(f"\nprocess {self.rank} of {self.size} {why}:\n{text}\n")
             sys.stderr.flush()
+            clock.sleep(FORWARDED)
         finally:  # also where nobody listens any more
             self.mpi.Abort(getattr(error, "code", 1))
 
