@@ -121,20 +121,35 @@ class Formula:
             return f"SELECT({args[0]}, {args[1]}, {args[2]})"
         return f"v_{value.op}({', '.join(args)})"
 
+    def copy(self, name: str, row: int) -> str:
+        """The name of a value in one of the rows that are written beside each other."""
+        return name
+
+    def _beside(self) -> tuple[str, ...]:
+        """C variables of these rows."""
+        return ("r",)
+
     def _write_loop(self, loop: NumberedLoop, home: Scope) -> None:
-        names = [self._fresh() for _ in loop.initial]
-        running = self._fresh()
+        names, running = [self._fresh() for _ in loop.initial], self._fresh()
         initial = [self._name(v) for v in loop.initial]
         depth = self.scopes.index(home) + 1
         outside, body = self.scopes, Scope(loop.key, names=dict(zip(loop.variables, names, strict=True)))
         self.scopes = [*outside[:depth], body]
         values = [self._name(v) for v in loop.values]
         active = self._name(loop.active)
+        each = range(len(self._beside()))
+        change, leave = [], []
+        for k in each:
+            going = self.copy(running, k)
+            for name, new in zip((self.copy(n, k) for n in names), (self.copy(v, k) for v in values), strict=True):
+                change.append(f"{name} = SELECT({going}, {new}, {name});")
+            leave.append(f"{going} &= {self.copy(active, k)};")
+        leave.append(f"if (!v_any({' | '.join(self.copy(running, k) for k in each)})) break;")
         self.scopes = outside
-        home.lines += [f"V {name} = {value};" for name, value in zip(names, initial, strict=True)]
-        home.lines += [f"VM {running} = ALL;", f"for (int it = 0; it < {loop.maximum}; ++it) {{", *body.lines]
-        change = [f"{n} = SELECT({running}, {value}, {n});" for n, value in zip(names, values, strict=True)]
-        leave = [f"{running} &= {active};", f"if (!v_any({running})) break;"]
+        for k in each:
+            home.lines += [f"V {self.copy(n, k)} = {self.copy(v, k)};" for n, v in zip(names, initial, strict=True)]
+            home.lines.append(f"VM {self.copy(running, k)} = ALL;")
+        home.lines += [f"for (int it = 0; it < {loop.maximum}; ++it) {{", *body.lines]
         home.lines += [*change, *leave, "}"] if loop.keep_last else [*leave, *change, "}"]
         home.names.update(zip(loop.results, names, strict=True))
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from faultwave.backends.formula import MASK_OPS, Formula, Scope
+from faultwave.backends.formula import MASK_OPS, Formula
 from faultwave.backends.formula import number as literal
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import Pointwise
-from faultwave.kernels.values import ROW, NumberedLoop, Value
+from faultwave.kernels.values import ROW, Value
 
 SAME = 24
 """Numbers that are the same for all items from which on they are read one by one: fewer stay in registers."""
@@ -111,30 +111,6 @@ class VectorFormula(Formula):
         else:
             text = self.text(value, tuple(f"SPLAT({n})" for n in numbers))
             scope.lines += [f"const V {name}_all = {text};", f"const R {name} = {name}_all[0];"]
-
-    def _write_loop(self, loop: NumberedLoop, home: Scope) -> None:
-        names, running = [self._fresh() for _ in loop.initial], self._fresh()
-        initial = [self._name(v) for v in loop.initial]
-        depth = self.scopes.index(home) + 1
-        outside, body = self.scopes, Scope(loop.key, names=dict(zip(loop.variables, names, strict=True)))
-        self.scopes = [*outside[:depth], body]
-        values = [self._name(v) for v in loop.values]
-        active = self._name(loop.active)
-        each = range(len(self._beside()))
-        change, leave = [], []
-        for k in each:
-            going = self.copy(running, k)
-            for name, new in zip((self.copy(n, k) for n in names), (self.copy(v, k) for v in values), strict=True):
-                change.append(f"{name} = SELECT({going}, {new}, {name});")
-            leave.append(f"{going} &= {self.copy(active, k)};")
-        leave.append(f"if (!v_any({' | '.join(self.copy(running, k) for k in each)})) break;")
-        self.scopes = outside
-        for k in each:
-            home.lines += [f"V {self.copy(n, k)} = {self.copy(v, k)};" for n, v in zip(names, initial, strict=True)]
-            home.lines.append(f"VM {self.copy(running, k)} = ALL;")
-        home.lines += [f"for (int it = 0; it < {loop.maximum}; ++it) {{", *body.lines]
-        home.lines += [*change, *leave, "}"] if loop.keep_last else [*leave, *change, "}"]
-        home.names.update(zip(loop.results, names, strict=True))
 
     def store(self, write: Callable[[str], str], name: str) -> list[str]:
         if self.by_one and any(self.scopes[0].names[n] == name for n in self.same if self._alone(n)):

@@ -56,6 +56,20 @@ DERIVATIVES = Columns(force=3, gradient=9)
 """Columns after differentiation: sum_b d_b s^ab, and d_b v'^a at 3 b + a."""
 
 
+def inverted(j: list[Any]) -> list[list[Any]]:
+    """Rows of J^-1, from rows of J (kernel)."""
+    cofactors = [
+        [
+            j[(b + 1) % 3][(a + 1) % 3] * j[(b + 2) % 3][(a + 2) % 3]
+            - j[(b + 1) % 3][(a + 2) % 3] * j[(b + 2) % 3][(a + 1) % 3]
+            for b in range(3)
+        ]
+        for a in range(3)
+    ]  # times det J
+    share = 1.0 / dot(cofactors[0], [j[x][0] for x in range(3)])
+    return [[share * x for x in row] for row in cofactors]
+
+
 class ContravariantElastic(ComponentForm):
     """``jacobian`` of a cell is J (x, b), ``metric`` G; ``lam``, ``mu`` and ``inverse_rho`` are lambda/rho, mu/rho and 1/rho. ``height``
     of a face is h; its ``zp``, ``zs`` are those of the neighbour."""
@@ -111,16 +125,7 @@ class ContravariantElastic(ComponentForm):
     def from_stress(self, stress: Any, cell: Any) -> list[Any]:
         mine = self.cell_columns.row(cell)
         j = [mine.jacobian[3 * x : 3 * x + 3] for x in range(3)]
-        cofactors = [
-            [
-                j[(b + 1) % 3][(a + 1) % 3] * j[(b + 2) % 3][(a + 2) % 3]
-                - j[(b + 1) % 3][(a + 2) % 3] * j[(b + 2) % 3][(a + 1) % 3]
-                for b in range(3)
-            ]
-            for a in range(3)
-        ]  # of J transposed: J^-1 times det J
-        share = 1.0 / dot(cofactors[0], [j[x][0] for x in range(3)])
-        back = [[share * x for x in row] for row in cofactors]
+        back = inverted(j)
         return [mine.inverse_rho * x for x in both_sides(stress, back)]
 
     def stress_scale(self, cells: Cells) -> np.ndarray:

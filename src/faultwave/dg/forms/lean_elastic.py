@@ -14,7 +14,7 @@ import numpy as np
 from faultwave.base.columns import Columns
 from faultwave.dg.forms.cells import Cells
 from faultwave.dg.forms.components import GRADIENT, combine, turned
-from faultwave.dg.forms.contravariant import ContravariantElastic
+from faultwave.dg.forms.contravariant import ContravariantElastic, inverted
 from faultwave.dg.forms.plain import directed
 from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel
@@ -72,17 +72,7 @@ class LeanElastic(ContravariantElastic):
     def _whole_cell(self, stored: Any) -> list[list[Any]]:
         """All columns of a cell but its impedances at faces."""
         mine = CELL.row(stored)
-        j = [mine.jacobian[3 * x : 3 * x + 3] for x in range(3)]
-        cofactors = [
-            [
-                j[(b + 1) % 3][(a + 1) % 3] * j[(b + 2) % 3][(a + 2) % 3]
-                - j[(b + 1) % 3][(a + 2) % 3] * j[(b + 2) % 3][(a + 1) % 3]
-                for b in range(3)
-            ]
-            for a in range(3)
-        ]  # rows of J^-1 times det J
-        share = 1.0 / dot(cofactors[0], [j[x][0] for x in range(3)])
-        inverse = [[share * x for x in row] for row in cofactors]
+        inverse = inverted([mine.jacobian[3 * x : 3 * x + 3] for x in range(3)])
         metric = [dot(inverse[a], inverse[b]) for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))]
         light = 1.0 / mine.rho
         fast, slow = mine.zp * light, mine.zs * light
