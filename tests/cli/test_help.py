@@ -101,6 +101,16 @@ def test_words_are_completed():
     assert done.stdout.split() == ["compare"]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux only")
+@pytest.mark.parametrize("arguments", [["laws"], ["--help"], ["--version"]])
+def test_output_that_cannot_be_written_is_told(arguments):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "faultwave", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "error: what this command prints could not be written: the disk is full\n"
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_shown_and_installed(shell, tmp_path):
     """In a home of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Annotated, Any
 
 import typer
@@ -45,6 +46,13 @@ class Program(typer.Typer):
         except SystemExit as done:
             launch.end(done.code)
             raise
+        except OSError as error:
+            if error.errno != errno.ENOSPC or error.filename is not None:
+                raise
+            # files say so themselves, with their names: this is where the shell sends what the program prints
+            screen.show_error(FaultwaveError("what this command prints could not be written: the disk is full"))
+            screen.discard_output()
+            raise SystemExit(FaultwaveError.code) from None
 
 
 app = Program(

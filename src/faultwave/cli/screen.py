@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -46,6 +48,13 @@ def out() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, quiet=not speaking)
+
+
+def discard_output() -> None:
+    """Let what standard output still holds go nowhere: Python would fail on it once more at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def err() -> Console:
