@@ -22,8 +22,11 @@ INSTALL = (
     "a GPU needs the OpenCL driver of its maker"
 )
 
+NEWER = "A newer driver may know this machine; for processors: apt-get install pocl-opencl-icd (Debian, Ubuntu)"
+TRIAL = "kernel void trial(global double *x) { x[0] = 1.0; }"
 
-def _devices() -> list[Any]:
+
+def _doubles() -> list[Any]:
     """Devices that compute in double precision, GPUs first."""
     import pyopencl as cl
 
@@ -35,22 +38,49 @@ def _devices() -> list[Any]:
     return sorted(able, key=lambda d: not d.type & cl.device_type.GPU)
 
 
+@functools.cache
+def _refusal(device: Any) -> str:
+    """What the device's compiler says of a kernel that all should compile, empty where it does: a PoCL that is older than the processor it
+    runs on finds that processor unknown."""
+    import pyopencl as cl
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cl.Program(cl.Context([device]), TRIAL).build()
+    except cl.Error as error:
+        said = [line.strip() for line in str(error).splitlines() if "error:" in line]
+        return (said or str(error).splitlines() or ["unknown error"])[0]
+    return ""
+
+
+def _devices() -> list[Any]:
+    """Those of them whose compilers work."""
+    return [d for d in _doubles() if not _refusal(d)]
+
+
 def missing() -> str:
     """Why this backend cannot run here, and what to install; empty where it can."""
     try:
-        found = _devices()
+        found = _doubles()
     except ImportError:
         return f"the backend 'opencl' needs pyopencl, which is not installed: {INSTALL}"
-    return "" if found else f"the backend 'opencl' finds no OpenCL device with double precision: {INSTALL}"
+    if not found:
+        return f"the backend 'opencl' finds no OpenCL device with double precision: {INSTALL}"
+    if _devices():
+        return ""
+    said = "; ".join(f"that of '{d.name}' ({d.platform.version.strip()}) says '{_refusal(d)}'" for d in found)
+    return f"the backend 'opencl' finds no OpenCL compiler that works: {said}. {NEWER}"
 
 
 def rank() -> int:
     """Before the processor's own backend on a GPU; never on the processor."""
-    if missing():
+    try:
+        import pyopencl as cl
+    except ImportError:
         return 0
-    import pyopencl as cl
-
-    return 3 if _devices()[0].type & cl.device_type.GPU else 0
+    gpus = (d for d in _doubles() if d.type & cl.device_type.GPU)
+    return 3 if any(not _refusal(d) for d in gpus) else 0
 
 
 def _chosen(place: int) -> Any:
