@@ -4,8 +4,7 @@ A wave that a scheme damps and delays arrives as exp(-x) of itself, and x grows 
 the true wave, 1 - exp(-x), does not grow beyond one. So x is what is extrapolated, for polynomials of order n on one mesh as C r^n / n!,
 the error of the best polynomial of that order for a harmonic wave. Three resolutions are enough for the two unknowns and the truth.
 Waves of a rupture are neither that smooth nor as rough as its front, where x is a power of the distance of points: of both laws the
-geometric mean counts. On grids errors of space and time go as powers that are known, and may cancel, so that series are extrapolated;
-beside it stands a free power of the spacing, and the geometric mean counts again.
+geometric mean counts. Grids have laws of their own: ``grid_convergence``.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 Array = np.ndarray
-Method = Callable[[Array, Array, Array], Array]
+Method = Callable[[Array, Array, Array, Array], Array]
 """Relative errors (n, k) of k quantities at n receivers, from the differences (nt, n, k) of two coarser runs from the run, the nearer one
-first, and the size (n,) of what the run recorded."""
+first, the size (n,) of what the run recorded, and what it is known to err by (nt, n, k), which the differences are without."""
 
 LARGEST = 0.95
 """Relative differences beyond tell no more: the coarser run shows hardly anything of the record."""
@@ -53,7 +52,7 @@ def of_points(orders: Sequence[float]) -> Law:
 def error(law: Law, near: Array, far: Array) -> Array:
     """Relative errors (n,) at the first level of a law from the relative differences of the second, ``near`` (n,), and the third,
     ``far`` (n,), from the first."""
-    return np.asarray(-np.expm1(-_extrapolated(law, _lost(near), _lost(far))))
+    return np.asarray(-np.expm1(-_extrapolated(law, lost(near), lost(far))))
 
 
 def errors(laws: Sequence[Law], near: Array, far: Array) -> Array:
@@ -78,33 +77,17 @@ def errors(laws: Sequence[Law], near: Array, far: Array) -> Array:
 def by_laws(laws: Sequence[Law]) -> Method:
     """The difference to the nearer run, times a factor from laws of the norms."""
 
-    def found(near: Array, far: Array, size: Array) -> Array:
+    def found(near: Array, far: Array, size: Array, known: Array) -> Array:
         norms = [np.sqrt((d**2).sum((0, 2))) / size for d in (near, far)]
         total = errors(laws, *norms)
         factor = np.divide(total, norms[0], out=np.zeros_like(total), where=norms[0] != 0)
-        return np.asarray(factor[:, None] * np.sqrt((near**2).sum(0)) / size[:, None])
+        waves = factor[:, None] * np.sqrt((near**2).sum(0))
+        return np.asarray(np.hypot(waves, np.sqrt((known**2).sum(0))) / size[:, None])
 
     return found
 
 
-def by_powers(spacings: Sequence[float], powers: tuple[float, float]) -> Method:
-    """Two terms of the error, of these powers of the spacing, as series in time (Richardson): they may cancel in part."""
-    ratios = np.array(spacings[1:]) / spacings[0]
-    terms = np.array([[ratio**power - 1.0 for power in powers] for ratio in ratios])
-    weights = np.linalg.solve(terms.T, np.ones(2))
-
-    def found(near: Array, far: Array, size: Array) -> Array:
-        return np.asarray(np.sqrt(((weights[0] * near + weights[1] * far) ** 2).sum(0)) / size[:, None])
-
-    return found
-
-
-def mean_of(one: Method, other: Method) -> Method:
-    """The geometric mean of two methods."""
-    return lambda near, far, size: np.asarray(np.sqrt(one(near, far, size) * other(near, far, size)))
-
-
-def _lost(difference: Array) -> Array:
+def lost(difference: Array) -> Array:
     """By how much larger x (n,) is where so much is missing of a record."""
     return np.asarray(-np.log1p(-np.clip(np.asarray(difference, float), 1e-12, LARGEST)))
 

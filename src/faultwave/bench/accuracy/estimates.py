@@ -21,7 +21,7 @@ from faultwave.observe.dataset import Dataset, receivers_from_arrays
 from faultwave.observe.seismogram_errors import estimated, motion_errors, percent
 from faultwave.run import simulate
 from faultwave.run.coarser import coarser
-from faultwave.run.errors import shared_errors
+from faultwave.run.errors import known_errors
 from faultwave.verify.scec.benchmark import Domain, Resolution, find
 from faultwave.verify.scec.folder import write_case
 
@@ -66,7 +66,7 @@ def compared(name: str, truth: Truth, setting: Setting) -> Compared:
         lower = coarser(case)
         sessions, seconds = zip(*(_run(each) for each in (case, *lower.cases)), strict=True)
     runs = [_velocities(session, times) for session in sessions]
-    found = motion_errors(estimated(runs[0], runs[1:], lower.method, lower.told, shared_errors(sessions[1])))
+    found = motion_errors(estimated(runs[0], runs[1:], lower.method, lower.told, known_errors(sessions[1], lower)))
     assert found is not None  # velocities were recorded
     wrong = velocity(runs[0]) - exact
     true = np.sqrt((wrong**2).sum((1, 2)) / (exact**2).sum((1, 2)))
