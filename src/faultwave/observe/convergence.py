@@ -17,8 +17,9 @@ import numpy as np
 
 Array = np.ndarray
 Method = Callable[[Array, Array, Array, Array], Array]
-"""Relative errors (n, k) of k quantities at n receivers, from the differences (nt, n, k) of two coarser runs from the run, the nearer one
-first, the size (n,) of what the run recorded, and what it is known to err by (nt, n, k), which the differences are without."""
+"""Relative errors (n, k) of k quantities at n receivers, from what the run recorded (nt, n, k), the differences of two coarser runs from
+it, the nearer one first, and what it is known to err by, which records and differences are without. The coarser of both may have ended
+earlier: the first so many samples."""
 
 LARGEST = 0.95
 """Relative differences beyond tell no more: the coarser run shows hardly anything of the record."""
@@ -55,34 +56,45 @@ def error(law: Law, near: Array, far: Array) -> Array:
     return np.asarray(-np.expm1(-_extrapolated(law, lost(near), lost(far))))
 
 
-def errors(laws: Sequence[Law], near: Array, far: Array) -> Array:
-    """As ``error``, of receivers (n,) of one run, the geometric mean over laws; NaN where a difference is.
+def factor(laws: Sequence[Law], near: Array, far: Array) -> float:
+    """The error over the difference ``near``, the geometric mean over laws, from relative differences (n,) at receivers of one run; those
+    that are no numbers are left out.
 
-    How the error compares with the difference ``near`` scatters from record to record, as waves that erred one way or the other meet
-    there, more than it differs between places. So all receivers have one factor, that of the root mean squares of their differences.
-    Receivers that hardly any wave has reached, where differences are as large as the record and tell no more, do not count in these.
+    How the error compares with the difference scatters from record to record, as waves that erred one way or the other meet there, more
+    than it differs between places. So all receivers have one factor, that of the root mean squares of their differences. Receivers that
+    hardly any wave has reached, where differences are as large as the record and tell no more, do not count in these.
     """
-    known = np.isfinite(near) & np.isfinite(far)
-    if not known.any():
-        return np.full(len(near), np.nan)
-    telling = known & (near < LARGEST)
-    counting = telling if telling.any() else known
+    counting = telling(near, far)
+    if not counting.any():
+        return 0.0
     all_near, all_far = (np.array([np.sqrt(np.mean(d[counting] ** 2))]) for d in (near, far))
     if all_near[0] == 0:
-        return np.where(known, 0.0, np.nan)
+        return 0.0
     found = [math.log(error(law, all_near, all_far)[0]) for law in laws]
-    return np.where(known, math.exp(sum(found) / len(found)) / all_near[0] * np.asarray(near), np.nan)
+    return float(math.exp(sum(found) / len(found)) / all_near[0])
+
+
+def telling(near: Array, far: Array) -> Array:
+    """Which receivers (n,) count in what is found for all."""
+    known = np.isfinite(near) & np.isfinite(far)
+    counting = known & (near < LARGEST)
+    return np.asarray(counting if counting.any() else known)
+
+
+def relative(difference: Array, ours: Array) -> Array:
+    """Norms (n,) of differences (m, n, k), over those of the first m samples of the run; NaN where it recorded nothing until then."""
+    size = np.sqrt((ours[: len(difference)] ** 2).sum((0, 2)))
+    norm = np.sqrt((difference**2).sum((0, 2)))
+    return np.divide(norm, size, out=np.full(len(size), np.nan), where=size > 0)
 
 
 def by_laws(laws: Sequence[Law]) -> Method:
-    """The difference to the nearer run, times a factor from laws of the norms."""
+    """The difference to the nearer run, times a factor from laws of the norms until the other one ended."""
 
-    def found(near: Array, far: Array, size: Array, known: Array) -> Array:
-        norms = [np.sqrt((d**2).sum((0, 2))) / size for d in (near, far)]
-        total = errors(laws, *norms)
-        factor = np.divide(total, norms[0], out=np.zeros_like(total), where=norms[0] != 0)
-        waves = factor[:, None] * np.sqrt((near**2).sum(0))
-        return np.asarray(np.hypot(waves, np.sqrt((known**2).sum(0))) / size[:, None])
+    def found(ours: Array, near: Array, far: Array, known: Array) -> Array:
+        times = factor(laws, relative(near[: len(far)], ours), relative(far, ours))
+        total = (times * times * near**2 + known**2).sum(0)
+        return np.asarray(np.sqrt(total / (ours**2).sum((0, 2))[:, None]))
 
     return found
 

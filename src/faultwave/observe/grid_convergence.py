@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from faultwave.observe.convergence import LARGEST, Array, Method, lost
+from faultwave.observe.convergence import Array, Method, lost, relative, telling
 
 BORDERS = 2.0
 """Power of the spacing, in errors at the free surface and at borders of rock."""
@@ -50,23 +50,24 @@ def by_kinds(spacings: Sequence[float], order: int) -> Method:
     """All receivers have one mix of kinds, that of the mean squares of their differences over their records."""
     kinds = Kinds.of(spacings, order)
 
-    def found(near: Array, far: Array, size: Array, known: Array) -> Array:
-        level, cosine = _shared(kinds, near, far, size)
+    def found(ours: Array, near: Array, far: Array, known: Array) -> Array:
+        level, cosine = _shared(kinds, ours, near[: len(far)], far)
         square, product = (near**2).sum(0), (known * near).sum(0)
         total = (known**2).sum(0) + level * (2.0 * cosine * product + level * square)
-        return np.asarray(np.sqrt(np.maximum(total, 0.0)) / size[:, None])
+        return np.asarray(np.sqrt(np.maximum(total, 0.0) / (ours**2).sum((0, 2))[:, None]))
 
     return found
 
 
-def _shared(kinds: Kinds, near: Array, far: Array, size: Array) -> tuple[float, float]:
+def _shared(kinds: Kinds, ours: Array, near: Array, far: Array) -> tuple[float, float]:
     """The error in space over the nearer difference, and the cosine between both as series."""
-    norms = [np.sqrt((d**2).sum((0, 2))) / size for d in (near, far)]
-    counting = norms[0] < LARGEST if (norms[0] < LARGEST).any() else np.ones(len(size), bool)
-    by_near, by_far = (float(np.sqrt(np.mean(d[counting] ** 2))) for d in norms)
+    norms = [relative(d, ours) for d in (near, far)]
+    counting = telling(*norms)
+    by_near, by_far = (float(np.sqrt(np.mean(d[counting] ** 2))) if counting.any() else 0.0 for d in norms)
     if by_near == 0.0 or by_far == 0.0:
         return 0.0, 0.0
-    product = float(np.mean(((near * far).sum((0, 2)) / size**2)[counting]))
+    size = (ours[: len(far), counting] ** 2).sum((0, 2))
+    product = float(np.mean((near * far)[:, counting].sum((0, 2)) / size))
     x_near, x_far = (float(lost(np.array([d]))[0]) for d in (by_near, by_far))
     sizes = kinds.sizes(x_near, x_far, product / (by_near * by_far) * x_near * x_far)
     total = float(sizes.sum())

@@ -39,14 +39,14 @@ class Known:
 def estimated(
     ours: Dataset, coarser: Sequence[Dataset], method: Method, told: str, known: Known | None = None
 ) -> Dataset:
-    """Relative L2 errors in time of receivers, from those of two coarser runs, the nearer one first.
+    """Relative L2 errors in time of receivers, from those of two coarser runs, the nearer one first; the other may end earlier.
 
     ``relative_error`` (receiver, quantity): the error of one quantity, over the size of all quantities of its unit at the receiver;
     ``relative_error_of_velocity`` (receiver,) and so on: of all together. NaN where nothing was recorded. ``method``: of extrapolation;
     ``told``: of which runs.
     """
     known = known or Known()
-    count = min(len(data["time"]) for data in (ours, *coarser))
+    count = min(len(data["time"]) for data in (ours, coarser[0]))
     values, times = ours["values"][:count], ours["time"][:count]
     records = [values, *(data["values"][:count] for data in coarser)]
     units = np.array(ours.attrs["units"])
@@ -59,12 +59,24 @@ def estimated(
         series = [record[:, moved][..., chosen] for record in records]
         by_time = _by_time(known, times, series)
         fine, near, far = (record - late for record, late in zip(series, by_time, strict=True))
-        found = method(near - fine, far - fine, size[moved], by_time[0])
+        found = method(fine, near - fine, far - fine[: len(far)], by_time[0])
         for frequencies, errors in known.shared:
             found = np.hypot(found, _in_records(times, series[0], frequencies, errors))
         each[np.ix_(moved, chosen)] = found
         totals[OF + VECTORS.get(unit, unit)] = np.sqrt((each[:, chosen] ** 2).sum(1))
     return _dataset(ours, each, totals, told)
+
+
+def middle(data: Dataset) -> float:
+    """Time [s] until which receivers have recorded half of the integral of squares, in the mean over receivers and units."""
+    units, time = np.array(data.attrs["units"]), data["time"]
+    shares = []
+    for unit in dict.fromkeys(units.tolist()):
+        sums = np.cumsum((data["values"][..., units == unit] ** 2).sum(2), axis=0)
+        moved = sums[-1] > 0
+        shares.append(sums[:, moved] / sums[-1, moved])
+    share = np.concatenate(shares, 1)
+    return float(time[np.searchsorted(share.mean(1), 0.5)] if share.shape[1] else time[-1])
 
 
 def _by_time(known: Known, times: Array, series: Sequence[Array]) -> list[Array]:
@@ -121,4 +133,4 @@ def percent(error: float) -> str:
     return f"{100 * error:.2g}" if error < 0.995 else f"{100 * error:.0f}"
 
 
-__all__ = ["KIND", "OF", "VECTORS", "Known", "Shared", "estimated", "motion_errors", "percent", "with_errors"]
+__all__ = ["KIND", "OF", "VECTORS", "Known", "Shared", "estimated", "middle", "motion_errors", "percent", "with_errors"]

@@ -19,7 +19,7 @@ from faultwave.engine.progress import Progress
 from faultwave.engine.solver import TimeErrors
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
-from faultwave.observe.seismogram_errors import KIND, OF, Known, estimated, percent, with_errors
+from faultwave.observe.seismogram_errors import KIND, OF, Known, estimated, middle, percent, with_errors
 from faultwave.output.folder import MANIFEST, find_prefix
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.manifest import given, read_manifest, write_manifest
@@ -57,7 +57,8 @@ def estimate_errors(
     lower = together.agree(lambda: coarser(found.case))
     records, seconds = [], 0.0
     known = Known()
-    for i, case in enumerate(lower.cases):
+    half = together.share(together.together(lambda: middle(read_receivers(found.seismograms)["receivers"])))
+    for i, case in enumerate((lower.cases[0], until(lower.cases[1], half))):
         session = start(case)
         session.run(progress=report, write=False)
         records.append(session.receivers)
@@ -89,6 +90,12 @@ def _finished(folder: Path, threads: int | None) -> Finished:
     return Finished(folder, prefix, manifest, case)
 
 
+def until(case: Case, end: float) -> Case:
+    """The coarser of two cases, whose differences count until ``end`` [s] only: there are some samples more."""
+    assert case.output.receivers is not None
+    return case.model_copy(update={"end_time": min(case.end_time, end + 2.0 * case.output.receivers.interval)})
+
+
 def known_errors(session: Any, lower: Coarser) -> Known:
     """What the session of the nearer of two coarser cases tells of errors that runs share, and of those of steps in time. All processes ask
     together; the first is told."""
@@ -108,13 +115,13 @@ def _written(
     found: Finished, lower: Coarser, records: Sequence[Dataset | None], known: Known, seconds: float
 ) -> Dataset:
     """The estimates, once they stand in the files."""
-    known = read_receivers(found.seismograms)
-    errors = estimated(known["receivers"], [r for r in records if r is not None], lower.method, lower.told, known)
+    written = read_receivers(found.seismograms)
+    errors = estimated(written["receivers"], [r for r in records if r is not None], lower.method, lower.told, known)
     timings = found.manifest["timings_s"]
     spent = sum(timings.get(name, 0.0) for name in ("setup", "stepping"))
     errors = replace(errors, attrs={**errors.attrs, "cost": seconds / spent if spent else float("nan")})
     write_receivers(
-        found.seismograms, [{**known, "receivers": with_errors(known["receivers"], errors)}[n] for n in known]
+        found.seismograms, [{**written, "receivers": with_errors(written["receivers"], errors)}[n] for n in written]
     )
     files = write_results([Result(KIND, errors)], found.folder, found.prefix)
     told = {"from": lower.told, "seconds": seconds, "cost": errors.attrs["cost"]}
@@ -137,4 +144,4 @@ def summary(errors: Dataset) -> list[tuple[str, ...]]:
     return rows
 
 
-__all__ = ["estimate_errors", "known_errors", "summary"]
+__all__ = ["estimate_errors", "known_errors", "summary", "until"]
