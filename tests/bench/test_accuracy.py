@@ -322,11 +322,11 @@ def test_estimated_errors_are_set_beside_true_ones():
     truth = estimates.TRUTHS["full-space"]
     found = [
         estimates.compared("full-space", truth, setting)
-        for setting in (Setting("dg", 4, 5, "double"), Setting("fd", 4, 40, "single"))
+        for setting in (Setting("dg", 4, 5, "double"), Setting("fd", 4, 30, "single"))
     ]
     assert all(len(c.true) == 4 and c.within == 1.0 and c.cost > 1.0 for c in found)
     assert 0.1 < np.sqrt(np.mean(found[0].true ** 2)) < 0.2
     assert estimates.within(found) == 1.0
     assert [row[:3] for row in estimates.rows(found)] == [
-        ("full-space", "dg, order 4, 5", "4"), ("full-space", "fd, order 4, 40", "4"),
+        ("full-space", "dg, order 4, 5", "4"), ("full-space", "fd, order 4, 30", "4"),
     ]  # fmt: skip

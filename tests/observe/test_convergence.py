@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from faultwave.observe.convergence import LARGEST, error, errors, of_orders, of_points
+from faultwave.observe.convergence import LARGEST, by_laws, error, factor, of_orders, of_points, relative
 
 SIZES = np.array([1e-4, 1e-2, 0.3, 1.0])
 
@@ -51,28 +51,36 @@ def test_runs_that_agree_have_no_error():
 def test_receivers_of_one_run_share_a_factor():
     levels = of_orders((4, 3, 2))
     near, far = np.array([0.02, 0.04, np.nan, 0.0]), np.array([0.1, 0.4, np.nan, 0.0])
-    found = errors([levels], near, far)
     all_near, all_far = (np.sqrt(np.nansum(d**2, keepdims=True) / 3) for d in (near, far))
-    np.testing.assert_allclose(found[:2], near[:2] * error(levels, all_near, all_far) / all_near)
-    assert np.isnan(found[2])
-    assert found[3] == 0.0
-    np.testing.assert_allclose(errors([levels], near[:1], far[:1]), error(levels, near[:1], far[:1]))
-    assert np.isnan(errors([levels], near[2:3], far[2:3])).all()
-    assert errors([levels], near[3:], far[3:]) == 0.0
+    assert factor([levels], near, far) == pytest.approx(float((error(levels, all_near, all_far) / all_near)[0]))
+    assert factor([levels], near[:1], far[:1]) == pytest.approx(float(error(levels, near[:1], far[:1])[0] / near[0]))
+    assert factor([levels], near[2:3], far[2:3]) == 0.0
+    assert factor([levels], near[3:], far[3:]) == 0.0
 
 
 def test_receivers_that_no_wave_has_reached_do_not_count_for_others():
     law, near, far = of_orders((4, 3, 2)), np.array([0.02, 0.03, 0.025]), np.array([0.2, 0.25, 0.3])
-    alone = errors([law], near, far)
-    beside = errors([law], np.append(near, 30.0), np.append(far, 80.0))
-    np.testing.assert_allclose(beside[:3], alone)
-    assert beside[3] > 1.0
-    assert np.isfinite(errors([law], np.array([3.0]), np.array([5.0]))).all()
+    alone = factor([law], near, far)
+    assert factor([law], np.append(near, 30.0), np.append(far, 80.0)) == pytest.approx(alone)
+    assert 0.0 < factor([law], np.array([3.0]), np.array([5.0])) < 1.0
 
 
 def test_several_laws_count_by_their_geometric_mean():
     smooth, rough = of_orders((4, 3, 2)), of_points((4, 3, 2))
     near, far = np.array([0.05]), np.array([0.3])
-    one, other = (errors([law], near, far) for law in (smooth, rough))
+    one, other = (factor([law], near, far) for law in (smooth, rough))
     assert other > 1.5 * one
-    np.testing.assert_allclose(errors([smooth, rough], near, far), np.sqrt(one * other))
+    assert factor([smooth, rough], near, far) == pytest.approx(np.sqrt(one * other))
+
+
+def test_the_factor_is_of_what_was_recorded_until_the_coarsest_run_ended():
+    """Errors that grow in proportion to time are found from the first half of the coarsest run as from all of it; what is known comes on
+    top."""
+    law, lost = of_orders((4, 3, 2)), [0.02 / math.factorial(n) for n in (4, 3, 2)]
+    time = np.linspace(0.0, 1.0, 201)[:, None, None]
+    ours = np.cos(40 * time) * np.array([[0.6, 0.8]])
+    near, far = ((x - lost[0]) * time * ours for x in lost[1:])
+    whole, half = (by_laws([law])(ours, near, d, np.zeros((1, 1, 1))) for d in (far, far[:101]))
+    np.testing.assert_allclose(whole, lost[0] * np.array([[0.6, 0.8]]) * relative(time * ours, ours), rtol=0.01)
+    np.testing.assert_allclose(half, whole, rtol=0.02)
+    np.testing.assert_allclose(by_laws([law])(ours, near, far, 0.1 * ours), np.hypot(whole, [[0.06, 0.08]]))

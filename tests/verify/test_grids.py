@@ -30,6 +30,18 @@ def test_layers_of_one_material_are_no_layers():
     assert np.abs(cut[1] - one[1]).max() < 1e-9 * np.abs(one[1]).max()
 
 
+def test_what_waves_do_after_the_window_does_not_come_back_at_its_beginning():
+    """A layer rings for longer than the window; before the first wave arrives there is nothing."""
+    layers = [Layer(0.0, 2600.0, 4000.0, 2000.0), Layer(1000.0, 2700.0, 6000.0, 3464.0)]
+
+    def spectrum(w):
+        return np.exp(-((w * 0.2) ** 2) / 2 + 1.2j * w)
+
+    exact = LayeredHalfSpace(layers, 2000.0, spectrum, moment=np.array(tensor(xy=1e18)))
+    times, found = exact.velocity(np.array([[6000.0, 8000.0]]), 4.0, 5.0)
+    assert np.abs(found[0, times < 0.5]).max() < 3e-4 * np.abs(found).max()
+
+
 @pytest.mark.parametrize("kind", ["moment", "force"])
 def test_sh_waves_double_at_the_surface(kind):
     """Transverse motion right above a transverse source comes from its mirror image alone: twice that of a full space."""

@@ -446,6 +446,9 @@ class Solver:
         """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q), where ``inside(points)`` if given."""
         return field_access.error(self, solution, inside)
 
+    def time_errors(self) -> None:
+        """Errors of steps in time and of the mesh are one."""
+
     def sample(self, points: np.ndarray) -> np.ndarray:
         """State (n, Q) at points (n, 3) now; NaN outside the mesh."""
         return field_access.sample(self, points)

@@ -17,6 +17,11 @@ from faultwave.observe.model import Model
 Sections = list[tuple[str, list[tuple[str, ...]]]]
 
 
+TimeErrors = Callable[[np.ndarray, float, float], np.ndarray]
+"""Of series (n, ...) at multiples of an interval [s], of a run of the same case whose steps are so many times shorter: by how much its
+steps in time change them."""
+
+
 class BlowUp(Exception):
     """The state holds numbers that are not finite, or grows as nothing physical does."""
 
@@ -145,6 +150,9 @@ class Solver(Protocol):
     def sample(self, points: np.ndarray) -> np.ndarray:
         """State (n, Q) at points (n, 3) now; NaN outside."""
 
+    def time_errors(self) -> TimeErrors | None:
+        """What steps in time do to seismograms, where a law says it; None where none does. All processes ask together, after the run."""
+
     def error(self, solution: Callable[..., np.ndarray], inside: Any = None) -> np.ndarray:
         """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q)."""
 
@@ -177,4 +185,4 @@ class Engine:
     model: Callable[[Any], Model] = _no_model
 
 
-__all__ = ["BlowUp", "Control", "Diagnosis", "Engine", "Sections", "Solver", "Unattended"]
+__all__ = ["BlowUp", "Control", "Diagnosis", "Engine", "Sections", "Solver", "TimeErrors", "Unattended"]

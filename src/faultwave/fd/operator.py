@@ -151,6 +151,7 @@ class Operator:
         self.given = np.zeros(
             ()
         )  # sums over steps of how strongly sources pushed (levels, sources), once there were steps
+        self.pushed = np.zeros(2)  # sums over steps of the squares of these amplitudes, and of squares times their step
         if relaxation is not None:
             self._memory_coefficients(relaxation)
         self.overlap = Overlap(shared, program, self.runner, precision) if shared else None
@@ -266,6 +267,8 @@ class Operator:
         """How strongly sources push in the next ``steps``: (levels of the program, steps, sources)."""
         amplitudes = self.drives.amplitudes(self.steps, steps)
         self.given = self.given + np.abs(amplitudes).sum(1)
+        squares = np.einsum("lsc,lsc->s", amplitudes, amplitudes)
+        self.pushed += squares.sum(), squares @ np.arange(self.steps, self.steps + steps)
         levels = np.zeros((len(self.runner.program.levels), *amplitudes.shape[1:]))
         levels[[self.scheme.level(n) for n in range(LEVELS)]] = amplitudes
         return levels

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ from faultwave import backends
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.engine.part import BlockState, State
 from faultwave.engine.progress import Progress
-from faultwave.engine.solver import BlowUp, Control, Diagnosis
+from faultwave.engine.solver import BlowUp, Control, Diagnosis, TimeErrors
 from faultwave.fd.blocks import operator_of, samplers_of
 from faultwave.fd.blowup import explain
 from faultwave.fd.checkpoint import blocks, check_identity, identity
 from faultwave.fd.growth import Watch
 from faultwave.fd.part import AfterSteps, FdPlan, Solution
+from faultwave.fd.time_dispersion import Stepped, late, removes
 
 CHUNK_SECONDS = 0.3
 """Between two looks at the clock."""
@@ -83,6 +85,14 @@ class FdSolver:
             total = self.world.total(np.array(list(own.values())))
             found |= dict(zip(own, np.asarray(total).tolist(), strict=True))
         return found
+
+    def time_errors(self) -> TimeErrors | None:
+        """By the law of time dispersion; nothing where seismograms are freed of it."""
+        if removes(self.plan.case):
+            return None
+        squares, moments = self.world.total(sum(op.pushed for op in self.operator.blocks))
+        step = self.plan.scheme.step
+        return partial(late, Stepped(step, step * moments / squares if squares else 0.0))
 
     def set_initial(self, solution: Solution) -> None:
         """Start from solution(points (n, 3), time) -> (n, 9), at time 0 and half a step before it."""

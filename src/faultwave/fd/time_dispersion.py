@@ -13,6 +13,7 @@ Sci. Comput. 41), to twelve digits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.fft import next_fast_len
@@ -156,29 +157,53 @@ class Undispersed:
         return found
 
 
+@dataclass(frozen=True)
+class Stepped:
+    """How a grid stepped that kept time dispersion: its ``step`` [s], and the time [s] about which what drives it acts. Waves that sources
+    sent then are late in proportion to the time since."""
+
+    step: float
+    origin: float = 0.0
+
+
 def kept_steps(steps: int) -> int:
     """Numbers that are kept of each source, and level that it pushes, for a run of so many steps."""
     return int(np.ceil(GONE * steps)) + 1
 
 
-def undispersed(values: np.ndarray, first: float, step: float, interval: float, count: int) -> np.ndarray:
+def undispersed(
+    values: np.ndarray, first: float, step: float, interval: float, count: int, of: Stepped | None = None
+) -> np.ndarray:
     """Series (count, m) at multiples of ``interval`` [s], of a grid's values (n, m) at first, first + step, ... [s]. Before them all is at
-    rest."""
+    rest. ``of``: how the grid stepped, where that is not by ``step``."""
+    of = of or Stepped(step)
     fading = max(WIDTH, int(FADING * len(values)))
     fall = 0.5 + 0.5 * np.cos(np.pi * (np.arange(fading) + 1.0) / (fading + 1.0))
     finer = max(1, int(np.ceil(interval / step * (1 - 1e-9))))
     fine, total = interval / finer, len(values) + fading
     length = next_fast_len(max(int(1.5 * total * step / fine) + 1, 2 * count * finer), real=True)
-    sine = 0.5 * step * 2.0 * np.pi / (length * fine) * np.arange(length // 2 + 1)  # W dt / 2
+    sine = 0.5 * of.step * 2.0 * np.pi / (length * fine) * np.arange(length // 2 + 1)  # W dt / 2
     inside = int((sine < 1.0).sum())
-    angles = 2.0 * np.arcsin(sine[:inside])  # w dt
+    sine, ratio = sine[:inside], step / of.step
+    angles = 2.0 * np.arcsin(sine) * ratio  # w, in samples
     spectrum, found = Spectrum(total, angles), np.zeros((count, values.shape[1]))
     shift = step / fine * np.exp(-1j * angles * (first / step))
+    if of.origin:
+        shift = shift * np.exp(1j * (angles - 2.0 * sine * ratio) * (of.origin / step))
     for number, series in enumerate(values.T):
         whole = np.zeros(length // 2 + 1, complex)
         whole[:inside] = shift * spectrum(np.concatenate([series, predicted(series, fading) * fall]))
         found[:, number] = np.fft.irfft(whole, length)[: count * finer : finer]
     return found
+
+
+def late(of: Stepped, values: np.ndarray, interval: float, finer: float = 1.0) -> np.ndarray:
+    """What time dispersion changes in series (n, ...) at multiples of ``interval`` [s], of a grid whose step was so many times shorter
+    than ``of`` says. Sources were not given for it, so that it counts from the time about which they act; what it does to a pulse within
+    that pulse's own length is left out."""
+    stepped, flat = Stepped(of.step / finer, of.origin), np.asarray(values, float).reshape(len(values), -1)
+    freed = undispersed(flat, 0.0, interval, interval, len(flat), stepped)
+    return np.asarray((flat - freed).reshape(np.shape(values)))
 
 
 def predicted(series: np.ndarray, count: int) -> np.ndarray:
@@ -230,9 +255,11 @@ def unquiet(velocity: np.ndarray, step: float) -> str:
 
 __all__ = [
     "Spectrum",
+    "Stepped",
     "Undispersed",
     "check_removal",
     "kept_steps",
+    "late",
     "predicted",
     "removed",
     "removes",

@@ -4,8 +4,7 @@ A wave that a scheme damps and delays arrives as exp(-x) of itself, and x grows 
 the true wave, 1 - exp(-x), does not grow beyond one. So x is what is extrapolated, for polynomials of order n on one mesh as C r^n / n!,
 the error of the best polynomial of that order for a harmonic wave. Three resolutions are enough for the two unknowns and the truth.
 Waves of a rupture are neither that smooth nor as rough as its front, where x is a power of the distance of points: of both laws the
-geometric mean counts. On grids errors of space and time go as powers that are known, and may cancel, so that series are extrapolated;
-beside it stands a free power of the spacing, and the geometric mean counts again.
+geometric mean counts. Grids have laws of their own: ``grid_convergence``.
 """
 
 from __future__ import annotations
@@ -17,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 Array = np.ndarray
-Method = Callable[[Array, Array, Array], Array]
-"""Relative errors (n, k) of k quantities at n receivers, from the differences (nt, n, k) of two coarser runs from the run, the nearer one
-first, and the size (n,) of what the run recorded."""
+Method = Callable[[Array, Array, Array, Array], Array]
+"""Relative errors (n, k) of k quantities at n receivers, from what the run recorded (nt, n, k), the differences of two coarser runs from
+it, the nearer one first, and what it is known to err by, which records and differences are without. The coarser of both may have ended
+earlier: the first so many samples."""
 
 LARGEST = 0.95
 """Relative differences beyond tell no more: the coarser run shows hardly anything of the record."""
@@ -53,58 +53,53 @@ def of_points(orders: Sequence[float]) -> Law:
 def error(law: Law, near: Array, far: Array) -> Array:
     """Relative errors (n,) at the first level of a law from the relative differences of the second, ``near`` (n,), and the third,
     ``far`` (n,), from the first."""
-    return np.asarray(-np.expm1(-_extrapolated(law, _lost(near), _lost(far))))
+    return np.asarray(-np.expm1(-_extrapolated(law, lost(near), lost(far))))
 
 
-def errors(laws: Sequence[Law], near: Array, far: Array) -> Array:
-    """As ``error``, of receivers (n,) of one run, the geometric mean over laws; NaN where a difference is.
+def factor(laws: Sequence[Law], near: Array, far: Array) -> float:
+    """The error over the difference ``near``, the geometric mean over laws, from relative differences (n,) at receivers of one run; those
+    that are no numbers are left out.
 
-    How the error compares with the difference ``near`` scatters from record to record, as waves that erred one way or the other meet
-    there, more than it differs between places. So all receivers have one factor, that of the root mean squares of their differences.
-    Receivers that hardly any wave has reached, where differences are as large as the record and tell no more, do not count in these.
+    How the error compares with the difference scatters from record to record, as waves that erred one way or the other meet there, more
+    than it differs between places. So all receivers have one factor, that of the root mean squares of their differences. Receivers that
+    hardly any wave has reached, where differences are as large as the record and tell no more, do not count in these.
     """
-    known = np.isfinite(near) & np.isfinite(far)
-    if not known.any():
-        return np.full(len(near), np.nan)
-    telling = known & (near < LARGEST)
-    counting = telling if telling.any() else known
+    counting = telling(near, far)
+    if not counting.any():
+        return 0.0
     all_near, all_far = (np.array([np.sqrt(np.mean(d[counting] ** 2))]) for d in (near, far))
     if all_near[0] == 0:
-        return np.where(known, 0.0, np.nan)
+        return 0.0
     found = [math.log(error(law, all_near, all_far)[0]) for law in laws]
-    return np.where(known, math.exp(sum(found) / len(found)) / all_near[0] * np.asarray(near), np.nan)
+    return float(math.exp(sum(found) / len(found)) / all_near[0])
+
+
+def telling(near: Array, far: Array) -> Array:
+    """Which receivers (n,) count in what is found for all."""
+    known = np.isfinite(near) & np.isfinite(far)
+    counting = known & (near < LARGEST)
+    return np.asarray(counting if counting.any() else known)
+
+
+def relative(difference: Array, ours: Array) -> Array:
+    """Norms (n,) of differences (m, n, k), over those of the first m samples of the run; NaN where it recorded nothing until then."""
+    size = np.sqrt((ours[: len(difference)] ** 2).sum((0, 2)))
+    norm = np.sqrt((difference**2).sum((0, 2)))
+    return np.divide(norm, size, out=np.full(len(size), np.nan), where=size > 0)
 
 
 def by_laws(laws: Sequence[Law]) -> Method:
-    """The difference to the nearer run, times a factor from laws of the norms."""
+    """The difference to the nearer run, times a factor from laws of the norms until the other one ended."""
 
-    def found(near: Array, far: Array, size: Array) -> Array:
-        norms = [np.sqrt((d**2).sum((0, 2))) / size for d in (near, far)]
-        total = errors(laws, *norms)
-        factor = np.divide(total, norms[0], out=np.zeros_like(total), where=norms[0] != 0)
-        return np.asarray(factor[:, None] * np.sqrt((near**2).sum(0)) / size[:, None])
-
-    return found
-
-
-def by_powers(spacings: Sequence[float], powers: tuple[float, float]) -> Method:
-    """Two terms of the error, of these powers of the spacing, as series in time (Richardson): they may cancel in part."""
-    ratios = np.array(spacings[1:]) / spacings[0]
-    terms = np.array([[ratio**power - 1.0 for power in powers] for ratio in ratios])
-    weights = np.linalg.solve(terms.T, np.ones(2))
-
-    def found(near: Array, far: Array, size: Array) -> Array:
-        return np.asarray(np.sqrt(((weights[0] * near + weights[1] * far) ** 2).sum(0)) / size[:, None])
+    def found(ours: Array, near: Array, far: Array, known: Array) -> Array:
+        times = factor(laws, relative(near[: len(far)], ours), relative(far, ours))
+        total = (times * times * near**2 + known**2).sum(0)
+        return np.asarray(np.sqrt(total / (ours**2).sum((0, 2))[:, None]))
 
     return found
 
 
-def mean_of(one: Method, other: Method) -> Method:
-    """The geometric mean of two methods."""
-    return lambda near, far, size: np.asarray(np.sqrt(one(near, far, size) * other(near, far, size)))
-
-
-def _lost(difference: Array) -> Array:
+def lost(difference: Array) -> Array:
     """By how much larger x (n,) is where so much is missing of a record."""
     return np.asarray(-np.log1p(-np.clip(np.asarray(difference, float), 1e-12, LARGEST)))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,17 +26,29 @@ TAPERED = 0.05
 """Of a record, at its end, before its spectrum is taken."""
 
 
-def estimated(ours: Dataset, coarser: Sequence[Dataset], method: Method, told: str, shared: Shared = ()) -> Dataset:
-    """Relative L2 errors in time of receivers, from those of two coarser runs, the nearer one first. ``shared`` errors come on top, as the
-    root of the sum of squares.
+@dataclass(frozen=True)
+class Known:
+    """Errors that differences between runs do not tell, or that are known without them. ``shared``: come on top, as the root of the sum of
+    squares. ``time``: of the run and of each coarser one, what its steps in time change in series (nt, n, k) at an interval [s]; nothing
+    where that is not known."""
+
+    shared: Shared = ()
+    time: Sequence[Callable[[Array, float], Array]] = ()
+
+
+def estimated(
+    ours: Dataset, coarser: Sequence[Dataset], method: Method, told: str, known: Known | None = None
+) -> Dataset:
+    """Relative L2 errors in time of receivers, from those of two coarser runs, the nearer one first; the other may end earlier.
 
     ``relative_error`` (receiver, quantity): the error of one quantity, over the size of all quantities of its unit at the receiver;
     ``relative_error_of_velocity`` (receiver,) and so on: of all together. NaN where nothing was recorded. ``method``: of extrapolation;
     ``told``: of which runs.
     """
-    count = min(len(data["time"]) for data in (ours, *coarser))
-    values = ours["values"][:count]
-    apart = [data["values"][:count] - values for data in coarser]
+    known = known or Known()
+    count = min(len(data["time"]) for data in (ours, coarser[0]))
+    values, times = ours["values"][:count], ours["time"][:count]
+    records = [values, *(data["values"][:count] for data in coarser)]
     units = np.array(ours.attrs["units"])
     each = np.full(values.shape[1:], np.nan)
     totals: dict[str, Array] = {}
@@ -44,15 +56,35 @@ def estimated(ours: Dataset, coarser: Sequence[Dataset], method: Method, told: s
         chosen = np.flatnonzero(units == unit)
         size = np.sqrt((values[..., chosen] ** 2).sum((0, 2)))
         moved = np.flatnonzero(size > 0)
-        near, far = (difference[:, moved][..., chosen] for difference in apart)
-        found = method(near, far, size[moved])
-        for frequencies, errors in shared:
-            found = np.hypot(
-                found, _in_records(ours["time"][:count], values[:, moved][..., chosen], frequencies, errors)
-            )
+        series = [record[:, moved][..., chosen] for record in records]
+        by_time = _by_time(known, times, series)
+        fine, near, far = (record - late for record, late in zip(series, by_time, strict=True))
+        found = method(fine, near - fine, far - fine[: len(far)], by_time[0])
+        for frequencies, errors in known.shared:
+            found = np.hypot(found, _in_records(times, series[0], frequencies, errors))
         each[np.ix_(moved, chosen)] = found
         totals[OF + VECTORS.get(unit, unit)] = np.sqrt((each[:, chosen] ** 2).sum(1))
     return _dataset(ours, each, totals, told)
+
+
+def middle(data: Dataset) -> float:
+    """Time [s] until which receivers have recorded half of the integral of squares, in the mean over receivers and units."""
+    units, time = np.array(data.attrs["units"]), data["time"]
+    shares = []
+    for unit in dict.fromkeys(units.tolist()):
+        sums = np.cumsum((data["values"][..., units == unit] ** 2).sum(2), axis=0)
+        moved = sums[-1] > 0
+        shares.append(sums[:, moved] / sums[-1, moved])
+    share = np.concatenate(shares, 1)
+    return float(time[np.searchsorted(share.mean(1), 0.5)] if share.shape[1] else time[-1])
+
+
+def _by_time(known: Known, times: Array, series: Sequence[Array]) -> list[Array]:
+    """What steps in time change in the series of each run."""
+    if not known.time or len(times) < 2:
+        return [np.zeros((1, 1, 1))] * len(series)
+    interval = float(times[-1] - times[0]) / (len(times) - 1)
+    return [late(record, interval) for late, record in zip(known.time, series, strict=True)]
 
 
 def _in_records(times: Array, values: Array, frequencies: Array, errors: Array) -> Array:
@@ -101,4 +133,4 @@ def percent(error: float) -> str:
     return f"{100 * error:.2g}" if error < 0.995 else f"{100 * error:.0f}"
 
 
-__all__ = ["KIND", "OF", "VECTORS", "Shared", "estimated", "motion_errors", "percent", "with_errors"]
+__all__ = ["KIND", "OF", "VECTORS", "Known", "Shared", "estimated", "middle", "motion_errors", "percent", "with_errors"]

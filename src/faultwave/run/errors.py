@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from faultwave.case.load import load_case
 from faultwave.case.model import Case
 from faultwave.comm import world
 from faultwave.engine.progress import Progress
+from faultwave.engine.solver import TimeErrors
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
-from faultwave.observe.seismogram_errors import KIND, OF, Shared, estimated, percent, with_errors
+from faultwave.observe.seismogram_errors import KIND, OF, Known, estimated, middle, percent, with_errors
 from faultwave.output.folder import MANIFEST, find_prefix
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.manifest import given, read_manifest, write_manifest
@@ -54,14 +56,15 @@ def estimate_errors(
     found = together.agree(lambda: _finished(Path(folder), threads))
     lower = together.agree(lambda: coarser(found.case))
     records, seconds = [], 0.0
-    shared: Shared = ()
-    for i, case in enumerate(lower.cases):
+    known = Known()
+    half = together.share(together.together(lambda: middle(read_receivers(found.seismograms)["receivers"])))
+    for i, case in enumerate((lower.cases[0], until(lower.cases[1], half))):
         session = start(case)
         session.run(progress=report, write=False)
         records.append(session.receivers)
-        shared = shared_errors(session) if i == 0 else shared
+        known = known_errors(session, lower) if i == 0 else known
         seconds += sum(session.solver.timings().get(name, 0.0) for name in ("setup", "stepping"))
-    errors: Dataset = together.share(together.together(lambda: _written(found, lower, records, shared, seconds)))
+    errors: Dataset = together.share(together.together(lambda: _written(found, lower, records, known, seconds)))
     return errors
 
 
@@ -87,23 +90,38 @@ def _finished(folder: Path, threads: int | None) -> Finished:
     return Finished(folder, prefix, manifest, case)
 
 
-def shared_errors(session: Any) -> Shared:
-    """Those that runs of other orders have as well, by part. All processes ask together; the first is told."""
+def until(case: Case, end: float) -> Case:
+    """The coarser of two cases, whose differences count until ``end`` [s] only: there are some samples more."""
+    assert case.output.receivers is not None
+    return case.model_copy(update={"end_time": min(case.end_time, end + 2.0 * case.output.receivers.interval)})
+
+
+def known_errors(session: Any, lower: Coarser) -> Known:
+    """What the session of the nearer of two coarser cases tells of errors that runs share, and of those of steps in time. All processes ask
+    together; the first is told."""
     found = [part.shared_errors() for part in session.solver.parts.values()]
-    return [errors for errors in found if errors is not None]
+    time = session.solver.time_errors()
+    near = lower.coarseness[0]
+    finer = [] if time is None else [near / coarseness for coarseness in (1.0, *lower.coarseness)]
+    return Known([errors for errors in found if errors is not None], [partial(_late, time, ratio) for ratio in finer])
+
+
+def _late(time: TimeErrors, finer: float, series: np.ndarray, interval: float) -> np.ndarray:
+    """Of a run whose steps are so many times shorter than those that ``time`` knows."""
+    return time(series, interval, finer)
 
 
 def _written(
-    found: Finished, lower: Coarser, records: Sequence[Dataset | None], shared: Shared, seconds: float
+    found: Finished, lower: Coarser, records: Sequence[Dataset | None], known: Known, seconds: float
 ) -> Dataset:
     """The estimates, once they stand in the files."""
-    known = read_receivers(found.seismograms)
-    errors = estimated(known["receivers"], [r for r in records if r is not None], lower.method, lower.told, shared)
+    written = read_receivers(found.seismograms)
+    errors = estimated(written["receivers"], [r for r in records if r is not None], lower.method, lower.told, known)
     timings = found.manifest["timings_s"]
     spent = sum(timings.get(name, 0.0) for name in ("setup", "stepping"))
     errors = replace(errors, attrs={**errors.attrs, "cost": seconds / spent if spent else float("nan")})
     write_receivers(
-        found.seismograms, [{**known, "receivers": with_errors(known["receivers"], errors)}[n] for n in known]
+        found.seismograms, [{**written, "receivers": with_errors(written["receivers"], errors)}[n] for n in written]
     )
     files = write_results([Result(KIND, errors)], found.folder, found.prefix)
     told = {"from": lower.told, "seconds": seconds, "cost": errors.attrs["cost"]}
@@ -126,4 +144,4 @@ def summary(errors: Dataset) -> list[tuple[str, ...]]:
     return rows
 
 
-__all__ = ["estimate_errors", "shared_errors", "summary"]
+__all__ = ["estimate_errors", "known_errors", "summary", "until"]

@@ -20,7 +20,8 @@ from scipy import special
 from faultwave.verify.exact.medium import Array
 
 DIRECTIONS = 8  # of phi: enough for harmonics up to the third
-QUIET = 6.5  # e-folds by which the window's repetitions are damped
+QUIET = 10.0
+"""E-folds by which the repetitions of the window in time and space are damped: to 5e-5 of what comes later."""
 Modulus = Callable[[np.ndarray], np.ndarray]
 
 
