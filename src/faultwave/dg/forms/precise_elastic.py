@@ -1,9 +1,9 @@
 """Isotropic elasticity in contravariant components, with constants of cells and matrices in two numbers of single precision.
 
-Rounded constants move waves at a slightly wrong speed, in all steps alike (docs/theory/single-precision.md#rests). Only what acts on the wave
-itself matters: its first derivative in time, and the traces that the two sides of a face compare. What acts on jumps, or comes with a higher
-power of the step, may be rounded. So both sides of a face compare physical traction and velocity, with a normal that both round alike; and
-*rests*, what single precision does not hold of a number, act on the first derivative and on traces.
+Rounded constants move waves at a slightly wrong speed, in all steps alike (docs/theory/single-precision.md#rests). Only what acts on
+the wave itself matters: its first derivative in time, and the traces that the two sides of a face compare. What acts on jumps, or comes
+with a higher power of the step, may be rounded. So both sides of a face compare physical traction and velocity, with a normal that both
+round alike; and *rests*, what single precision does not hold of a number, act on the first derivative and on traces.
 
 Rests come first in every sum. A sum that is rounded already would lose them: they are less than half its last digit.
 """
@@ -47,8 +47,8 @@ def added(start: Any, weights: Sequence[Any], values: Sequence[Any]) -> Any:
 
 
 class PreciseElastic(ContravariantElastic):
-    """``shear`` and ``press`` of a cell are mu G / rho and lambda G / rho; ``normal`` of a face is the outward one, ``size`` rho h. Waves, and
-    what cells keep of their traces, are physical."""
+    """``shear`` and ``press`` of a cell are mu G / rho and lambda G / rho; ``normal`` of a face is the outward one, ``size`` rho h. Waves,
+    and what cells keep of their traces, are physical."""
 
     moduli = ()
 
