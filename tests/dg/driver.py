@@ -62,7 +62,7 @@ class Waves:
             None if wall is None else np.full((cells, 4), wall), penalised=penalised,
         )  # fmt: skip
         fast = shapely(worst_shape(g.inverse, self.backend.dtype)) if fast is None else fast
-        made = form(self.law, order, time_unit, fast, predictor, narrow)
+        made = form(self.law, order, time_unit, fast, predictor, narrow, compensated)
         self.operator = Operator(made, self.backend, self.layout, self.cells, compensated=compensated)
         ratios = np.cumprod([1, *self.clustering.ratios[:-1]])
         self.march = March(float(self.clustering.steps[0]), [int(r) for r in ratios], self)

@@ -75,7 +75,8 @@ BY_LINES: dict[str, Any] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
 def make_form(numerics: Numerics, law: Law, unit: float, fast: bool) -> Form:
     """The form of a law that the case's integrator advances; ``unit`` of time, ``fast`` as in ``forms.form``."""
     fast = fast and numerics.integrator not in BY_LINES
-    return form(law, numerics.order, unit, fast, narrow=numerics.stored_waves == "single")
+    narrow = numerics.stored_waves == "single"
+    return form(law, numerics.order, unit, fast, narrow=narrow, precise=numerics.compensated)
 
 
 def make_operator(

@@ -14,6 +14,7 @@ from faultwave.dg.forms.fluid import ContravariantAcoustic
 from faultwave.dg.forms.full_stiffness import FullStiffness
 from faultwave.dg.forms.lean_elastic import LeanElastic
 from faultwave.dg.forms.plain import Form, onto_face
+from faultwave.dg.forms.precise_elastic import PreciseElastic
 from faultwave.dg.forms.viscoelastic import ContravariantViscoelastic
 from faultwave.dg.predictors import CellTerms, Predictor
 from faultwave.physics.waves import Law
@@ -35,11 +36,14 @@ def form(
     fast: bool = True,
     predictor: Callable[[CellTerms], Predictor] | None = None,
     narrow: bool = False,
+    precise: bool = False,
 ) -> Form:
     """The form of a law: the fast one where there is one and ``fast`` allows it. ``unit`` of time [s] in the kernels; ``predictor``:
-    instead of the form's own; ``narrow``: waves lie in memory in single precision."""
+    instead of the form's own; ``narrow``: waves lie in memory in single precision; ``precise``: constants in two numbers of single
+    precision, where that is built."""
     found = next((kind for kind in FORMS if fast and kind.suits(law)), Form)
-    found = LeanElastic if narrow and found is ContravariantElastic else found
+    if found is ContravariantElastic:
+        found = LeanElastic if narrow else PreciseElastic if precise else found
     made = found(law, order, unit, predictor or found.predictor_of(law))
     made.narrow = narrow
     return made

@@ -209,6 +209,21 @@ class ContravariantElastic(ComponentForm):
         u = [traction[a] + beyond.zs * flow[a] + other * normal[a] * along for a in range(3)]
         return [self._wave(t, cell, face, i), u]
 
+    def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        """What the flow jumps by, in the cell's components, from the neighbour's w and the u that was kept."""
+        mine, beyond = self.cell_columns.row(cell), self.face_columns.row(face)
+        h, a, b, g = beyond.height, beyond.a, beyond.b, mine.metric
+        ys, yp = inverse(mine.zs + beyond.zs), inverse(mine.zp + beyond.zp)
+        normal = turned(g, i)
+        rows = [mine.jacobian[3 * x : 3 * x + 3] for x in range(3)]
+        back = [[dot([g[PAIR[c][e]] for e in range(3)], row) for row in rows] for c in range(3)]
+        inner = [dot(back[c], w) for c in range(3)]
+        x = [a * inner[c] - u[c] for c in range(3)]
+        # w_R - u = x + b h^2 (G g) (g . w), and the admittance ys + (yp - ys) h^2 (G g) g. of it:
+        shear = (yp - ys) * h * h
+        amount = shear * combine(GRADIENT[i], x) + b * h * h * yp * combine(GRADIENT[i], inner)
+        return [ys * x[c] + normal[c] * amount for c in range(3)]
+
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
     ) -> None:
@@ -218,18 +233,7 @@ class ContravariantElastic(ComponentForm):
             receive(i, arrived)
 
             def flow_jump(w: Any, u: Any, cell: Any, face: Any, i: int = i) -> Any:
-                mine, beyond = self.cell_columns.row(cell), self.face_columns.row(face)
-                h, a, b, g = beyond.height, beyond.a, beyond.b, mine.metric
-                ys, yp = inverse(mine.zs + beyond.zs), inverse(mine.zp + beyond.zp)
-                normal = turned(g, i)
-                rows = [mine.jacobian[3 * x : 3 * x + 3] for x in range(3)]
-                back = [[dot([g[PAIR[c][e]] for e in range(3)], row) for row in rows] for c in range(3)]
-                inner = [dot(back[c], w) for c in range(3)]
-                x = [a * inner[c] - u[c] for c in range(3)]
-                # w_R - u = x + b h^2 (G g) (g . w), and the admittance ys + (yp - ys) h^2 (G g) g. of it:
-                shear = (yp - ys) * h * h
-                amount = shear * combine(GRADIENT[i], x) + b * h * h * yp * combine(GRADIENT[i], inner)
-                return [[ys * x[c] + normal[c] * amount for c in range(3)]]
+                return [self.flow_jump(w, u, cell, face, i)]
 
             k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])
             self.extend(k, jump.view(), i, lifted.view(), [(a, 3 * i + a) for a in range(3)])

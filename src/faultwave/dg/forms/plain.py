@@ -299,6 +299,14 @@ class Form:
         ]
         return self.law.rate(after[:m], gradient, self.material(cell))
 
+    def differentiate_first(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
+        """``differentiate`` of the state itself, for its first derivative in time."""
+        self.differentiate(k, source, rows, after, cell)
+
+    def rate_first(self, after: Any, cell: Any) -> list[Any]:
+        """``rate`` of what ``differentiate_first`` left."""
+        return self.rate(after, cell)
+
     def first(self, k: Kernel, q: Array, cell: Array, change: Array, react: bool) -> None:
         """change = dq/dt of the cell alone; ``react``: with what needs no gradient."""
         made = tet_size(self.order - 2)

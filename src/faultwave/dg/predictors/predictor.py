@@ -40,6 +40,14 @@ class CellTerms(Protocol):
 
     def rate(self, after: Any, cell: Any) -> list[Any]: ...
 
+    def differentiate_first(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
+        """``differentiate`` of the state itself, for its first derivative in time."""
+        ...
+
+    def rate_first(self, after: Any, cell: Any) -> list[Any]:
+        """``rate`` of what ``differentiate_first`` left."""
+        ...
+
     def reaction(self, q: Any, cell: Any) -> list[Any]: ...
 
     def decay(self, cell: Any) -> Any:

@@ -85,7 +85,7 @@ class Taylor(Derivatives):
         source = q.view()
         for step in range(1, self.form.order):
             n = rows[step]
-            self.form.differentiate(k, source, n, after, cell)
+            (self.form.differentiate_first if step == 1 else self.form.differentiate)(k, source, n, after, cell)
             target = current.view(0, n) if current is not None else series.view(sum(rows[:step]), n)  # type: ignore[union-attr]
             starts = [(q if step == 1 and not s.change else s.target).view(0, n) for s in sums]
             tables = [s.table.view(row, 1) for s in sums for row in ((0, 1) if step == 1 else (step,))]
@@ -101,7 +101,7 @@ class Taylor(Derivatives):
         count = len(same)
 
         def function(after: Any, cell: Any, *rest: Any) -> Any:
-            d = self.form.rate(after, cell)
+            d = (self.form.rate_first if first else self.form.rate)(after, cell)
             starts, tables = rest[:count], iter(rest[count:])
             results = [d]
             for start, in_place in zip(starts, same, strict=True):
