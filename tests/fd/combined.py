@@ -270,6 +270,11 @@ def sources(features: tuple[str, ...], lay: Layout, folder: Path) -> list[dict[s
     return found
 
 
+def made_here(features: tuple[str, ...]) -> bool:
+    """Whether waves begin outside of a box, and not at its faces alone."""
+    return not {"injection", "injected plane wave"} & set(features) or "finite source" in features
+
+
 def finite(x: float, y: float, top: float, bottom: float) -> str:
     """Three subfaults of a vertical plane in Standard Rupture Format, from one depth to another [m]."""
     lon, lat = ORIGIN[0] + x / 91_970.0, ORIGIN[1] + y / 110_920.0
@@ -295,7 +300,7 @@ def output(features: tuple[str, ...], lay: Layout, folder: Path) -> dict[str, An
         lower, upper = lay.corners
         inside = [0.5 * (a + b) for a, b in zip(lower, upper, strict=True)]
         beside = [[*inside[:2], upper[2] + 1.3 * H], [lower[0] - 1.4 * H, *inside[1:]]]
-        points = [inside, *beside] if "box record" not in features else [*points, inside, *beside]
+        points = [inside, *beside] if not made_here(features) else [*points, inside, *beside]
     made: dict[str, Any] = {
         "folder": str(folder), "receivers": {"points": points, "interval": 0.011, "rotation": True}, "surface": {"interval": 0.1},
         "intensity": {"periods": [0.3]}, "energies": {"interval": 0.1}, "checkpoint": {"interval": 0.06},
