@@ -43,6 +43,12 @@ SHARP = 0.39  # standard deviation of the Gaussian times the resolved frequency,
 WORKING = 3
 """Copies of the strain of one force that are in memory at once."""
 CHUNK_BYTES = 1 << 22
+NONLINEAR = {
+    "plasticity": "motion of rock that yields",
+    "soil": "motion of soil that loses stiffness",
+    "fault": "slip with friction",
+}
+"""Groups of a case with which the waves of two sources are not the sum of those of each."""
 FORCE = 1e12  # [N], divided out again: numbers far from the smallest of single precision
 
 
@@ -138,6 +144,10 @@ def _plan(case: Case) -> FdPlan:
         problems.error(
             "output.receivers", "missing: they are the sites where forces act", "output.receivers with points of sites"
         )
+    for name, what in NONLINEAR.items():
+        if getattr(case, name) is not None:
+            text = f"{what} does not add up, as strain Green tensors do"
+            problems.error(name, text, "linear ground without a fault", f"Leave {name} out of the case.")
     problems.raise_errors()
     together = world()
     assert case.output.receivers is not None

@@ -208,6 +208,16 @@ def test_reported_before_the_run(tmp_path, recorded, changes, words):
     assert words in told(made)
 
 
+def test_other_bands_of_attenuation_are_told(tmp_path):
+    """Softer rock in the box resolves less, which moves the band and with it all moduli; one band for both lets the waves in."""
+    for band, words in (({}, "give attenuation.high in both cases"), ({"attenuation__high": 3.0}, "")):
+        changes = {"attenuation": True, "grid__frequency": None, **band}
+        folder = tmp_path / str(len(band))
+        motion(settings(folder, **changes | {"end_time": 0.2}))
+        found = told(let_in(tmp_path / "in", folder / "run-box.h5", inclusion=True, **changes, end_time=0.19))
+        assert (words in found) if words else "rock" not in found, found
+
+
 @pytest.mark.parametrize(
     ("east", "words"),
     [

@@ -261,11 +261,17 @@ def test_resumed_is_undisturbed(tmp_path, monkeypatch):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_processes_give_the_same(tmp_path, ranks):
-    small = {"grid__spacing": 60.0, "end_time": 0.35}
-    fw.simulate(basin(folder=tmp_path / "one", **small)).run()
-    done = launch(ranks, basin(folder=tmp_path / "more", **small))
+@pytest.mark.parametrize(("ranks", "points"), [(2, IN_SOIL), (4, IN_SOIL[3:])])
+def test_processes_give_the_same(tmp_path, ranks, points):
+    """Also where the first of them has none of the points."""
+
+    def asked(folder):
+        made = basin(folder=folder, grid__spacing=60.0, end_time=0.35)
+        made["output"]["soil"]["points"] = points
+        return made
+
+    fw.simulate(asked(tmp_path / "one")).run()
+    done = launch(ranks, asked(tmp_path / "more"))
     assert done.returncode == 0, done.stderr
     one, more = numbers(tmp_path / "one"), numbers(tmp_path / "more")
     assert one.keys() == more.keys() and len(one)

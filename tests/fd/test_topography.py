@@ -137,16 +137,23 @@ def test_bad_ground_is_told_with_coordinates_and_advice():
     assert "150 m higher at one end of the periodic axis x" in periodic
 
 
-def test_missing_values_that_a_raster_does_not_declare_are_told(tmp_path):
-    """The ground is smooth between heights of a raster, so it is too high beside a hole of -9999 m, too."""
+def raster(path, hole):
+    """A ground of 100 m, declared to be -32768 where it is missing, with a hole of another number."""
     heights = np.full((41, 41), 100.0)
-    heights[15:18, 20:23] = -9999.0
+    heights[15:18, 20:23] = hole
     header = "ncols 41\nnrows 41\nxllcenter 0\nyllcenter 0\ncellsize 50\nNODATA_value -32768\n"
-    (tmp_path / "a.asc").write_text(header + "\n".join(" ".join(map(str, row)) for row in heights.tolist()) + "\n")
-    ground = {"file": str(tmp_path / "a.asc"), "crs": "local", "sources": "elevation", "receivers": "depth"}
-    for top, words in ((900, "is above the box"), (3000, "is below the box")):
-        found = told(ground, grid__upper=[1500, 1600, top])
-        assert words in found and "Is it what stands for missing values" in found
+    path.write_text(header + "\n".join(" ".join(map(str, row)) for row in heights.tolist()) + "\n")
+    return {"file": str(path), "crs": "local", "sources": "elevation", "receivers": "depth"}
+
+
+def test_missing_values_that_a_raster_does_not_declare_are_told(tmp_path):
+    assert "has 9 heights of -9999 m in the box" in told(raster(tmp_path / "a.asc", -9999.0))
+    strange = told(raster(tmp_path / "b.asc", -12345.0), grid__upper=[1500, 1600, 3000])
+    assert "is below the box" in strange and "Is it what stands for missing values" in strange
+    zero = told(raster(tmp_path / "c.asc", 0.0) | {"smooth": 10.0}, grid__spacing=40.0)
+    assert "look whether the file has missing values" in zero
+    high = told(raster(tmp_path / "d.asc", 100.0), grid__upper=[1500, 1600, 0])
+    assert "is above the box" in high and "missing values" not in high
 
 
 def test_what_z_means_must_be_said():
@@ -164,7 +171,7 @@ def test_points_above_the_ground_are_told():
     found = told({**GROUND, "sources": "elevation"}, sources=[source])
     assert "source" in found and "m outside the box, above the ground, which is at z = 4" in found
     found = told({**GROUND, "receivers": "depth"}, output__receivers={"points": [[700, 820, 5]]})
-    assert "lies 5 m outside the box" in found and "above the ground" in found
+    assert "lies 5 m outside the box" in found and "above the ground" in found and "-500 is 500 m deep" in found
 
 
 def test_what_does_nothing_below_a_topography_is_told():

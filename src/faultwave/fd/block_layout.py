@@ -136,7 +136,10 @@ def _check(
         elif round(cells) < (least := (LEASTS if last else LEAST_BLOCKS)[orders[n]]):
             what = f"leaves {cells:.4g} planes of {h:g} m in the block from {top:g} to {end:g} m"
             why = "The free surface, absorbing layers and faces between blocks have differences of their own."
-            problems.error(where, what, f"{least} planes or more", why)
+            further = (
+                f"{least} planes or more" + (", the bottom" if last else "") + f" at {top + least * h:g} m or deeper"
+            )
+            problems.error(where, what, further, why)
         elif not last and abs(cells - round(cells)) > EVEN:
             near = [top + c * h for c in (np.floor(cells), np.ceil(cells))]
             what = f"{end:g} m is no multiple of the spacing of the block above, {h:g} m, below its top at {top:g} m"

@@ -30,6 +30,7 @@ ALIKE = 0.01
 ROUNDED = 2e-3
 """The same at the points of one grid, whose coefficients may be kept in sixteen bits or not."""
 SAME_ROCK = "the same rock outside of the box; inside, it may differ"
+BAND = "With attenuation moduli depend on its band, which follows from the slowest rock: give attenuation.high in both cases."
 
 
 class Source(Protocol):
@@ -221,7 +222,8 @@ def _compare_same(record: BoxRecord, checking: Checking) -> None:
                 f"was recorded in other rock: at {len(wrong):,} points beside the faces, such as ({x:g}, {y:g}, {z:g}), {_WORDS[name]} was "
                 f"{recorded[mine[wrong[0]]]:.6g} and here it is {here[wrong[0]]:.6g}"
             )
-            checking.problems.error("injection.file", what, SAME_ROCK)
+            advice = "" if checking.case.attenuation is None or checking.case.attenuation.high is not None else BAND
+            checking.problems.error("injection.file", what, SAME_ROCK, advice)
             return
 
 

@@ -116,7 +116,10 @@ class Placing:
         if self.grid.relief is None:
             return ""
         ground = float(self.grid.relief.ground(np.clip(point, self.lower, self.upper)))
-        return f", above the ground, which is at z = {ground:.6g} m there" if point[2] > ground else ""
+        setting = None if self.case.grid is None else self.case.grid.topography
+        deep = setting is not None and "depth" in (setting.sources, setting.receivers)
+        signs = "; given as depth, z is negative: -500 is 500 m deep" * deep
+        return f", above the ground, which is at z = {ground:.6g} m there{signs}" if point[2] > ground else ""
 
     def located(self, points: np.ndarray, what: str) -> np.ndarray:
         """Places (n, 3) [m] of sources or receivers (``what``), whose z may be depth below the ground."""

@@ -98,4 +98,4 @@ class SharedSampler:
         return self.sampler.values(full) if len(self.mine) else np.zeros((steps, 0, *self.shape))
 
 
-__all__ = ["SharedSampler", "sampler_of"]
+__all__ = ["ANY", "SharedSampler", "sampler_of"]

@@ -23,6 +23,8 @@ from faultwave.media.rasters import MISSING, load_ground
 WHERE = "grid.topography"
 Elevation = Callable[[np.ndarray, float], np.ndarray]
 """Elevations (n,) [m] at places (n, 2) [m], means over so much width."""
+HIGH = 9000.0
+"""Metres that no ground is high; what a raster has beyond may stand for missing values."""
 LOOK = 400
 """Places along x and y at which the ground is looked at before there is a grid."""
 THICK, THIN = 4.0, 2.0
@@ -71,7 +73,7 @@ def read_ground(case: Case, lower: np.ndarray, upper: np.ndarray, sides: Mapping
             Problem(WHERE, f"the ground is {found[bad][0]} at {_place(xy[bad][0])}", "a number everywhere")
         )
     high, low = int(found.argmax()), int(found.argmin())
-    advice = MISSING if raster else ""
+    advice = MISSING if raster and np.abs(found).max() > HIGH else ""
     if found[high] > upper[2]:
         what = f"the ground, {found[high]:.6g} m high at {_place(xy[high])}, is above the box, which ends at z = {upper[2]:g} m"
         raise InputError(Problem(WHERE, what, "grid.upper above the highest ground, in metres", advice))
@@ -252,13 +254,16 @@ def _thickness(asked: float | None, relief: float, spacing: float, room: float, 
     return asked if asked is not None else min(max(THICK * relief, 2 * LEAST_CAP * spacing), most)
 
 
-def check_slopes(relief: Relief, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
-    """An error for cliffs, a warning for slopes that nothing is verified for."""
+def check_slopes(
+    relief: Relief, lower: np.ndarray, upper: np.ndarray, problems: Problems, raster: bool = False
+) -> None:  # fmt: skip
+    """An error for cliffs, a warning for slopes that nothing is verified for; a ``raster`` may have missing values there."""
     slope, x, y = relief.steepest()
     x, y = float(np.clip(x, lower[0], upper[0])), float(np.clip(y, lower[1], upper[1]))
     what = f"the ground has a slope of {slope:.3g} ({np.degrees(np.arctan(slope)):.0f} degrees) at {_place((x, y))}"
     advice = f"Smooth it, e.g. smooth: {2 * relief.spacing:g} m, or take a smaller spacing that resolves it."
     if slope > STEEPEST:
+        advice += " Where no cliff is, look whether the file has missing values." * raster
         problems.error(WHERE, what, f"at most {STEEPEST:g}", advice)
     elif slope > STEEP_GROUND:
         problems.warn(WHERE, what, f"verified up to {STEEP_GROUND:g}", advice)

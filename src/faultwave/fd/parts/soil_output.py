@@ -21,6 +21,7 @@ from faultwave.fd.part import Checking, FdPlan, GridAttached, GridPart, Placing,
 from faultwave.fd.program import VELOCITY_LEVEL
 from faultwave.fd.recorded_points import of_all, state_of
 from faultwave.fd.resources import Memory, number_bytes
+from faultwave.fd.shared import ANY
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.media.homogenise import at_points
 from faultwave.observe.dataset import Dataset, Variable, receivers_from_arrays
@@ -139,11 +140,12 @@ class CellSampler:
                 self.read.append(here)
                 listed = cells[own][here]
                 self.sample_buffers += [SampleBuffer(VELOCITY_LEVEL, tile.named(a), listed) for a in arrays]
+        if not self.read:  # which tells how many steps there were
+            self.sample_buffers.append(SampleBuffer(VELOCITY_LEVEL, ANY, cells[:0]))
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
         """(steps, points, 1, 10)"""
-        steps = len(sample_buffers[0]) if len(sample_buffers) else 0
-        result = np.zeros((steps, len(self.mine), *self.shape))
+        result = np.zeros((len(sample_buffers[0]), len(self.mine), *self.shape))
         each = 1 + 2 * len(PARTS)
         for n, here in enumerate(self.read):
             reference, *others = (b.astype(float) for b in sample_buffers[n * each : (n + 1) * each])
@@ -168,8 +170,7 @@ class AttachedSoilOutput(GridAttached):
         self.recorder = SeriesRecorder(self.plan.scheme.step, late, first, self.part.interval)
 
     def sampled(self, values: np.ndarray) -> None:
-        if len(self.mine):
-            self.recorder.append(values)
+        self.recorder.append(values)
 
     def state(self) -> Mapping[str, State]:
         if not len(self.part.points):

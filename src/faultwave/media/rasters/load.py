@@ -23,6 +23,10 @@ HIGHEST = 2e4
 """Metres that no ground is high or deep."""
 MISSING = "Is it what stands for missing values, and not declared as such? gdal_edit -a_nodata tells it."
 """What to ask where a height is strange."""
+FILLERS = (-9999.0, -99999.0, -32768.0, -32767.0, 32767.0, 9999.0, 99999.0)
+"""Numbers that often stand for missing values."""
+ALONE = 500.0
+"""Metres within which no other height of a raster lies where a number stands for missing values."""
 Own = Callable[[np.ndarray], np.ndarray]
 
 
@@ -43,6 +47,7 @@ class RasterGround:
             (self.to_own(xy[:1] + [[0.0, width]]) - own[:1])[0],
         )
         across = np.hypot(east, north)
+        self._check_fillers(own)
         found = self.raster.at(own, (float(across[0]), float(across[1])))
         holes = ~np.isfinite(found)
         if holes.any():
@@ -57,6 +62,17 @@ class RasterGround:
             allowed = f"up to {HIGHEST:g} m up or down"
             raise InputError(Problem(self.raster.source, what, allowed, MISSING, places=as_places(xy[strange])))
         return found
+
+    def _check_fillers(self, own: np.ndarray) -> None:
+        """Raise InputError where a number that often stands for missing values is far from all other heights of the box."""
+        values = self.raster.around(own)
+        values = values[np.isfinite(values)]
+        for filler in FILLERS:
+            here = values == values.dtype.type(filler)
+            if here.any() and (here.all() or np.abs(values[~here] - filler).min() > ALONE):
+                what = f"has {here.sum():,} heights of {filler:g} m in the box, far from all others"
+                advice = f"It seems to stand for missing values: gdal_edit -a_nodata {filler:g} tells so, then fill them (gdal_fillnodata)."
+                raise InputError(Problem(self.raster.source, what, advice=advice))
 
     def known(self, xy: np.ndarray) -> np.ndarray:
         """Elevations (n,) [m] at places (n, 2) [m], NaN where it has none or does not reach: for pictures."""
@@ -105,7 +121,9 @@ def load_ground(setting: Any, projection: Any, where: str) -> RasterGround:
     fitting = [m for m in known.values() if path.suffix.lower() in m.ENDINGS]
     if not fitting:
         endings = ", ".join(sorted({e for m in known.values() for e in m.ENDINGS}))
-        raise InputError(Problem(f"{where}.file", f"'{path.name}' has no ending of a raster that can be read", endings))
+        what = f"'{path.name}' has no ending of a raster that can be read"
+        advice = f"gdal_translate turns others: gdal_translate {path.name} {path.stem}.tif."
+        raise InputError(Problem(f"{where}.file", what, endings, advice))
     raster: Raster = fitting[0].read(path, setting.variable)
     crs = setting.crs or raster.crs
     mapped = None if projection is None else Projection(projection.crs, projection.origin, projection.azimuth)

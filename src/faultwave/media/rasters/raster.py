@@ -40,11 +40,20 @@ class Raster:
             found &= (xy[:, axis] >= nodes[0] - half) & (xy[:, axis] <= nodes[-1] + half)
         return np.asarray(found)
 
+    def around(self, xy: np.ndarray) -> np.ndarray:
+        """The file's own values (m, n) at and around places (n, 2)."""
+        return np.asarray(self.values[_window(*self._position(xy))])
+
+    def _position(self, xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of places (n, 2), in parts of cells."""
+        j, i = (np.clip(position(xy[:, k], nodes), 0.0, len(nodes) - 1.0) for k, nodes in ((1, self.y), (0, self.x)))
+        return j, i
+
     def at(self, xy: np.ndarray, width: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
         """Values at places (n, 2): means over cells of so much ``width`` along x and y where those are wider than the raster's own,
         cubic splines between its points; NaN where a point around has none."""
-        j, i = (np.clip(position(xy[:, k], nodes), 0.0, len(nodes) - 1.0) for k, nodes in ((1, self.y), (0, self.x)))
-        window = tuple(slice(max(0, int(a.min()) - 12), int(a.max()) + 14) for a in (j, i))
+        j, i = self._position(xy)
+        window = _window(j, i)
         part = np.asarray(self.values[window], float)
         steps = zip(width[::-1], self.spacing[::-1], self.values.shape, strict=True)
         size = [max(1, round(min(w / s, n))) for w, s, n in steps]
@@ -59,6 +68,12 @@ class Raster:
         smooth = ndimage.uniform_filter(part, size, mode="nearest") if max(size) > 1 else part
         found = ndimage.map_coordinates(smooth, index, order=1 if max(size) > 1 else 3, mode="nearest")
         return np.where(holes, np.nan, found)
+
+
+def _window(j: np.ndarray, i: np.ndarray) -> tuple[slice, slice]:
+    """Rows and columns that values there are computed from."""
+    rows, columns = (slice(max(0, int(a.min()) - 12), int(a.max()) + 14) for a in (j, i))
+    return rows, columns
 
 
 def ascending(source: str, x: np.ndarray, y: np.ndarray, values: np.ndarray, crs: str | None) -> Raster:

@@ -52,7 +52,8 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, float], int]:
         try:
             found[words[0].lower()] = float(words[1])
         except ValueError:
-            raise InputError(Problem(f"{path}:{first + 1}", f"'{words[1]}' is no number", FORM)) from None
+            advice = "Decimals have a point, not a comma." if "," in words[1] else ""
+            raise InputError(Problem(f"{path}:{first + 1}", f"'{words[1]}' is no number", FORM, advice)) from None
     corner = all({f"{a}llcorner", f"{a}llcenter"} & found.keys() for a in "xy")
     size = found.get("cellsize", 0.0) > 0 or (found.get("dx", 0.0) > 0 and found.get("dy", 0.0) > 0)
     whole = all(2 <= found.get(k, 0.0) < 2**31 and found[k] == int(found[k]) for k in ("ncols", "nrows"))
