@@ -55,12 +55,14 @@ class CellTerms(Protocol):
 class Sum:
     """target (B3, Q) = sum_k table[k] c_k over the coefficients; ``target`` may be the state at the start of the step. ``table`` holds
     the weights of a value or, with ``integral``, of the integral over a whole step. ``change``: what the state changes by is added to
-    the target instead, of predictors that are ``incremental``."""
+    the target instead, of predictors that are ``incremental``. ``part``: an integral over part of the step, whose table holds the weights
+    of the kept coefficients."""
 
     target: Array
     table: Array
     integral: bool = False
     change: bool = False
+    part: bool = False
 
 
 class Predictor(Protocol):
@@ -80,7 +82,7 @@ class Predictor(Protocol):
 
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
         """Statements that compute the coefficients from the state q: they fill every sum, and ``series`` with the kept
-        coefficients one below the other, where given. The integrals go up to the time of the values."""
+        coefficients one below the other, where given. Integrals that are no ``part`` go up to the time of the values."""
         ...
 
     def at(self, tau: float, step: float) -> list[float]:
