@@ -29,6 +29,10 @@ from faultwave.base.pieces import in_pieces, order_of
 from faultwave.comm.exchange import Channel
 
 
+SHARE = 512
+"""Cells that share a slot for waves that are read nowhere but in sums: it stays in the first cache, and threads have others."""
+
+
 @dataclass(frozen=True)
 class Ranged:
     """Rows of integers sorted by cluster, each cluster's part padded; ``ranges[c]`` = (begin, end); ``source`` gives
@@ -267,7 +271,8 @@ class _Builder:
             here = self.cells.cluster[border.cell]
             self.arrive = np.zeros(self.inner.shape, np.int64)
             self.arrive[border.cell, border.face] = _received(border, here, self.late, (arrivals, late), self.parts)
-        self.trash = late + self.parts * int(self.late.sum())
+        self.first_spare = late + self.parts * int(self.late.sum())
+        self.trash = self.first_spare + -(-size // SHARE)
 
     def _inside(self, cell: np.ndarray, face: np.ndarray) -> np.ndarray:
         """A cell's own slots."""
@@ -287,6 +292,8 @@ class _Builder:
             near, face = x.neighbours[cell], x.neighbour_faces[cell]
             outgoing[:, piece] = 1 + 4 * np.arange(piece.start, piece.stop)[:, None] + np.arange(4)
             outgoing[1, piece][real] = np.where(self.equal[cell], self._inside(near, face), outgoing[1, piece][real])
+            spare = self.first_spare + (piece.start + np.flatnonzero(real)[:, None]) // SHARE
+            outgoing[:, piece][:, real] = np.where(self.slower[cell], spare, outgoing[:, piece][:, real])
             if incoming is outgoing:
                 return
             part, total = self.parted[near, face], self.summed[near, face]
