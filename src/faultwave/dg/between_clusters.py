@@ -24,12 +24,15 @@ def places(rates: Any) -> int:
 class Beside:
     """What a cell does besides with the waves that it publishes, into a store in which slot 0 is nobody's.
 
-    ``to_slower``: it adds them to the sums for slower neighbours; ``parts``: integrals of the state over parts of the step, whose waves it
-    leaves for faster ones. What is left of a whole step after these is the last part, so that all parts make the whole to rounding.
+    ``to_slower``: it adds them to the sums for slower neighbours; ``parts``: for integrals of the state over parts of the step, whose waves
+    it leaves for faster ones. A part is a share of the whole step, whose wave is known, and a sum without the first coefficient of the
+    predictor, given here: most often of a lower degree, so that its trace takes half the work; ``rows`` of it. What is left of the
+    whole after all parts but one is the last, so that together they make the whole to rounding.
     """
 
     to_slower: bool
     parts: tuple[Array, ...] = ()
+    rows: int = 0
 
     def emit(
         self, k: Kernel, name: str, store: Array, i: int, wave: Array, trace: Callable[[View, View], None]
@@ -57,6 +60,12 @@ class Beside:
         count, m = len(self.parts), wave.cols
         slots, columns = _index(k, f"{name}part_slots", 4 * (count + 1)), [4 * p + i for p in range(count + 1)]
         made = [k.scratch(f"{name}part_wave{p}", wave.rows, m) for p in range(count + 1)]
+        shares = k.arrays.get("shares") or k.scalar("shares", count)
+        more = k.scratch(f"{name}part_more", self.rows, m)
+
+        def together(whole: Any, share: Any, *more: Any) -> Any:
+            found = [share[0] * x for x in whole]
+            return [[x + y for x, y in zip(found, *more, strict=True)] if more else found]
 
         def rest(whole: Any, *parts: Any) -> Any:
             left = list(whole)
@@ -65,8 +74,12 @@ class Beside:
             return [left]
 
         def all_parts() -> None:
-            for state, target in zip(self.parts, made, strict=False):
-                trace(state.view(), target.view())
+            for p, (state, target) in enumerate(zip(self.parts, made, strict=False)):
+                trace(state.view(), more.view())
+                share, low, high = shares.view(p, 1), self.rows, wave.rows - self.rows
+                k.pointwise(together, [wave.view(0, low), share, more], [target.view(0, low)])
+                if high:
+                    k.pointwise(together, [wave.view(low, high), share], [target.view(low, high)])
             k.pointwise(rest, [wave, *made[:-1]], [made[-1]])
             for target, column in zip(made, columns, strict=True):
                 k.scatter(target, store, slots, column)

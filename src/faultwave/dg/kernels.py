@@ -78,7 +78,8 @@ def predict(form: Form, kept: Kept | None = None, compensated: bool = False, to_
     advance, integral = k.scalar("advance", predictor.terms), k.scalar("integral", len(predictor.rows))
     tables = [k.scalar(f"part{p}", len(predictor.rows)) for p in range(count)]
     total = k.temp("total", form.b3, form.Q)
-    parts = [k.temp(f"total{p}", form.b3, form.Q) for p in range(count)]
+    rows, face_rows = predictor.part_rows
+    parts = [k.temp(f"total{p}", rows, form.Q) for p in range(count)]
     integrals = [Sum(total, integral, True), *[Sum(x, t, True, part=True) for x, t in zip(parts, tables, strict=True)]]
     series = k.temp("series", sum(predictor.rows), form.Q) if kept and kept.derivatives else None
     if compensated:
@@ -87,7 +88,7 @@ def predict(form: Form, kept: Kept | None = None, compensated: bool = False, to_
         compensate(k, q, remainder)
     else:
         predictor.expand(k, q, cell, [Sum(q, advance), *integrals], series)
-    beside = Beside(to_slower, tuple(parts))
+    beside = Beside(to_slower, tuple(parts), face_rows)
 
     def emit(i: int, wave: Array) -> None:
         k.scatter(wave, waves, outgoing, i)

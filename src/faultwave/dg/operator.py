@@ -299,7 +299,13 @@ class Operator:
         first = self.turns[cluster - 1] + (0 if ahead else 1)
         for n, (begin, end) in enumerate(pairwise((0.0, *ends))):
             weights[(first + n) % parts] = own.integral(begin, end, step)
-        return {f"part{p}": weight for p, weight in enumerate(weights[:-1])}
+        whole = own.integral(0.0, step, step)
+        shares = [w[0] / whole[0] if whole[0] else 0.0 for w in weights[:-1]]
+        found = {
+            f"part{p}": [0.0, *(a - share * b for a, b in zip(w[1:], whole[1:], strict=True))]
+            for p, (w, share) in enumerate(zip(weights, shares, strict=False))
+        }
+        return found | {"shares": shares}
 
     def _begun(self, cluster: int, name: str, weights: dict[str, Any]) -> None:
         which, (at, end) = self._which(cluster), self.layout.plain_ranges[cluster]

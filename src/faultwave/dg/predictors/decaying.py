@@ -129,7 +129,7 @@ class Decaying:
     def __init__(self, form: CellTerms):
         self.form, n = form, form.order
         self.rows, self.face_rows = [tet_size(n - 1)] * (n + 1), [triangle_size(n - 1)] * (n + 1)
-        self.terms = n + 2
+        self.part_rows, self.terms = (self.rows[1], self.face_rows[1]), n + 2
         self.packets = packets(form)
         self.most = max(max(level) for level in self.packets)
 
