@@ -141,13 +141,17 @@ class Random:
                 return np.stack([*(self.cells.material[n] for n in names), self.cells.volume], 1)[:, None]
         if a.space == "index":
             first = ITEMS * {"sum_slots": 8, "part_slots": 12}.get(a.name, 0)  # apart from all others
-            slots = 1 + first + self.rng.permutation(ITEMS * max(8, a.cols) - 1)[: ITEMS * a.cols].reshape(ITEMS, a.cols)
+            slots = (
+                1
+                + first
+                + self.rng.permutation(ITEMS * max(8, a.cols + 1) - 1)[: ITEMS * a.cols].reshape(ITEMS, a.cols)
+            )
             if a.name in OPTIONAL:  # nothing to leave for one half, for some of the other
                 slots[ITEMS // 2 :] = 0
                 slots[1 : ITEMS // 2 : 3] = 0
             return slots
         if a.space == "store":
-            return self.rng.normal(size=(ITEMS * 28, a.rows * a.cols))
+            return self.rng.normal(size=(ITEMS * 32, a.rows * a.cols))
         return self.rng.normal(size=(ITEMS, a.rows, a.cols))
 
     def units(self, *shape: int) -> np.ndarray:

@@ -57,7 +57,9 @@ def test_corrections_are_added_once(backend: str, law: str, fast: bool) -> None:
     channels = [
         Channel(1, 0, 0, "wave", nothing[:, :5], "wave", 0, cells[:5], faces[:5]),
         Channel(1, 0, 0, "fault", nothing[:, :2], "fault", 0),
-        Channel(2, 0, -1, "wave", nothing, "wave", 0, cells[5:], faces[5:], 7),  # for a faster neighbour: two parts of a step
+        Channel(
+            2, 0, -1, "wave", nothing, "wave", 0, cells[5:], faces[5:], 7
+        ),  # for a faster neighbour: two parts of a step
     ]
     corrections, m = Conservation(op, channels), op.form.faced
     wave, parts = rng.normal(size=(5, op.b2, m)), rng.normal(size=(14, op.b2, m))

@@ -1,7 +1,8 @@
 """What cells of different steps exchange across a face, in the kernel that makes it (docs/theory/time-stepping.md, "Local time stepping").
 
-The faster cell adds the waves of its steps where the slower one will read their sum. The slower one leaves the waves of those parts of its
-step in which the faster one steps: integrals of its state are made while its derivatives are at hand, and traced on the faces that need them.
+The faster cell adds the waves of its steps where the slower one will read their sum. The slower one leaves the waves of those parts of
+its step in which the faster one steps: its state is integrated over them while its derivatives are at hand, and traced on the faces that
+need it.
 """
 
 from __future__ import annotations

@@ -138,7 +138,11 @@ def correct(form: Form, kept: Kept | None = None, compensated: bool = False) -> 
 
 
 def correct_and_predict(
-    form: Form, kept: Kept | None = None, between: Sequence[Kernel] = (), compensated: bool = False, to_slower: bool = False
+    form: Form,
+    kept: Kept | None = None,
+    between: Sequence[Kernel] = (),
+    compensated: bool = False,
+    to_slower: bool = False,
 ) -> Kernel:
     """``correct`` of one step, what comes ``between``, and ``predict`` of the next in one pass through memory."""
     first, last = correct(form, kept, compensated), predict(form, kept, compensated, to_slower)

@@ -7,15 +7,16 @@ the order and the threads, and a step of a whole cluster needs no second set of 
 
 Where the two sides do not step together (docs/theory/time-stepping.md, "Local time stepping") a cell keeps to its own
 slot: a fault face finds in it the reply of the friction solve, a boundary face its own wave. Towards a slower neighbour
-waves are summed in an extra slot, which that neighbour reads. Sums are kept for two steps of the slower side, so
-that the faster may go on first. Towards a faster neighbour a cell leaves one wave for each of that neighbour's steps
-within its own. These have ``parts`` slots side by side, and step n of the faster cell reads the one that is n modulo ``parts``.
+waves are summed in an extra slot, which that neighbour reads; what a cell would leave of a single one goes where nobody
+looks. Sums are kept for two steps of the slower side, so that the faster may go on first. Towards a faster neighbour a
+cell leaves one wave for each of that neighbour's steps within its own. These have ``parts`` slots side by side, and step n
+of the faster cell reads the one that is n modulo ``parts``.
 
 The cells of a cluster come in three kinds, one after the other: *observed* cells, which are read or changed between a step's
 correction and the next prediction; *storing* cells, which store derivatives, their traces or waves of parts of a step besides
-waves, and in runs on several processes those at the border or beside slower cells; and plain ones. All are sorted by what they store, those with derivatives
-last, so that most batches do the same work. Slot 0 of each store is a dummy for cells that store nothing: it may be written and is
-never read (``kernels.language.When``).
+waves, and in runs on several processes those at the border or beside slower cells; and plain ones. All are sorted by what they
+store, those with derivatives last, so that most batches do the same work. Slot 0 of each store is a dummy for cells that store
+nothing: it may be written and is never read (``kernels.language.When``).
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ import numpy as np
 
 from faultwave.base.pieces import in_pieces, order_of
 from faultwave.comm.exchange import Channel
-
 
 SHARE = 512
 """Cells that share a slot for waves that are read nowhere but in sums: it stays in the first cache, and threads have others."""
@@ -74,7 +74,9 @@ class Layout:
     histories: int
     split_ends: tuple[int, ...]  # of each cluster's storing cells, those before leave no derivatives
     parts: int  # slots of the waves of parts of a step
-    for_faster: np.ndarray  # (positions, 4) the first of them, in which a face leaves them for a faster neighbour; 0 where none
+    for_faster: (
+        np.ndarray
+    )  # (positions, 4) the first of them, in which a face leaves them for a faster neighbour; 0 where none
     sums: np.ndarray  # (2, positions, 4) slots of sums for a slower neighbour, in its even and odd steps; 0 where none
     friction: (
         np.ndarray
@@ -250,7 +252,10 @@ class _Builder:
         self.split_ends = tuple(
             begin + int(n) // self.lanes * self.lanes if n < stored else end
             for (begin, end), n, stored in zip(
-                self.ranges[1::3], counts, np.bincount(x.cluster[stores & ~observed], minlength=self.clusters), strict=True
+                self.ranges[1::3],
+                counts,
+                np.bincount(x.cluster[stores & ~observed], minlength=self.clusters),
+                strict=True,
             )
         )
 

@@ -73,8 +73,9 @@ class Operator:
         between: Sequence[CellWork] = (),
         compensated: bool = False,
     ):
-        """``alone``: no other process has part of the mesh, so that all cells may step at once; ``between``: what is done between correction and prediction; ``compensated``:
-        what sums of the state round away is kept for the next, of forms whose predictor is ``incremental``."""
+        """``alone``: no other process has part of the mesh, so that all cells may step at once; ``between``: what is done between
+        correction and prediction; ``compensated``: what sums of the state round away is kept for the next, of forms whose predictor is
+        ``incremental``."""
         self.between, self.compensated = tuple(between), compensated
         self.form, self.backend, self.layout, self.cells = form, backend, layout, cells
         self.law, self.order, self.time_unit = form.law, form.order, form.unit
@@ -82,14 +83,16 @@ class Operator:
         self.b3, self.b2, self.predictor = self.form.b3, self.form.b2, self.form.predictor
         self.steps = [0.0] * layout.clusters  # of each cluster's last prediction [s]
         self.launches: dict[str, list[Callable[..., None]]] = {}  # as ``_which`` says
-        self.turns = [0] * layout.clusters  # each cluster's next step modulo ``layout.parts``: it says where the waves go
-        self.sums = [0] * layout.clusters  # whether each cluster's sums are of an even or an odd step of its slower neighbour
+        self.turns = [
+            0
+        ] * layout.clusters  # each cluster's next step modulo ``layout.parts``: it says where the waves go
+        self.sums = [
+            0
+        ] * layout.clusters  # whether each cluster's sums are of an even or an odd step of its slower neighbour
         self.remaining: list[Remaining | None] = [None] * layout.clusters  # of steps that have begun
         self.alone = alone
         # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
-        few = [
-            end - begin <= FEW and alone and backend.asynchronous for begin, end in layout.plain_ranges
-        ]
+        few = [end - begin <= FEW and alone and backend.asynchronous for begin, end in layout.plain_ranges]
         self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.storing_ranges, strict=True)]
         self.own: dict[str, Any] = {}  # arrays of what is done between correction and prediction
         # Once all but plain cells have, those at the border to other processes among them.

@@ -12,7 +12,18 @@ from collections.abc import Sequence
 
 from faultwave.backends.cpu.names import c_name
 from faultwave.kernels.count import flops
-from faultwave.kernels.language import Array, Gather, Kernel, Pointwise, Repeat, Scatter, Statement, When, WhenAny, touched
+from faultwave.kernels.language import (
+    Array,
+    Gather,
+    Kernel,
+    Pointwise,
+    Repeat,
+    Scatter,
+    Statement,
+    When,
+    WhenAny,
+    touched,
+)
 
 
 class Prefetch:

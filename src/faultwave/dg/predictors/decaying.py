@@ -227,7 +227,12 @@ class Decaying:
 
         def summed(modes: Any, *table: Any) -> Any:
             shares = [t[0] for t in table]
-            return [[sum(c * x for c, x in zip(shares, modes[order * i : order * (i + 1)], strict=True)) for i in range(size)]]
+            return [
+                [
+                    sum(c * x for c, x in zip(shares, modes[order * i : order * (i + 1)], strict=True))
+                    for i in range(size)
+                ]
+            ]
 
         tables = [s.table.view(1 + m, 1) for m in range(order)]
         k.pointwise(summed, [given, *tables], [made])
