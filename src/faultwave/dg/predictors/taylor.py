@@ -38,12 +38,7 @@ class Derivatives:
     incremental = False
     form: CellTerms
     rows: list[int]
-    face_rows: list[int]
     terms: int
-
-    @property
-    def part_rows(self) -> tuple[int, int]:
-        return self.rows[1], self.face_rows[1]
 
     def at(self, tau: float, step: float) -> list[float]:
         return list(powers(tau / self.form.unit, self.terms)[0])
@@ -70,6 +65,7 @@ class Taylor(Derivatives):
     def __init__(self, form: CellTerms):
         self.form = form
         self.rows, self.face_rows = derivative_rows(form.order, form.full), face_rows(form.order, form.full)
+        self.part_rows = self.rows[1], self.face_rows[1]
         # With a reaction D_(N+1) does not vanish.
         self.terms = form.order + form.full
 
