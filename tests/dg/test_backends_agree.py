@@ -140,7 +140,7 @@ class Random:
                 names = [p.name for p in self.form.law.parameters]
                 return np.stack([*(self.cells.material[n] for n in names), self.cells.volume], 1)[:, None]
         if a.space == "index":
-            first = ITEMS * {"sum_slots": 8, "part_slots": 12}.get(a.name, 0)  # apart from all others
+            first = ITEMS * {"sum_slots": 8, "part_slots": 16}.get(a.name, 0)  # apart from all others
             slots = (
                 1
                 + first
@@ -151,7 +151,7 @@ class Random:
                 slots[1 : ITEMS // 2 : 3] = 0
             return slots
         if a.space == "store":
-            return self.rng.normal(size=(ITEMS * 32, a.rows * a.cols))
+            return self.rng.normal(size=(ITEMS * 36, a.rows * a.cols))
         return self.rng.normal(size=(ITEMS, a.rows, a.cols))
 
     def units(self, *shape: int) -> np.ndarray:
