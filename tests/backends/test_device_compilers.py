@@ -34,9 +34,8 @@ def hot(order: int) -> list[Kernel]:
     return [
         kernels.correct(f),
         kernels.correct_and_predict(f),
-        kernels.integrate(f),
-        kernels.accumulate_and_integrate(f),
-        kernels.accumulate(f),
+        kernels.correct_and_predict(f, to_slower=True),
+        kernels.samples(f, 1),
     ]  # a turn is both of the first
 
 
@@ -198,7 +197,7 @@ def with_erf() -> Kernel:
 def test_functions_of_a_library_that_is_not_here_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     by("ziglang", monkeypatch)
     monkeypatch.setattr("faultwave.bench.kernel_report.all_kernels", lambda order, law: {
-        "integrate": all_kernels(order, law)["integrate"], "with_erf": with_erf()
+        "samples": all_kernels(order, law)["samples"], "with_erf": with_erf()
     })  # fmt: skip
     _, header, rows = kernel_report("gfx90a", [], 2)
     assert [r[1] for r in rows] == [rows[0][1], "needs hipcc"] and int(rows[0][1]) > 7 and len(rows[1]) == len(header)

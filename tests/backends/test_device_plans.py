@@ -77,6 +77,7 @@ def wave_kernels(order: int) -> list[Kernel]:
         kernels.correct(f),
         kernels.correct_and_predict(f),
         kernels.correct_and_predict(f, kernels.Kept(fault=True)),
+        kernels.correct_and_predict(f, kernels.Kept(derivatives=False, parts=2), to_slower=True),
     ]
 
 
@@ -157,7 +158,7 @@ def test_launch_bounds_are_counted_as_each_compiler_does() -> None:
     assert H200.bound(18, 64) == 18
     amd = TARGETS["gfx90a"]
     assert [amd.bound(g, t) for g, t in ((18, 64), (4, 256), (2, 256), (1, 64), (64, 64))] == [4, 4, 2, 1, 8]
-    narrow = kernels.accumulate(form(laws.law("elastic"), 2))
+    narrow = kernels.samples(form(laws.law("elastic"), 2), 1)
     text, made = lower(narrow, amd, False)
     assert made.threads != 256 and f"KERNEL({made.threads}, {amd.bound(made.groups, made.threads)}) void" in text
     waves = amd.bound(made.groups, made.threads)

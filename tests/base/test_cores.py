@@ -20,11 +20,10 @@ allowed = os.sched_getaffinity(0)
 for _ in range(2):
     backend = backends.make("cpu", "double")
     f = form(law("acoustic"), 2)
-    made = backend.compile([kernels.accumulate(f)])["accumulate"]
+    made = backend.compile([kernels.energies(f)])["energies"]
     n = 64 * backend.lanes
-    store = backend.store(3 * n + 1, f.b2)
-    rows = backend.index(np.arange(3 * n).reshape(n, 3))
-    made({"waves": store, "slots": rows})(0, n, keep=1.0)
+    sizes = {a.name: (a.rows, a.cols) for a in kernels.energies(f).arguments}
+    made({name: backend.batch(n, *size) for name, size in sizes.items()})(0, n)
     assert backend.threads == len(allowed), (backend.threads, allowed)
 seen = []
 def work():

@@ -9,6 +9,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.dg import basis
+from faultwave.dg.between_clusters import places
 from faultwave.dg.forms import PenalisedFaces, form
 from faultwave.dg.layout import Connections, build_layout
 from faultwave.dg.operator import Cells, Operator
@@ -55,7 +56,8 @@ class Waves:
         penalised = PenalisedFaces(penalty, solid, across) if penalty else None
         beside = solid if penalty else None
         connections = Connections(near, near_faces, self.clustering.cluster, fault, kept, penalised=beside)
-        self.layout = build_layout(connections, np.arange(cells), self.backend.lanes)
+        parts = places(self.clustering.ratios)
+        self.layout = build_layout(connections, np.arange(cells), self.backend.lanes, parts=parts)
         g = self.geometry
         self.cells = Cells(
             g.inverse, g.volume, g.areas, g.normals, self.topology.neighbours, self.topology.kinds, fault, self.material,
@@ -72,20 +74,16 @@ class Waves:
         self.points = g.points(slice(None), self.rule[0])
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
-        self.operator.predict(cluster, step, restart)
+        self.operator.predict(cluster, step, restart, self.march.ends_within(cluster))
         for hook in self.predicted:
             hook(cluster, time, step)
 
-    def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
-        self.operator.arrive(cluster, step, offset)
+    def correct(self, cluster: int, time: float, step: float) -> None:
         self.operator.correct(cluster, step)
 
-    def correct_and_predict(
-        self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
-    ) -> None:
-        self.operator.arrive(cluster, step, offset)
+    def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
         self.operator.correct_observed(cluster, step)
-        self.operator.correct_and_predict(cluster, following, restart)
+        self.operator.correct_and_predict(cluster, following, restart, self.march.ends_within(cluster))
         for hook in self.predicted:
             hook(cluster, time + step, following)
 

@@ -57,7 +57,7 @@ USUAL_ELSEWHERE = {
 }
 """Those of backends that take seconds to compile a kernel; there the fast form stands for both."""
 TOLERANCE = {"double": 1e-12, "single": 3e-5}
-OPTIONAL = {"slot", "slow_slots", "friction_slots"}  # slot 0 is nobody's
+OPTIONAL = {"slot", "part_slots", "sum_slots", "friction_slots"}  # slot 0 is nobody's
 ITEMS = 32  # a multiple of all lanes
 
 
@@ -75,14 +75,14 @@ def some(chosen: set[tuple], elsewhere: set[tuple], everything: list[tuple]) -> 
 
 def dg_kernels(form: Form) -> list[Kernel]:
     points = np.random.default_rng(0).normal(size=(5, form.b3))
+    split = kernels.Kept(derivatives=False, parts=4)
     made = [
-        make(form, kept)
+        make(form, kept, to_slower=kept is not None)
         for make in (kernels.predict, kernels.correct_and_predict)
-        for kept in (None, kernels.Kept(fault=True))
+        for kept in (None, kernels.Kept(fault=True, parts=2), split)
     ]
     return made + [
-        kernels.correct(form), kernels.sample(form, points), kernels.accumulate(form), kernels.integrate(form),
-        kernels.accumulate_and_integrate(form), kernels.samples(form, 4), kernels.energies(form),
+        kernels.correct(form), kernels.sample(form, points), kernels.samples(form, 4), kernels.energies(form),
         *([kernels.surface(form, 1, points)] if "velocity" in form.law.roles else []),
     ]  # fmt: skip
 
@@ -99,9 +99,6 @@ def test_no_kernel_is_forgotten() -> None:
         "correct",
         "correct_and_predict",
         "sample",
-        "accumulate",
-        "integrate",
-        "accumulate_and_integrate",
         "surface",
         "samples",
         "energies",
@@ -143,13 +140,18 @@ class Random:
                 names = [p.name for p in self.form.law.parameters]
                 return np.stack([*(self.cells.material[n] for n in names), self.cells.volume], 1)[:, None]
         if a.space == "index":
-            slots = 1 + self.rng.permutation(ITEMS * 8 - 1)[: ITEMS * a.cols].reshape(ITEMS, a.cols)
+            first = ITEMS * {"sum_slots": 8, "part_slots": 16}.get(a.name, 0)  # apart from all others
+            slots = (
+                1
+                + first
+                + self.rng.permutation(ITEMS * max(8, a.cols + 1) - 1)[: ITEMS * a.cols].reshape(ITEMS, a.cols)
+            )
             if a.name in OPTIONAL:  # nothing to leave for one half, for some of the other
                 slots[ITEMS // 2 :] = 0
                 slots[1 : ITEMS // 2 : 3] = 0
             return slots
         if a.space == "store":
-            return self.rng.normal(size=(ITEMS * 8, a.rows * a.cols))
+            return self.rng.normal(size=(ITEMS * 36, a.rows * a.cols))
         return self.rng.normal(size=(ITEMS, a.rows, a.cols))
 
     def units(self, *shape: int) -> np.ndarray:
@@ -159,9 +161,10 @@ class Random:
     def scalars(self, kernel: Kernel) -> dict[str, Any]:
         predictor = self.form.predictor
         advance, integral = predictor.at(0.07, 0.07), predictor.integral(0.0, 0.07, 0.07)
-        known = {"advance": advance, "integral": integral, "weight": integral, "keep": 1.0}
+        known = {"advance": advance, "integral": integral, "keep": 0.7}
+        known |= {f"part{p}": predictor.integral(0.01 * p, 0.01 * p + 0.02, 0.07) for p in range(3)}
         known |= {**predictor.scalars(0.07), **predictor.ended(0.07)}
-        return {s.name: known[s.name] for s in kernel.scalars}
+        return {s.name: [0.4, 0.2, 0.3][: s.rows] if s.name == "shares" else known[s.name] for s in kernel.scalars}
 
 
 def launch(
@@ -219,7 +222,7 @@ def check_wave_kernels(name: str, form: Form, precision: str) -> None:
     want = launch("numpy", precision, kernel_list, data, scalars)
     got = launch(name, precision, kernel_list, data, scalars)
     for kernel, g, w, given in zip(kernel_list, got, want, data, strict=True):
-        for name in {"history", "slow", "friction"} & set(w):
+        for name in {"history", "friction", "waves"} & set(w):
             g[name][0] = w[name][0] = given[name][0]
         assert_same(kernel, g, w, TOLERANCE[precision])
         written = [a.name for a in kernel.arguments if a.intent in ("out", "inout")]

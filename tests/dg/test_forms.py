@@ -140,8 +140,8 @@ def test_the_unit_of_time_changes_nothing() -> None:
 
 def test_a_turn_is_a_correction_and_a_prediction() -> None:
     class Apart(Waves):
-        def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
-            self.correct(cluster, time, step, offset)
+        def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
+            self.correct(cluster, time, step)
             self.predict(cluster, time + step, following, restart)
 
     mesh = stretched()

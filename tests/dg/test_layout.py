@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultwave.dg.layout import Connections, Layout, build_layout, ranged
+from faultwave.dg.layout import SHARE, Connections, Layout, build_layout, ranged
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.mesh import BoundaryKind
@@ -28,7 +28,7 @@ def normalised(neighbours: np.ndarray, fault: np.ndarray, cluster: np.ndarray) -
 
 
 def setup(
-    seed: int, clusters: int, lanes: int, periodic: bool, with_fault: bool, keep: float
+    seed: int, clusters: int, lanes: int, periodic: bool, with_fault: bool, keep: float, parts: int = 2
 ) -> tuple[Layout, dict[str, Any]]:
     rng = np.random.default_rng(seed)
     bounds = {"x": "periodic", "y": "periodic"} if periodic else {"x": "free-surface"}
@@ -52,7 +52,7 @@ def setup(
     kept = rng.random(cells) < keep
     observed = rng.random(cells) < keep
     connections = Connections(top.neighbours, top.neighbour_faces, cluster, fault, kept, observed)
-    lay = build_layout(connections, rng.permutation(cells), lanes)
+    lay = build_layout(connections, rng.permutation(cells), lanes, parts=parts)
     return lay, {
         "neighbours": top.neighbours,
         "faces": top.neighbour_faces,
@@ -72,62 +72,68 @@ def members(lists: Any, cluster: int) -> set[tuple[int, ...]]:
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), clusters=st.integers(1, 4), lanes=st.sampled_from([1, 4, 8]), periodic=st.booleans(),
-       with_fault=st.booleans(), keep=st.sampled_from([0.0, 0.3]))  # fmt: skip
+       with_fault=st.booleans(), keep=st.sampled_from([0.0, 0.3]), parts=st.sampled_from([2, 4]))  # fmt: skip
 def test_every_face_reads_its_neighbour(
-    seed: int, clusters: int, lanes: int, periodic: bool, with_fault: bool, keep: float
+    seed: int, clusters: int, lanes: int, periodic: bool, with_fault: bool, keep: float, parts: int
 ) -> None:
-    lay, given = setup(seed, clusters, lanes, periodic, with_fault, keep)
+    lay, given = setup(seed, clusters, lanes, periodic, with_fault, keep, parts)
     neighbours, faces, cluster, fault = (given[k] for k in ("neighbours", "faces", "cluster", "fault"))
     check_positions(lay, cluster, given["keep"], given["observed"], fault, lanes)
-    slower = [members(lay.slower, 2 * c) | members(lay.slower, 2 * c + 1) for c in range(lay.clusters)]
     for c in range(lay.clusters):
-        (_, middle), (again, _) = lay.slower.ranges[2 * c : 2 * c + 2]
-        assert middle == again
-        parts = lay.observed_ranges[c], lay.storing_ranges[c], lay.plain_ranges[c]
-        assert [a[1] == b[0] for a, b in zip(parts, parts[1:], strict=False)] == [True, True]
-        assert lay.cells_range(c) == (parts[0][0], parts[2][1]) and lay.cells_range(c, False) == (
-            parts[1][0],
-            parts[2][1],
-        )
-    counted = {"sums": 0, "slow": 0}
+        kinds = lay.observed_ranges[c], lay.storing_ranges[c], lay.plain_ranges[c]
+        assert [a[1] == b[0] for a, b in zip(kinds, kinds[1:], strict=False)] == [True, True]
+        assert lay.cells_range(c) == (kinds[0][0], kinds[2][1])
+        assert lay.cells_range(c, False) == (kinds[1][0], kinds[2][1])
+    assert lay.parts == len(lay.incoming) if lay.incoming is not lay.outgoing else lay.clusters == 1
+    counted = {"sums": 0, "parts": 0}
+    spare = range(lay.wave_slots - 1 - -(-len(lay.cell_at) // SHARE), lay.wave_slots - 1)
     for cell, f in np.ndindex(neighbours.shape):
         at = lay.position[cell], f
         mine, reads, writes = lay.own[at], lay.incoming[:, *at].tolist(), lay.outgoing[:, *at].tolist()
         other, g = neighbours[cell, f], faces[cell, f]
         there = lay.position[other], g
+        alone, (even, odd), first = [mine] * len(reads), lay.sums[:, *at].tolist(), int(lay.for_faster[at])
+        if other < 0 or fault[cell, f] or cluster[other] <= cluster[cell]:
+            assert even == odd == 0
+        if other < 0 or fault[cell, f] or cluster[other] >= cluster[cell]:
+            assert first == 0
         if other < 0:
-            assert reads == writes == [mine, mine]
+            assert (reads, writes) == (alone, [mine, mine])
         elif fault[cell, f]:
-            assert reads == writes == [mine, mine]  # where the friction solve finds the wave and leaves its reply
+            assert (reads, writes) == (
+                alone,
+                [mine, mine],
+            )  # where the friction solve finds the wave and leaves its reply
             assert 0 < lay.friction[at] < lay.friction_slots - 1
         elif cluster[other] == cluster[cell]:
             # What the neighbour leaves after one step is read in the next, and the place is used again.
-            assert [reads[1], reads[0]] == lay.outgoing[:, *there].tolist() and writes == reads
-            assert sorted(reads) == sorted([mine, lay.own[there]])
-        elif cluster[other] > cluster[cell]:  # I am the faster: I sum for it, and integrate its derivatives
-            assert reads == writes == [mine, mine]
-            slots = [s for s in slower[cluster[cell]] if s[0] == mine]
-            assert len(slots) == 1 and tuple(lay.incoming[:, *there]) == slots[0][1:3]
-            assert lay.slow[there] == slots[0][3] > 0
+            assert [writes[1], writes[0]] == lay.outgoing[:, *there].tolist()
+            assert reads == [writes[turn % 2] for turn in range(len(reads))]
+            assert sorted(writes) == sorted([mine, lay.own[there]])
+        elif (
+            cluster[other] > cluster[cell]
+        ):  # I am the faster: I sum for it, and read what it leaves for each of my steps
+            assert writes[0] == writes[1] in spare and reads == [lay.for_faster[there] + n for n in range(parts)]
+            assert lay.incoming[:, *there].tolist() == [even, odd] * (parts // 2) and 0 < even < odd
             counted["sums"] += 1
         else:
             assert writes == [mine, mine]
-            assert lay.slow[at] > 0
-            counted["slow"] += 1
-    assert counted["sums"] == sum(map(len, slower))
-    for slots, count in ((lay.slow, counted["slow"]), (lay.friction, fault.sum()), (lay.history, given["keep"].sum())):
+            counted["parts"] += 1
+    assert counted["sums"] == counted["parts"]
+    for slots, count in ((lay.friction, fault.sum()), (lay.history, given["keep"].sum())):
         np.testing.assert_array_equal(np.sort(slots[slots > 0]), 1 + np.arange(count))
-    assert (lay.slow_slots, lay.friction_slots) == (counted["slow"] + 1, fault.sum() + 2)
-    for turn in range(2):  # no slot is touched by two cells in one step: any order of the cells gives the same
-        touched = [*np.unique(lay.outgoing[turn]), *(x[1 + turn] for c in slower for x in c)]
-        assert len(touched) == lay.own.size + counted["sums"] == len(set(touched))
-        assert lay.incoming[turn].max() < lay.wave_slots - 1
+    assert lay.friction_slots == fault.sum() + 2
+    left = (lay.for_faster[lay.for_faster > 0][:, None] + np.arange(parts)).ravel()
+    for turn in range(len(lay.incoming)):
+        # No slot is touched by two cells in one step: any order of the cells gives the same.
+        own = np.setdiff1d(lay.outgoing[turn % 2], spare)
+        touched = [*own, *lay.sums[turn % 2][lay.sums[turn % 2] > 0], *left]
+        assert len(touched) == lay.own.size + counted["sums"] * parts == len(set(touched)) and 0 not in touched
+        assert 0 < lay.incoming[turn].min() and lay.incoming[turn].max() < spare.start
         assert len(np.unique(lay.incoming[turn])) == lay.own.size
-    extra, first = lay.second_slots[lay.second_slots != lay.own], lay.own.size + 2 * counted["sums"]
+    extra, first = lay.second_slots[lay.second_slots != lay.own], 1 + lay.own.size + 2 * counted["sums"]
     assert len(np.unique(extra)) == len(extra) == fault.sum() and (extra >= first).all()
-    assert (
-        lay.own.size + 2 * counted["sums"] + len(extra) + 1 == lay.wave_slots and lay.slow_slots == counted["slow"] + 1
-    )
+    assert 1 + lay.own.size + counted["sums"] * (2 + parts) + len(extra) == spare.start
     check_padding(lay)
 
 
@@ -138,8 +144,12 @@ def check_positions(
     np.testing.assert_array_equal(lay.cell_at[lay.position], np.arange(cells))
     assert (lay.cell_at >= 0).sum() == cells and len(lay.cell_at) % lanes == 0
     assert len(np.unique(lay.own)) == lay.own.size
-    leaves = ((lay.slow > 0).any(1) | (lay.friction > 0).any(1) | (lay.history > 0))[lay.position]
+    derivatives = (lay.friction > 0).any(1) | (lay.history > 0)
+    leaves = ((lay.for_faster > 0).any(1) | derivatives)[lay.position]
     assert leaves[fault.any(1)].all() and ((lay.history > 0)[lay.position] == keep).all()
+    for (begin, end), middle in zip(lay.storing_ranges, lay.split_ends, strict=True):
+        assert begin <= middle <= end and (middle - begin) % lanes == 0 and not derivatives[begin:middle].any()
+        assert middle == end or derivatives[middle : middle + lanes].any()
     kinds = np.where(observed, 0, np.where(leaves, 1, 2))
     covered = 0
     for kind, ranges in enumerate((lay.observed_ranges, lay.storing_ranges, lay.plain_ranges)):
@@ -155,10 +165,8 @@ def check_positions(
 def check_padding(lay: Layout) -> None:
     """Padding writes to what is nobody's."""
     padding = lay.cell_at < 0
-    for slots in (lay.history, lay.slow, lay.friction):
+    for slots in (lay.history, lay.for_faster, lay.friction, *lay.sums):
         assert (slots[padding] == 0).all()
-    nobody = lay.slower.rows[lay.slower.source < 0]
-    assert (nobody[:, :3] == lay.wave_slots - 1).all() and (nobody[:, 3] == 0).all()
 
 
 @given(st.lists(st.integers(0, 3), max_size=30), st.sampled_from([1, 4, 8]))
@@ -222,22 +230,25 @@ def test_channels_of_two_processes_fit_together():
         made.append((layout, border, mine))
     kinds = set()
     for (a, near, _), (b, far, _) in (made, made[::-1]):
-        assert sum(c.count for c in a.channels) == len(near.cell)
+        assert sum(len(c.cells) for c in a.channels) == len(near.cell)
         owner = {
             int(a.own[a.position[c], f]): (n, f) for c, f, n in zip(near.cell, near.face, near.number, strict=True)
         }
-        owner |= {int(even): owner[int(own)] for own, even, *_ in a.slower.rows if int(own) in owner}
-        reader = {
-            int(b.incoming[0][b.position[c], f]): (n, g)
-            for c, f, n, g in zip(far.cell, far.face, far.other_number, far.other_face, strict=True)
-        }
+        for c, f in zip(near.cell, near.face, strict=True):
+            at, known = (a.position[c], f), owner[int(a.own[a.position[c], f])]
+            owner[int(a.sums[0][at])] = known
+            owner |= {int(a.for_faster[at]) + n: (*known, n) for n in range(2) if a.for_faster[at]}
+        reader = {}
+        for c, f, n, g in zip(far.cell, far.face, far.other_number, far.other_face, strict=True):
+            read = b.incoming[:, b.position[c], f].tolist()
+            reader |= {read[0]: (n, g)} if read[0] == read[1] else {slot: (n, g, i) for i, slot in enumerate(read)}
         for c in a.channels:
             (d,) = [x for x in b.channels if (x.cluster, x.other) == (c.other, c.cluster)]
-            assert c.count == d.count and c.send == d.receive
-            kinds.add((c.send, int(np.sign(c.other - c.cluster))))
-            if c.send == "wave":  # the k-th wave sent is the one that the k-th face there reads
-                assert [owner[int(x)] for x in c.send_rows[0]] == [reader[d.first + k] for k in range(d.count)]
-    assert kinds == {("wave", 0), ("wave", 1), ("series", -1)}
+            assert c.count == d.received and c.send == d.receive
+            kinds.add((c.count // len(c.cells), int(np.sign(c.other - c.cluster))))
+            # the k-th wave sent is the one that the k-th face there reads, all parts of a step one after the other
+            assert [owner[int(x)] for x in c.send_rows[0]] == [reader[d.first + k] for k in range(d.received)]
+    assert kinds == {(1, 0), (1, 1), (2, -1)}
 
 
 def test_what_was_left_to_the_operator_is_not_read_from_the_layout() -> None:

@@ -12,7 +12,6 @@ from faultwave.backends.awaited import Here
 from faultwave.base.errors import NotBuiltError
 from faultwave.dg import basis
 from faultwave.dg.samples import Samples
-from faultwave.dg.sums import Sums
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh, make_mesh
 from faultwave.observe.receivers import ReceiverRecorder
@@ -69,7 +68,7 @@ def test_local_steps_agree_with_global_ones_and_conserve_momentum(global_steps: 
 def stepped(change: Callable[[Waves], None], backend: str = "cpu") -> np.ndarray:
     """The state after some steps in clusters of three rates, and over a meeting."""
     waves = Waves(graded(), rates=(2, 3), order=2, keep=(3, 40), backend=backend).start(plane_waves(0.0, DRIFT))
-    assert waves.layout.clusters >= 3 and len(waves.layout.slower.rows) > 20
+    assert waves.layout.clusters >= 3 and (waves.layout.sums[0] > 0).sum() > 20
     change(waves)
     return np.asarray(waves.run(0.11).run(0.3).operator.state())
 
@@ -82,28 +81,36 @@ def backwards(waves: Waves) -> None:
 
 
 def as_beside_others(waves: Waves) -> None:
-    waves.operator.sums_at_arrival = False
+    """Plain cells of a step are done as late as can be."""
+    waves.operator.alone = False
+    march, op = waves.march, waves.operator
+
+    class Late:
+        def ready(self, cluster: int) -> bool:
+            return True
+
+        def finish(self, cluster: int) -> bool:
+            return op.finish(cluster, 8)
+
+        def early(self, cluster: int, time: float, step: float) -> bool:
+            return False
+
+    def predict(cluster: int, time: float, step: float, restart: bool) -> None:
+        op.begin(cluster, step, restart, march.ends_within(cluster))
+
+    def both(cluster: int, time: float, step: float, following: float, restart: bool) -> None:
+        op.correct_observed(cluster, step)
+        op.begin_correct_and_predict(cluster, following, restart, march.ends_within(cluster))
+
+    waves.predict, waves.correct_and_predict = predict, both  # type: ignore[method-assign]
+    march.overlap = Late()  # type: ignore[assignment]
 
 
-def test_sums_for_slower_clusters_are_the_same_whenever_they_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the wave that arrives in their place, right after the prediction, or when the slower one needs them."""
-    names: list[list[str]] = []
-    run = Sums.run
-
-    def noted(self: Sums, name: str, *rest: Any, **scalars: Any) -> None:
-        names[-1].append(name)
-        run(self, name, *rest, **scalars)
-
-    monkeypatch.setattr(Sums, "run", noted)
-    found = []
-    for change in (lambda waves: None, as_beside_others, backwards):
-        names.append([])
-        found.append(stepped(change))
+def test_the_order_in_which_clusters_step_changes_no_bit() -> None:
+    """The fastest first, the slowest first, or plain cells long after those beside other clusters."""
+    found = [stepped(change) for change in (lambda waves: None, as_beside_others, backwards)]
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
-    assert "accumulate_and_integrate" in names[0] and not {"accumulate", "integrate"} & set(names[0])
-    assert {"accumulate", "integrate"} <= set(names[1]) and "accumulate_and_integrate" not in names[1]
-    assert {"accumulate", "integrate", "accumulate_and_integrate"} <= set(names[2])
 
 
 @needs_device

@@ -28,7 +28,7 @@ class LegendreInTime:
     def __init__(self, form: CellTerms):
         self.form, self.taylor = form, Taylor(form)
         self.terms, (b3, b2) = form.order, (self.taylor.rows[0], self.taylor.face_rows[0])
-        self.rows, self.face_rows = [b3] * self.terms, [b2] * self.terms
+        self.rows, self.face_rows, self.part_rows = [b3] * self.terms, [b2] * self.terms, (b3, b2)
 
     def scalars(self, step: float) -> dict[str, Any]:
         """Coefficients (terms, terms) of tau^k/k! in Legendre polynomials of x = 2 tau/step - 1, time in the kernels' unit."""

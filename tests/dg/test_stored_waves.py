@@ -58,10 +58,8 @@ def test_one_pass_gives_the_bits_of_two(law: str) -> None:
     step = 1e-3
     for op in (apart, together):
         for cluster in range(op.layout.clusters):
-            op.predict(cluster, 2**cluster * step, True)
+            op.predict(cluster, 2**cluster * step, True, [2 ** (cluster - 1) * step * n for n in (1, 2)])
     for n in range(2):
-        for op in (apart, together):
-            op.arrive(0, step, n * step)
         apart.correct(0, step)
         apart.predict(0, step, n == 1)
         together.correct_and_predict(0, step, n == 1)

@@ -44,14 +44,12 @@ class Mirror:
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
         self._begin(cluster)
 
-    def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
+    def correct(self, cluster: int, time: float, step: float) -> None:
         self._check(cluster)
         self._solve(cluster)
         self.time += 0.3 * (self.special[cluster] + self.plain[cluster])
 
-    def correct_and_predict(
-        self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
-    ) -> None:
+    def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
         self._check(cluster)
         self._solve(cluster)
         self._begin(cluster)

@@ -20,7 +20,8 @@ class Cluster:
     """What the data of one cluster cover, as times [begin, end]."""
 
     end: float = 0.0  # of its dofs
-    step: tuple[float, float] | None = None  # of the traces it published, until the next prediction
+    step: tuple[float, float] | None = None  # that it predicted last
+    parts: list[tuple[float, float]] = field(default_factory=list)  # of that step, for the faster neighbour
     predicted: bool = False
     sums: list[list[tuple[float, float]]] = field(default_factory=list)  # for the last steps of the slower neighbour
 
@@ -30,6 +31,7 @@ class Recorder:
 
     def __init__(self, count: int, time: float):
         self.turns = 0
+        self.march: March | None = None
         self.clusters = [Cluster(end=time) for _ in range(count)]
         self.read: list[list[tuple[float, float]]] = [
             [] for _ in range(2 * count)
@@ -42,11 +44,15 @@ class Recorder:
         assert time == pytest.approx(c.end, abs=1e-14), f"predicts from {time}, reached {c.end}"
         assert step > 0
         c.step, c.predicted = (time, time + step), True
+        assert self.march is not None
+        ends = self.march.ends_within(cluster)
+        assert not ends if cluster == 0 else ends[-1] == step
+        c.parts = [(time + a, time + b) for a, b in itertools.pairwise((0.0, *ends))]
         if restart:
             c.sums = [*c.sums, []][-2:]
         c.sums[-1].append(c.step)
 
-    def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
+    def correct(self, cluster: int, time: float, step: float) -> None:
         c = self.clusters[cluster]
         assert c.predicted and c.step == pytest.approx((time, time + step), abs=1e-12)
         if cluster > 0:  # reads the sums of the faster one: they must cover the step without gap or overlap
@@ -54,22 +60,18 @@ class Recorder:
             assert spans[0][0] == pytest.approx(time, abs=1e-9)
             assert spans[-1][1] == pytest.approx(time + step, abs=1e-9)
             assert all(a[1] == pytest.approx(b[0], abs=1e-9) for a, b in itertools.pairwise(spans))
-        if cluster + 1 < len(self.clusters):  # integrates the slower one's Taylor series over its own step
-            slow = self.clusters[cluster + 1].step
-            assert slow is not None
-            begin = slow[0] + offset
-            assert begin == pytest.approx(time, abs=1e-9), f"integrates from {begin} instead of {time}"
-            assert slow[0] - 1e-9 <= begin and begin + step <= slow[1] + 1e-9, "outside the series' own step"
+        if cluster + 1 < len(self.clusters):  # reads what the slower one left of exactly this step, and only once
+            left = self.clusters[cluster + 1].parts
+            assert left and left.pop(0) == pytest.approx((time, time + step), abs=1e-9)
         c.end, c.predicted = time + step, False
         self.steps[cluster].append((time, time + step))
 
-    def correct_and_predict(
-        self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
-    ) -> None:
-        self.correct(cluster, time, step, offset)
+    def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
+        self.correct(cluster, time, step)
         self.turns += 1
         if cluster > 0:  # the faster one no longer needs the traces that the next prediction overwrites
             assert not self.clusters[cluster - 1].predicted or self.clusters[cluster - 1].end >= time + step - 1e-9
+            assert not self.clusters[cluster].parts
         self.predict(cluster, time + step, following, restart)
 
 
@@ -88,7 +90,7 @@ def check_steps(steps: list[tuple[float, float]], begin: float, meetings: Sequen
 
 def march(rates: Sequence[int], tick: float, meetings: Sequence[float], start: float = 0.0) -> Recorder:
     recorder = Recorder(len(rates), start)
-    marching = March(tick, rates, recorder, start)
+    marching = recorder.march = March(tick, rates, recorder, start)
     for meeting in meetings:
         marching.advance(meeting)
         assert marching.time == meeting
@@ -159,7 +161,7 @@ def test_longest_step() -> None:
 def test_time_already_reached() -> None:
     """Nothing happens when asked for the time that is, or one a rounding error ahead; there is no way back."""
     recorder = Recorder(2, 1.0)
-    marching = March(0.1, [1, 2], recorder, 1.0)
+    marching = recorder.march = March(0.1, [1, 2], recorder, 1.0)
     marching.advance(1.0)
     marching.advance(1.0 + 1e-14)
     assert recorder.steps == [[], []] and marching.time == 1.0 + 1e-14
@@ -170,7 +172,7 @@ def test_time_already_reached() -> None:
 def test_steps_of_as_many_ticks_are_the_same_to_the_last_bit() -> None:
     """What is recorded of a step once may be done again later."""
     recorder = Steps()
-    march = March(0.1, [1, 2], recorder)
+    march = recorder.march = March(0.1, [1, 2], recorder)
     for _ in range(50):
         march.advance(march.time + march.longest)
     assert recorder.lengths == {0.1, 0.2}
@@ -184,7 +186,7 @@ def test_moments_are_the_same_to_the_last_bit_however_many_steps_are_taken_at_on
     begun: list[list[tuple[int, float]]] = []
     for at_once in (1, 7, 28):
         recorder = Steps()
-        march = March(0.1, rates, recorder, 0.3)
+        march = recorder.march = March(0.1, rates, recorder, 0.3)
         for _ in range(28 // at_once):
             march.advance(march.time_after(at_once))
         begun.append(sorted(recorder.begun))
@@ -198,7 +200,7 @@ def test_moments_are_the_same_to_the_last_bit_however_many_steps_are_taken_at_on
 def test_late_steps_are_as_many_as_early_ones(tick: float) -> None:
     """Rounding of a sum of many, late in a run, is no step more."""
     recorder = Steps()
-    march = March(float(tick), [1, 2], recorder, 4e6 * float(tick))
+    march = recorder.march = March(float(tick), [1, 2], recorder, 4e6 * float(tick))
     for at_once in (1, 64):
         recorder.begun.clear()
         march.advance(march.time_after(at_once))
@@ -207,23 +209,23 @@ def test_late_steps_are_as_many_as_early_ones(tick: float) -> None:
 
 
 class Steps:
-    """The begin of every correction, and every length of a step, and of an offset into a slower one."""
+    """The begin of every correction, and every length of a step, and of a time within a slower one."""
+
+    march: March
 
     def __init__(self) -> None:
         self.lengths: set[float] = set()
         self.begun: list[tuple[int, float]] = []
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
-        self.lengths.add(step)
+        self.lengths |= {step, *self.march.ends_within(cluster)}
 
-    def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
-        self.lengths |= {step, offset} - {0.0}
+    def correct(self, cluster: int, time: float, step: float) -> None:
+        self.lengths.add(step)
         self.begun.append((cluster, time))
 
-    def correct_and_predict(
-        self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
-    ) -> None:
-        self.correct(cluster, time, step, offset)
+    def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
+        self.correct(cluster, time, step)
         self.predict(cluster, time + step, following, restart)
 
 
@@ -232,9 +234,9 @@ class Steps:
 def test_a_pause_lets_all_meet_early_and_changes_no_step(rates: tuple[int, ...], looks: int) -> None:
     """Wherever it comes: after a whole number of largest steps, whose moments are those of a march without pause."""
     straight, paused = Recorder(len(rates), 0.3), Recorder(len(rates), 0.3)
-    march = March(0.1, rates, straight, 0.3)
+    march = straight.march = March(0.1, rates, straight, 0.3)
     march.advance(march.time_after(9))
-    other = March(0.1, rates, paused, 0.3)
+    other = paused.march = March(0.1, rates, paused, 0.3)
     left, end = iter(range(looks)), other.time_after(9)
     other.advance(end, lambda: next(left, None) is None)
     met = (other.time - 0.3) / other.longest

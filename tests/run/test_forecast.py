@@ -61,7 +61,6 @@ def test_what_a_cut_sends_is_what_is_sent(tmp_path):
     assert load.updates == (often[plan.clustering.cluster]).sum() and load.faces > 0
     known = forecast._cut(plan, 2)
     part = cut(plan, 2)
-    width = {"wave": 18, "series": 30}
     sizes, counts = [], []
     for rank in range(2):
         world = World()
@@ -69,7 +68,7 @@ def test_what_a_cut_sends_is_what_is_sent(tmp_path):
         mine = share(plan, world, part)
         channels = _channels(mine)
         times = [min(often[x.cluster], often[x.other]) for x in channels]
-        sizes.append(sum(8 * width[x.send] * x.count * t for x, t in zip(channels, times, strict=True)))
+        sizes.append(sum(8 * 18 * x.count * t for x, t in zip(channels, times, strict=True)))
         counts.append(sum(times))
     assert known.bytes == max(sizes) and known.messages == max(counts)
 

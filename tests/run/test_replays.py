@@ -105,7 +105,7 @@ def test_what_is_recorded_is_what_was_launched(tmp_path: Any, monkeypatch: pytes
     (recorded,) = replays.made.values()
     calls = [(c.function[0].function_name, c.groups) for c in recorded.recording.calls]  # type: ignore[union-attr]
     assert calls == [(name, groups) for name, groups, _ in written.lines]
-    assert {"rupture", "correct_and_predict_keep", "accumulate_and_integrate"} <= {name for name, _ in calls}
+    assert {"rupture", "correct_and_predict_keep"} <= {name for name, _ in calls}
     tables = [c for c in recorded.recording.calls if c.table is not None]  # type: ignore[union-attr]
     slipped = [fault_of(engine).acts(c) for call, c, *_ in recorded.events if call.when == "friction"]  # type: ignore[union-attr]
     assert len(tables) == sum(slipped) > 1
@@ -115,7 +115,7 @@ def test_what_is_recorded_is_what_was_launched(tmp_path: Any, monkeypatch: pytes
 @needs_device
 @pytest.mark.skipif(DEVICE != "opencl", reason="launches of other devices do not tell their names")
 def test_a_largest_step_has_few_launches_and_stages(tmp_path: Any) -> None:
-    """A step of a cluster: friction and waves of slower neighbours at once, cells at once, samples and readings at once."""
+    """A step of a cluster: friction at once, cells at once, samples and readings at once."""
     engine = made(tmp_path, every=1, receivers=RECEIVERS | {"interval": 0.0031}).solver
     engine.replays.most = 1
     engine.replays.advance()
@@ -128,13 +128,9 @@ def test_a_largest_step_has_few_launches_and_stages(tmp_path: Any) -> None:
     acts = [fault_of(engine).acts(c) for c in range(clusters)]
     faulted = sum(n for n, a in zip(engine.replays.each, acts, strict=True) if a)
     assert found["rupture"] == faulted
-    relays = sum(
-        n for c, n in enumerate(engine.replays.each) if len(set(engine.operator.between_clusters[0].both(c))) > 1
-    )
-    assert found["accumulate_and_integrate"] == relays
-    cells = ("correct_and_predict", "correct_and_predict_keep", "predict", "predict_keep", "correct")
+    cells = [n + kind for n in ("correct_and_predict", "predict") for kind in ("", "_keep", "_split")] + ["correct"]
     assert sum(found[n] for n in cells) <= 2 * (steps + clusters)
-    assert set(found) <= {"rupture", "accumulate_and_integrate", "samples", "readings", *cells}
+    assert set(found) <= {"rupture", "samples", "readings", *cells}
     assert len(together(calls)) <= 3 * steps + clusters
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from faultwave.case.load import load_case
 from faultwave.dg.basis import triangle_size
+from faultwave.dg.between_clusters import places
 from faultwave.dg.plan import Plan, make_plan
 from faultwave.dg.solver import Solver
 from faultwave.dg.weights import weights_of
@@ -159,10 +160,9 @@ def _cut(plan: Plan, parts: int) -> Cut:
     other = near[cell, face]
     mine, theirs = c.cluster[cell], c.cluster[other]
     order, channels = plan.case.numerics.order, plan.law.face_channels
-    series = sum(triangle_size(k) for k in range(order))
     often = np.rint(c.steps.max() / c.steps)
-    times = np.minimum(often[mine], often[theirs])  # a sum, or derivatives, once a step of the slower
-    numbers = np.where(theirs < mine, series, triangle_size(order - 1)) * channels
+    times = np.minimum(often[mine], often[theirs])  # a sum, or all parts, once a step of the slower
+    numbers = np.where(theirs < mine, places(c.ratios), 1) * triangle_size(order - 1) * channels
     size = np.bincount(part[cell], numbers * times, parts) * (4 if plan.case.numerics.precision == "single" else 8)
     lines = np.unique(np.stack([part[cell], part[other], mine, theirs], 1), axis=0)
     sent = np.bincount(lines[:, 0], np.minimum(often[lines[:, 2]], often[lines[:, 3]]), parts)

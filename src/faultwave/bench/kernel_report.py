@@ -41,11 +41,11 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
     """Every kernel of a law at an order; rupture once for each friction law, yielding once for each rheology (elastic only)."""
     law = find_law(law_name)
     form = find_form(law, order)
-    faults = kernels.Kept("stress" in law.roles)
+    faults, split = kernels.Kept("stress" in law.roles), kernels.Kept(derivatives=False, parts=2)
+    makers = (kernels.predict, kernels.correct_and_predict)
     found = [
-        *[make(form, kept) for make in (kernels.predict, kernels.correct_and_predict) for kept in (None, faults)],
-        kernels.correct(form), kernels.sample(form, np.ones((1, form.b3))), kernels.samples(form, 1), kernels.accumulate(form),
-        kernels.integrate(form), kernels.accumulate_and_integrate(form), kernels.energies(form),
+        *[make(form, kept, to_slower=kept is split) for make in makers for kept in (None, faults, split)],
+        kernels.correct(form), kernels.sample(form, np.ones((1, form.b3))), kernels.samples(form, 1), kernels.energies(form),
     ]  # fmt: skip
     result = {k.name: k for k in found}
     if "stress" in law.roles:

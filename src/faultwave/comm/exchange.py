@@ -24,16 +24,14 @@ from faultwave.comm.messages import Message, Receive, Send, free, wait
 from faultwave.comm.packing import Place, StoreRows
 from faultwave.comm.world import World
 
-Kind = Literal["wave", "series", "fault", "shown", "shown series"]
-"""A wave, of a step or summed over several; the Taylor series of a wave; series of traction and velocity at a fault; what a cell shows of
-its state where jumps are penalised, and the series of that."""
+Kind = Literal["wave", "fault", "shown"]
+"""A wave, of a step, summed over several, or of the parts of one; series of traction and velocity at a fault; what a cell shows of its
+state where jumps are penalised."""
 
 WORDS: dict[Kind, str] = {
     "wave": "waves",
-    "series": "waves",
     "fault": "traction and velocity at the fault",
     "shown": "states beside penalised faces",
-    "shown series": "states beside penalised faces",
 }
 """As errors name them."""
 
@@ -41,7 +39,8 @@ WORDS: dict[Kind, str] = {
 @dataclass(frozen=True)
 class Channel:
     """Messages between ``cluster`` here and ``other`` on process ``rank``: what is sent from rows (2, n) of the store of
-    its kind, in even and odd steps of the slower side, what arrives in the rows from ``first`` on."""
+    its kind, in even and odd steps of the slower side, what arrives in the rows from ``first`` on: ``arriving`` of them, or as many.
+    A face has one row, or those of all parts of a step."""
 
     rank: int
     cluster: int
@@ -52,11 +51,17 @@ class Channel:
     first: int
     cells: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))  # and faces whose waves are sent
     faces: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    arriving: int = 0
 
     @property
     def count(self) -> int:
-        """Faces."""
+        """Rows that are sent."""
         return self.send_rows.shape[1]
+
+    @property
+    def received(self) -> int:
+        """Rows that arrive."""
+        return self.arriving or self.count
 
 
 class _Line:
@@ -66,14 +71,14 @@ class _Line:
         self, channel: Channel, stores: dict[Kind, StoreRows], mpi: Any, rounding: str, loss: Loss, errors: Place | None
     ):
         self.channel = channel
-        rounding = rounding if channel.send in ("wave", "series") else "exact"  # friction sees every digit
+        rounding = rounding if channel.send == "wave" else "exact"  # friction sees every digit
         # Tags tell the channels of a pair of processes apart; both name the sender's cluster first.
-        group = {"fault": 3, "shown": 4, "shown series": 4}.get(channel.send, 0)
+        group = {"fault": 3, "shown": 4}.get(channel.send, 0)
         tag = lambda a, b: 8 * a + group + (0 if group == 3 else b - a + 1)  # noqa: E731
         rank, here, there = channel.rank, channel.cluster, channel.other
         rows = stores[channel.send]
         sources = [rows.source(channel.send_rows, rounding, loss, errors) for _ in range(2)]
-        targets = stores[channel.receive].targets(channel.first, channel.count, rounding)
+        targets = stores[channel.receive].targets(channel.first, channel.received, rounding)
         what = "the {} of cluster {}"
         sent, received = what.format(WORDS[channel.send], here), what.format(WORDS[channel.receive], there)
         self.sends = [Send(mpi, rank, tag(here, there), x, sent) for x in sources]
@@ -124,7 +129,7 @@ class ChannelExchange:
         mpi = world.mpi.Dup()  # apart from all other messages: another run of this process may have the same tags
         self.lines: list[_Line] = []
         for c in channels:
-            place = errors(c) if errors is not None and c.send in ("wave", "series") else None
+            place = errors(c) if errors is not None and c.send == "wave" else None
             self.lines.append(_Line(c, stores, mpi, rounding, self.loss, place))
         self.sent: dict[int, list[int]] = {}  # rank -> messages, bytes
         self.seconds = 0.0  # of packing and sending

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from faultwave.comm.exchange import Channel
-from faultwave.dg import kernels
 from faultwave.dg.forms import Form
 from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
@@ -68,6 +67,20 @@ def conserve(form: Form) -> Kernel:
     return k
 
 
+def add_parts(form: Form, parts: int) -> Kernel:
+    """The sum of the rows of all parts of a step goes where the errors of a face are kept. ``slots``: that row, then those."""
+    k = Kernel("add_parts")
+    slots, errors = k.index("slots", 1 + parts), k.store("errors", form.b2, form.faced, "inout")
+    split = k.store("split", form.b2, form.faced)
+    total, one = k.temp("total", form.b2, form.faced), k.temp("one", form.b2, form.faced)
+    k.gather(total, split, slots, 1)
+    for p in range(1, parts):
+        k.gather(one, split, slots, 1 + p)
+        k.pointwise(lambda x, y: [[a + b for a, b in zip(x, y, strict=True)]], [total, one], [total])
+    k.scatter(total, errors, slots, 0)
+    return k
+
+
 class Conservation:
     """Corrections of the cells of a process for the rounding of the waves sent through ``channels``."""
 
@@ -75,43 +88,46 @@ class Conservation:
         lay, form, b = operator.layout, operator.form, operator.backend
         self.operator = operator
         self.channels = [c for c in channels if c.send != "fault"]
-        none = np.zeros(0, np.int64)
+        none, parts = np.zeros(0, np.int64), lay.parts
         cells, faces = (np.concatenate([none, *(getattr(c, n) for c in self.channels)]) for n in ("cells", "faces"))
-        cluster = np.concatenate([none, *(np.full(c.count, c.cluster) for c in self.channels)])
-        series = np.concatenate([none, *(np.full(c.count, c.send == "series") for c in self.channels)]).astype(bool)
-        rows, derivatives = 1 + np.arange(len(cells)), 1 + np.arange(series.sum())
+        cluster = np.concatenate([none, *(np.full(len(c.cells), c.cluster) for c in self.channels)])
+        split = np.concatenate([none, *(np.full(len(c.cells), self._split(c)) for c in self.channels)]).astype(bool)
+        rows, count = 1 + np.arange(len(cells)), parts * int(split.sum())
         index = np.zeros((len(lay.cell_at), 4), np.int64)
         index[lay.position[cells], faces] = rows
         unused = 1 + len(cells)  # row that padding writes to
         self.errors = b.store(unused + 1, form.b2 * form.faced)
-        self.series = b.store(1 + int(series.sum()), sum(form.predictor.face_rows) * form.faced)
+        self.split = b.store(1 + count, form.b2 * form.faced)
         matrices = b.store(unused, form.Q * form.faced)
         matrices.put(correction_matrices(operator, cells, faces).reshape(len(cells), form.Q * form.faced), rows)
         lanes = max(b.lanes, b.fixed_lanes)
-        sums = np.stack([rows[series], np.zeros_like(derivatives), derivatives], 1)  # as ``kernels.integrate`` has them
-        self.sums = ranged(sums, cluster[series], lay.clusters, lanes, np.array([unused, 0, 0]))
-        made = b.compile([conserve(form), kernels.integrate(form)])
+        added = np.concatenate([rows[split, None], 1 + np.arange(count).reshape(-1, parts)], 1)
+        self.added = ranged(added, cluster[split], lay.clusters, lanes, np.array([unused, *[0] * parts]))
+        made = b.compile([conserve(form), add_parts(form, parts)])
         self.launch = made["conserve"](
             {"q": operator.q, "faces": b.index(index), "errors": self.errors, "matrices": matrices}
         )
-        given = {"slots": b.index(self.sums.rows), "slow": self.series, "waves": self.errors}
-        self.integrate = made["integrate"](given)
+        self.add = made["add_parts"]({"slots": b.index(self.added.rows), "split": self.split, "errors": self.errors})
+
+    def _split(self, channel: Channel) -> bool:
+        """Whether a channel sends the waves of parts of a step."""
+        return channel.other < channel.cluster
 
     def place(self, channel: Channel) -> tuple[Any, int]:
         """The store in which the rounding errors of a channel's messages are left, and the first row of their faces."""
         before = self.channels[: self.channels.index(channel)]
-        series = channel.send == "series"
-        store = self.series if series else self.errors
-        return store, 1 + sum(c.count for c in before if not series or c.send == "series")
+        if self._split(channel):
+            return self.split, 1 + sum(c.count for c in before if self._split(c))
+        return self.errors, 1 + sum(len(c.cells) for c in before)
 
-    def __call__(self, cluster: int, step: float) -> None:
-        """After the correction of a cluster, once all waves of its step [s] have been sent."""
-        begin, end = self.sums.ranges[cluster]
+    def __call__(self, cluster: int) -> None:
+        """After the correction of a cluster, once all waves of its step have been sent."""
+        begin, end = self.added.ranges[cluster]
         if end > begin:
-            self.integrate(begin, end, weight=self.operator.predictor.integral(0.0, step, step))
+            self.add(begin, end)
         begin, end = self.operator.layout.observed_ranges[cluster]
         if end > begin:
             self.launch(begin, end)
 
 
-__all__ = ["Conservation", "conserve", "correction_matrices"]
+__all__ = ["Conservation", "add_parts", "conserve", "correction_matrices"]

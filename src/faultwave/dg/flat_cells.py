@@ -114,7 +114,6 @@ def growth(planning: Planning, trial: Form, patches: Patches, steps: np.ndarray)
         operator.set_dofs(q)
         for _ in range(EVERY):
             operator.predict(0, 1.0, True)
-            operator.arrive(0, 1.0, 0.0)
             operator.correct(0, 1.0)
         q = operator.dofs()
         size = np.sqrt(np.bincount(patches.patch, (q * q).sum((1, 2))))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from faultwave.dg.between_clusters import Beside
 from faultwave.dg.forms import Form
 from faultwave.dg.penalties import Penalised
-from faultwave.dg.predictors import Predictor, Sum
+from faultwave.dg.predictors import Sum
 from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel, View, fuse
 from faultwave.physics.waves.law import dot, energy_names, role
@@ -34,11 +35,21 @@ def series_sum(k: Kernel, target: Array, parts: Sequence[View], weight: Callable
 
 @dataclass(frozen=True)
 class Kept:
-    """Variant of a kernel for cells that leave more than waves; ``fault``: some of them lie at faults; ``penalty``: of jumps on some of
-    their faces."""
+    """Variant of a kernel for cells that leave more than waves of whole steps.
+
+    ``derivatives``: some leave the predictor's coefficients, or traces of them; ``fault``: some of these lie at faults; ``penalty``: of
+    jumps on some of their faces; ``parts``: places for the waves of parts of a step, which faster neighbours read, 0 where none has any.
+    """
 
     fault: bool = False
     penalty: Penalised | None = None
+    derivatives: bool = True
+    parts: int = 0
+
+    @property
+    def name(self) -> str:
+        """What the names of its kernels end in."""
+        return "_keep" if self.derivatives else "_split"
 
 
 def compensate(k: Kernel, q: Array, remainder: Array) -> None:
@@ -51,47 +62,54 @@ def compensate(k: Kernel, q: Array, remainder: Array) -> None:
     k.pointwise(both, [q, remainder], [q, remainder])
 
 
-def predict(form: Form, kept: Kept | None = None, compensated: bool = False) -> Kernel:
-    """q(t) -> q(t + dt) without neighbours; time-integrated waves w to the slots ``outgoing``, u kept. ``compensated``: see ``compensate``.
+def predict(form: Form, kept: Kept | None = None, compensated: bool = False, to_slower: bool = False) -> Kernel:
+    """q(t) -> q(t + dt) without neighbours; time-integrated waves w to the slots ``outgoing``, u kept. ``compensated``: see ``compensate``;
+    ``to_slower``: waves are added up for slower neighbours.
 
     ``kept`` cells also leave what others need within the step, each only where it has a slot: the predictor's coefficients
-    (receivers, surfaces), and their traces on a face, w for a faster neighbour, [T, v] for friction.
+    (receivers, surfaces), their traces [T, v] for friction, the waves w of parts of the step for a faster neighbour.
     """
-    k = Kernel("predict_keep" if kept else "predict")
+    k = Kernel("predict" + (kept.name if kept else ""))
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
-    outgoing, waves = k.index("outgoing", 4), k.store("waves", form.b2, form.faced, "out", form.narrow)
+    intent: Any = "inout" if to_slower else "out"
+    outgoing, waves = k.index("outgoing", 4), k.store("waves", form.b2, form.faced, intent, form.narrow)
     u = k.batch("kept", 4 * form.b2, form.faced, "out", form.narrow)
-    predictor = form.predictor
+    predictor, count = form.predictor, max(0, kept.parts - 1) if kept else 0
     advance, integral = k.scalar("advance", predictor.terms), k.scalar("integral", len(predictor.rows))
+    tables = [k.scalar(f"part{p}", len(predictor.rows)) for p in range(count)]
     total = k.temp("total", form.b3, form.Q)
-    series = k.temp("series", sum(predictor.rows), form.Q) if kept else None
+    rows, face_rows = predictor.part_rows
+    parts = [k.temp(f"total{p}", rows, form.Q) for p in range(count)]
+    integrals = [Sum(total, integral, True), *[Sum(x, t, True, part=True) for x, t in zip(parts, tables, strict=True)]]
+    series = k.temp("series", sum(predictor.rows), form.Q) if kept and kept.derivatives else None
     if compensated:
         remainder = k.batch("remainder", form.b3, form.Q, "inout")
-        predictor.expand(k, q, cell, [Sum(remainder, advance, change=True), Sum(total, integral, True)], series)
+        predictor.expand(k, q, cell, [Sum(remainder, advance, change=True), *integrals], series)
         compensate(k, q, remainder)
     else:
-        predictor.expand(k, q, cell, [Sum(q, advance), Sum(total, integral, True)], series)
-    form.publish(k, total, cell, face, lambda i, wave: k.scatter(wave, waves, outgoing, i), u)
+        predictor.expand(k, q, cell, [Sum(q, advance), *integrals], series)
+    beside = Beside(to_slower, tuple(parts), face_rows)
+
+    def emit(i: int, wave: Array) -> None:
+        k.scatter(wave, waves, outgoing, i)
+        beside.emit(k, "", waves, i, wave, lambda state, out: form.face_wave(k, state, i, out, cell, face))
+
+    form.publish(k, total, cell, face, emit, u)
     if kept and series is not None:
         slot, history = k.index("slot"), k.store("history", series.rows, form.Q, "out")
         k.when(slot, 0, lambda: k.scatter(series, history, slot))
-        _traces(k, form, "slow", series, lambda s, i, out: form.face_wave(k, s, i, out, cell, face), form.faced)
         if kept.fault:
-            _traces(
-                k, form, "friction", series, lambda s, i, out: form.face_pair(k, s, i, out, cell, face), 2 * form.faced
-            )
+            _traces(k, form, series, lambda s, i, out: form.face_pair(k, s, i, out, cell, face))
         if kept.penalty is not None:
-            kept.penalty.publish(k, total, cell, series)
+            kept.penalty.publish(k, total, cell, beside)
     return k
 
 
-def _traces(
-    k: Kernel, form: Form, name: str, series: Array, trace: Callable[[View, int, View], None], width: int
-) -> None:
-    """Traces of all coefficients on the faces that have a slot in the store ``name``."""
+def _traces(k: Kernel, form: Form, series: Array, trace: Callable[[View, int, View], None]) -> None:
+    """Traces [T, v] of all coefficients on the faces that friction works on."""
     rows, out_rows = form.predictor.rows, form.predictor.face_rows
-    slots, store = k.index(f"{name}_slots", 4), k.store(name, sum(out_rows), width, "out")
-    result = k.temp(f"{name}_traces", sum(out_rows), width)
+    slots, store = k.index("friction_slots", 4), k.store("friction", sum(out_rows), 2 * form.faced, "out")
+    result = k.temp("friction_traces", sum(out_rows), 2 * form.faced)
 
     def one(face: int) -> None:
         for j in range(len(rows)):
@@ -120,12 +138,16 @@ def correct(form: Form, kept: Kept | None = None, compensated: bool = False) -> 
 
 
 def correct_and_predict(
-    form: Form, kept: Kept | None = None, between: Sequence[Kernel] = (), compensated: bool = False
+    form: Form,
+    kept: Kept | None = None,
+    between: Sequence[Kernel] = (),
+    compensated: bool = False,
+    to_slower: bool = False,
 ) -> Kernel:
     """``correct`` of one step, what comes ``between``, and ``predict`` of the next in one pass through memory."""
-    first, last = correct(form, kept, compensated), predict(form, kept, compensated)
+    first, last = correct(form, kept, compensated), predict(form, kept, compensated, to_slower)
     del last.statements[: form.unpacked]  # which the first has done
-    return fuse("correct_and_predict" + ("_keep" if kept else ""), first, *between, last)
+    return fuse("correct_and_predict" + (kept.name if kept else ""), first, *between, last)
 
 
 def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None) -> Kernel:
@@ -206,67 +228,6 @@ def energies(form: Form, of: Callable[[Any, Any], dict[str, Any]] | None = None)
     if linear:
         k.contract(total, np.full((1, 1), 6.0**0.5), density, linear)  # mode 0 is the constant sqrt(6)
     k.pointwise(lambda t, p: [[p[-1] * x for x in t]], [total, parameters], [out])
-    return k
-
-
-class Exchanged(Protocol):
-    """What cells exchange: ``b2`` rows of ``faced`` numbers on a face, of as many coefficients as the predictor has; ``narrow``: in
-    memory in single precision."""
-
-    @property
-    def b2(self) -> int: ...
-    @property
-    def faced(self) -> int: ...
-    @property
-    def predictor(self) -> Predictor: ...
-    @property
-    def narrow(self) -> bool: ...
-
-
-def accumulate(form: Exchanged) -> Kernel:
-    """Sum a faster cell's w over the step of its slower neighbour: total = keep * total + w."""
-    k = Kernel("accumulate")
-    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout", form.narrow)
-    _accumulate(k, form, slots, waves)
-    return k
-
-
-def _accumulate(k: Kernel, form: Exchanged, slots: Array, waves: Array) -> None:
-    """``slots``: own wave, total, the slower side's derivative traces."""
-    size, m = form.b2, form.faced
-    keep = k.scalar("keep")
-    own, total = k.temp("new", size, m), k.temp("total", size, m)
-    k.gather(own, waves, slots, 0)
-    k.gather(total, waves, slots, 1)
-    k.pointwise(lambda x, t, c: [[c[0] * t[i] + x[i] for i in range(m)]], [own, total, keep], [total])
-    k.scatter(total, waves, slots, 1)
-
-
-def integrate(form: Exchanged) -> Kernel:
-    """w of a slower neighbour over my step from the traces of its coefficients: sum_k weight[k] w(c_k)."""
-    k = Kernel("integrate")
-    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout", form.narrow)
-    _integrate(k, form, slots, waves)
-    return k
-
-
-def _integrate(k: Kernel, form: Exchanged, slots: Array, waves: Array) -> None:
-    """``slots``: as ``_accumulate``; the incoming wave goes where the own one was."""
-    rows, m = form.predictor.face_rows, form.faced
-    slow, weight = k.store("slow", sum(rows), m), k.scalar("weight", len(rows))
-    series, arriving = k.temp("series", sum(rows), m), k.temp("arriving", form.b2, m)
-    k.gather(series, slow, slots, 2)
-    parts = [coefficient(series, rows, j) for j in range(len(rows))]
-    series_sum(k, arriving, parts, lambda j: weight.view(j, 1))
-    k.scatter(arriving, waves, slots, 0)
-
-
-def accumulate_and_integrate(form: Exchanged) -> Kernel:
-    """``accumulate`` of the step that ends, then ``integrate`` of the same, in one pass over the faces to a slower neighbour."""
-    k = Kernel("accumulate_and_integrate")
-    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout", form.narrow)
-    _accumulate(k, form, slots, waves)
-    _integrate(k, form, slots, waves)
     return k
 
 

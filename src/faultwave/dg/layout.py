@@ -6,15 +6,17 @@ own wave in the same place, where the neighbour will look next. So every slot is
 the order and the threads, and a step of a whole cluster needs no second set of waves.
 
 Where the two sides do not step together (docs/theory/time-stepping.md, "Local time stepping") a cell keeps to its own
-slot: towards a slower neighbour its waves are summed in an extra slot and the neighbour's derivative traces are
-integrated into its own; a fault face finds in its slot the reply of the friction solve; a boundary face its own wave.
-Towards a faster neighbour a cell reads that neighbour's sum. Sums are kept for two steps of the slower side, so
-that the faster may go on first.
+slot: a fault face finds in it the reply of the friction solve, a boundary face its own wave. Towards a slower neighbour
+waves are summed in an extra slot, which that neighbour reads; what a cell would leave of a single one goes where nobody
+looks. Sums are kept for two steps of the slower side, so that the faster may go on first. Towards a faster neighbour a
+cell leaves one wave for each of that neighbour's steps within its own. These have ``parts`` slots side by side, and step n
+of the faster cell reads the one that is n modulo ``parts``.
 
 The cells of a cluster come in three kinds, one after the other: *observed* cells, which are read or changed between a step's
-correction and the next prediction; *storing* cells, which store derivatives or their traces besides waves; and plain ones. The
-first two kinds are sorted by what they store, so that most batches do the same work. Slot 0 of each of these stores is a dummy
-for cells that store nothing: it may be written and is never read (``kernels.language.When``).
+correction and the next prediction; *storing* cells, which store derivatives, their traces or waves of parts of a step besides
+waves, and in runs on several processes those at the border or beside slower cells; and plain ones. All are sorted by what they
+store, those with derivatives last, so that most batches do the same work. Slot 0 of each store is a dummy for cells that store
+nothing: it may be written and is never read (``kernels.language.When``).
 """
 
 from __future__ import annotations
@@ -25,7 +27,10 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.pieces import in_pieces, order_of
-from faultwave.comm.exchange import Channel, Kind
+from faultwave.comm.exchange import Channel
+
+SHARE = 512
+"""Cells that share a slot for waves that are read nowhere but in sums: it stays in the first cache, and threads have others."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +72,12 @@ class Layout:
     plain_ranges: tuple[tuple[int, int], ...]
     history: np.ndarray  # (positions,) slot of the stored derivatives; 0 where none
     histories: int
-    slow: np.ndarray  # (positions, 4) slot of the derivatives' traces left for a faster neighbour; 0 where none
-    slow_slots: int
+    split_ends: tuple[int, ...]  # of each cluster's storing cells, those before leave no derivatives
+    parts: int  # slots of the waves of parts of a step
+    for_faster: (
+        np.ndarray
+    )  # (positions, 4) the first of them, in which a face leaves them for a faster neighbour; 0 where none
+    sums: np.ndarray  # (2, positions, 4) slots of sums for a slower neighbour, in its even and odd steps; 0 where none
     friction: (
         np.ndarray
     )  # (positions, 4) slot of the derivatives' traces of both quantities at a fault or solved face; 0 elsewhere
@@ -77,7 +86,6 @@ class Layout:
     waves: tuple[np.ndarray, np.ndarray] | None  # ``incoming`` and ``outgoing``; None once an operator has them
     apart: np.ndarray | None  # (positions, 4) ``second_slots`` where some face has friction or is driven
     wave_slots: int
-    slower: Ranged  # faces to slower cells: own slot, sums of even and of odd steps of the slower side, its derivatives' traces
     channels: tuple[Channel, ...] = ()  # to other processes
 
     @property
@@ -87,7 +95,7 @@ class Layout:
     @property
     def own(self) -> np.ndarray:
         """(positions, 4) a cell's own slots"""
-        return np.arange(4 * len(self.cell_at)).reshape(-1, 4)
+        return 1 + np.arange(4 * len(self.cell_at)).reshape(-1, 4)
 
     @property
     def second_slots(self) -> np.ndarray:
@@ -96,12 +104,12 @@ class Layout:
 
     @property
     def incoming(self) -> np.ndarray:
-        """(2, positions, 4) where the neighbours' waves are, in even and odd steps"""
+        """(parts, positions, 4) where the neighbours' waves are, in step n of a cluster by n modulo parts"""
         return self._waves()[0]
 
     @property
     def outgoing(self) -> np.ndarray:
-        """(2, positions, 4) where the waves of the next step go; ``incoming`` itself where no cell keeps its own"""
+        """(2, positions, 4) where the waves of the next step go, in even and odd ones; ``incoming`` itself where no cell keeps its own"""
         return self._waves()[1]
 
     def _waves(self) -> tuple[np.ndarray, np.ndarray]:
@@ -139,6 +147,12 @@ def ranged(rows: np.ndarray, cluster: np.ndarray, clusters: int, lanes: int, pad
     )
 
 
+def part_slots(first: np.ndarray, parts: int) -> np.ndarray:
+    """Slots (positions, 4 parts) of the faces whose parts of a step begin in the slots ``first`` (positions, 4), part after part; 0 where
+    that is."""
+    return np.concatenate([np.where(first > 0, first + p, 0) for p in range(parts)], 1)
+
+
 @dataclass(frozen=True)
 class Connections:
     """How cells (nc,) are connected and which of them store derivatives or are observed: the input of a layout.
@@ -162,20 +176,23 @@ class Connections:
 
 
 def build_layout(
-    cells: Connections, curve: np.ndarray, lanes: int, border: Border | None = None, clusters: int = 0
+    cells: Connections, curve: np.ndarray, lanes: int, border: Border | None = None, clusters: int = 0, parts: int = 2
 ) -> Layout:
     """Lay out cells; ``border``: faces to other processes, ``curve``: permutation of cells along a space-filling curve,
-    ``clusters``: how many there are on all processes. Plain cells have no part in what leaves the process: the others go
-    first in every step.
+    ``clusters``: how many there are on all processes; ``parts``: slots of a slower cell for its faster neighbour's steps
+    (``between_clusters.places``). Plain cells have no part in what leaves the process: the others go first in every step.
     """
-    return _Builder(cells, curve, lanes, border or Border.none(), clusters).build()
+    return _Builder(cells, curve, lanes, border, clusters, parts).build()
 
 
 class _Builder:
     """A layout being made: kinds of faces, then places of cells, then slots of faces."""
 
-    def __init__(self, cells: Connections, curve: np.ndarray, lanes: int, border: Border, clusters: int):
-        self.cells, self.lanes, self.border = cells, lanes, border
+    def __init__(
+        self, cells: Connections, curve: np.ndarray, lanes: int, border: Border | None, clusters: int, parts: int
+    ):
+        self.alone, self.border = border is None, border or Border.none()
+        self.cells, self.lanes, self.parts = cells, lanes, parts
         self.clusters = max(clusters, int(cells.cluster.max(initial=0)) + 1)
         self._kinds_of_faces()
         self._place_cells(curve)
@@ -212,14 +229,17 @@ class _Builder:
         count = len(x.cluster)
         observed = np.zeros(count, bool) if x.observed is None else x.observed
         penalised = np.zeros_like(x.fault) if x.penalised is None else x.penalised
-        # Traces of the first faces cost most (dense matrices): cells that store those come first, together.
-        marks = [penalised[:, f] for f in (3, 2, 1, 0)] + [x.stored_derivatives]
-        marks += [made[:, f] for f in (3, 2, 1, 0) for made in (self.traced, self.faster)]
+        # Traces of the first faces cost most (dense matrices): cells that store those are together.
+        faces = (3, 2, 1, 0)
+        marks = [made[:, f] for made in (self.slower, self.faster) for f in faces]
+        marks += [penalised[:, f] for f in faces] + [x.stored_derivatives] + [self.traced[:, f] for f in faces]
         amount = np.zeros(count, np.int32)
         for bit, mask in enumerate(marks):
             if mask.any():
                 amount |= mask.astype(np.int32) << bit
-        stores = (amount > 0) | self.remote.any(1)
+        stores = (amount >> 4 > 0) | self.remote.any(1)
+        if not self.alone:  # what others have left for this cluster has been read once these cells have been corrected
+            stores |= self.slower.any(1)
         self.group = 3 * x.cluster + np.where(observed, 0, np.where(stores, 1, 2))
         order = curve[order_of((self.group << len(marks) | amount)[curve])]
         placed = ranged(order[:, None], self.group[order], 3 * self.clusters, self.lanes, np.array([-1]))
@@ -227,52 +247,67 @@ class _Builder:
         self.placement = self.cell_at[self.cell_at >= 0]
         self.position = np.empty(count, np.int64)
         self.position[self.placement] = np.flatnonzero(self.cell_at >= 0)
+        split = stores & ~observed & (amount >> 8 == 0)
+        counts = np.bincount(x.cluster[split], minlength=self.clusters)
+        self.split_ends = tuple(
+            begin + int(n) // self.lanes * self.lanes if n < stored else end
+            for (begin, end), n, stored in zip(
+                self.ranges[1::3],
+                counts,
+                np.bincount(x.cluster[stores & ~observed], minlength=self.clusters),
+                strict=True,
+            )
+        )
 
     def _number_waves(self) -> None:
-        """Slots of waves: each cell's own, sums for slower cells twice, a second one for faces with friction or driven, arrivals."""
+        """Slots of waves: nobody's, each cell's own, sums for slower cells twice, a second one for faces with friction or driven, those of
+        parts of a step, arrivals."""
         border, size = self.border, len(self.cell_at)
-        self.sums = 4 * size, int(self.slower.sum())  # first, how many
-        self.summed = _numbers(self.slower, 0, self.placement)
-        self.first_second = 4 * size + 2 * self.sums[1]
+        self.first_sum, self.sums = 1 + 4 * size, int(self.slower.sum())
+        self.summed = _numbers(self.slower, self.first_sum, self.placement)
+        self.first_second = self.first_sum + 2 * self.sums
+        first_part = self.first_second + int(self.fault_or_driven.sum())
+        self.parted = _numbers(self.faster, first_part, self.placement, self.parts)
+        arrivals = first_part + self.parts * int(self.faster.sum())
         self.late = self.slower[border.cell, border.face]
-        self.waves_end, self.series_end = (
-            self.first_second + int(self.fault_or_driven.sum()),
-            1 + int(self.faster.sum()),
-        )
+        late = arrivals + int((~self.late).sum())
         self.arrive = _nothing(self.inner.shape)
         if len(border.cell):
             here = self.cells.cluster[border.cell]
             self.arrive = np.zeros(self.inner.shape, np.int64)
-            self.arrive[border.cell, border.face] = _received(border, here, self.late, self.waves_end, self.series_end)
-        self.trash = self.waves_end + int((~self.late).sum())
+            self.arrive[border.cell, border.face] = _received(border, here, self.late, (arrivals, late), self.parts)
+        self.first_spare = late + self.parts * int(self.late.sum())
+        self.trash = self.first_spare + -(-size // SHARE)
 
     def _inside(self, cell: np.ndarray, face: np.ndarray) -> np.ndarray:
         """A cell's own slots."""
-        return np.asarray(4 * self.position[cell] + face)
+        return np.asarray(1 + 4 * self.position[cell] + face)
 
     def _places(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where waves are and where they go, (2, positions, 4) in even and in odd steps."""
-        x, size, (first, count) = self.cells, len(self.cell_at), self.sums
-        summed = self.faster | (self.remote & ~self.slower)
+        """Where waves are, (parts, positions, 4), and where they go, (2, positions, 4)."""
+        x, size = self.cells, len(self.cell_at)
+        elsewhere = self.faster | self.slower | self.remote
         kind = np.int32 if self.trash <= np.iinfo(np.int32).max else np.int64
         outgoing = np.empty((2, size, 4), kind)
-        incoming = np.empty((2, size, 4), kind) if summed.any() else outgoing
+        incoming = np.empty((self.parts, size, 4), kind) if elsewhere.any() else outgoing
 
         def place(piece: slice) -> None:
             real = self.cell_at[piece] >= 0
             cell = self.cell_at[piece][real]
             near, face = x.neighbours[cell], x.neighbour_faces[cell]
-            outgoing[:, piece] = 4 * np.arange(piece.start, piece.stop)[:, None] + np.arange(4)
+            outgoing[:, piece] = 1 + 4 * np.arange(piece.start, piece.stop)[:, None] + np.arange(4)
             outgoing[1, piece][real] = np.where(self.equal[cell], self._inside(near, face), outgoing[1, piece][real])
+            spare = self.first_spare + (piece.start + np.flatnonzero(real)[:, None]) // SHARE
+            outgoing[:, piece][:, real] = np.where(self.slower[cell], spare, outgoing[:, piece][:, real])
             if incoming is outgoing:
                 return
-            for parity in range(2):
-                incoming[parity, piece] = outgoing[parity, piece]
-                sums = np.where(
-                    self.remote[cell], self.arrive[cell],
-                    first + parity * count + np.where(self.inner[cell], self.summed[near, face], 0),
-                )  # fmt: skip
-                incoming[parity, piece][real] = np.where(summed[cell], sums, outgoing[parity, piece][real])
+            part, total = self.parted[near, face], self.summed[near, face]
+            for turn in range(self.parts):
+                incoming[turn, piece] = outgoing[turn % 2, piece]
+                late = np.where(self.remote[cell], self.arrive[cell], part) + turn
+                early = np.where(self.remote[cell], self.arrive[cell], total + turn % 2 * self.sums)
+                slots = np.where(self.slower[cell], late, early)
+                incoming[turn, piece][real] = np.where(elsewhere[cell], slots, outgoing[turn % 2, piece][real])
 
         in_pieces(place, size)
         return incoming, outgoing
@@ -281,26 +316,13 @@ class _Builder:
         """``Layout.apart``."""
         if not self.fault_or_driven.any():
             return None
-        apart = np.arange(4 * len(self.cell_at)).reshape(-1, 4)
+        apart = 1 + np.arange(4 * len(self.cell_at)).reshape(-1, 4)
         second = _numbers(self.fault_or_driven, self.first_second, self.placement)[self.placement]
         marked = self.fault_or_driven[self.placement]
         rows = apart[self.position[self.placement]]
         rows[marked] = second[marked]
         apart[self.position[self.placement]] = rows
         return _narrow(apart)
-
-    def _to_slower(self, slow_number: np.ndarray) -> Ranged:
-        x = self.cells
-        c, f = np.nonzero(self.slower[self.placement])
-        c = self.placement[c]
-        even = self.sums[0] + self.summed[c, f]
-        near_slow = np.where(
-            self.inner[c, f], slow_number[x.neighbours[c, f], x.neighbour_faces[c, f]], self.arrive[c, f]
-        )
-        rows = np.stack([self._inside(c, f), even, even + self.sums[1], near_slow], 1)
-        which = 2 * x.cluster[c] + (self.group[c] % 3 == 2)
-        padding = np.array([self.trash, self.trash, self.trash, 0])
-        return ranged(rows, which, 2 * self.clusters, self.lanes, padding)
 
     def _per_position(self, numbers: np.ndarray) -> np.ndarray:
         """Numbers of cells (nc, ...) by position, 0 for padding."""
@@ -312,30 +334,31 @@ class _Builder:
 
     def build(self) -> Layout:
         x, border = self.cells, self.border
-        incoming, outgoing = self._places()
         history = self._per_position(_numbers(x.stored_derivatives, 1, self.placement))
-        slow_number = _numbers(self.faster, 1, self.placement)
         friction = self._per_position(_numbers(self.traced, 1, self.placement))
         mine, at = 1 + int(self.traced.sum()), (border.cell, border.face)
-        summed = self.sums[0] + self.summed[at] + np.array([0, self.sums[1]])[:, None]
-        sent = Sent(self._inside(*at), summed, slow_number[at], self.arrive[at])
+        later = np.array([0, self.sums])[:, None]
+        sums = _nothing((2, len(self.cell_at), 4), np.int32)
+        if self.sums:
+            sums = self._per_position(self.summed)
+            sums = np.stack([sums, np.where(sums > 0, sums + self.sums, 0)])
+        sent = Sent(self._inside(*at), self.summed[at] + later, self.parted[at], self.arrive[at])
         return Layout(
             self.cell_at, self.position, self.ranges[0::3], self.ranges[1::3], self.ranges[2::3],
-            history, 1 + int(x.stored_derivatives.sum()), self._per_position(slow_number), self.series_end + int(self.late.sum()),
-            friction, mine, mine + int((x.fault & ~self.inner).sum()) + 1,
-            (incoming, outgoing), self._apart(), self.trash + 1, self._to_slower(slow_number),
-            _channels(border, x.cluster[border.cell], sent),
+            history, 1 + int(x.stored_derivatives.sum()), self.split_ends, self.parts, self._per_position(self.parted),
+            sums, friction, mine, mine + int((x.fault & ~self.inner).sum()) + 1,
+            self._places(), self._apart(), self.trash + 1, _channels(border, x.cluster[border.cell], sent, self.parts),
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Sent:
-    """Slots of what the faces (k,) of the border send, their ``own`` waves, sums ``summed`` (2, k) and derivatives' traces ``slow``, and of
-    what arrives there."""
+    """Slots of what the faces (k,) of the border send, their ``own`` waves, sums ``summed`` (2, k) and the first of the ``parts`` of a
+    step, and of what arrives there."""
 
     own: np.ndarray
     summed: np.ndarray
-    slow: np.ndarray
+    parts: np.ndarray
     arrive: np.ndarray
 
 
@@ -349,14 +372,14 @@ def _narrow(slots: np.ndarray) -> np.ndarray:
     return slots.astype(np.int32) if slots.max(initial=0) <= np.iinfo(np.int32).max else slots
 
 
-def _numbers(mask: np.ndarray, start: int, order: np.ndarray) -> np.ndarray:
-    """Consecutive numbers from ``start`` where the mask holds, 0 elsewhere; cells in ``order``, so that neighbours in the
+def _numbers(mask: np.ndarray, start: int, order: np.ndarray, width: int = 1) -> np.ndarray:
+    """Numbers from ``start`` in steps of ``width`` where the mask holds, 0 elsewhere; cells in ``order``, so that neighbours in the
     layout find theirs side by side."""
     if not mask.any():
         return _nothing(mask.shape)
     result = np.zeros(mask.shape, np.int64)
     row, *face = np.nonzero(mask[order])
-    result[(order[row], *face)] = start + np.arange(len(row))
+    result[(order[row], *face)] = start + width * np.arange(len(row))
     return result
 
 
@@ -365,29 +388,28 @@ def _along(border: Border, here: np.ndarray, number: np.ndarray, face: np.ndarra
     return np.lexsort((face, number, border.cluster, here, border.rank))
 
 
-def _received(border: Border, here: np.ndarray, late: np.ndarray, waves: int, series: int) -> np.ndarray:
+def _received(border: Border, here: np.ndarray, late: np.ndarray, first: tuple[int, int], parts: int) -> np.ndarray:
     """Slots (k,) of what arrives, those of a channel side by side as the other process sends them: waves from one number
-    on, derivatives' traces of slower cells (``late``) from another."""
+    on, those of the parts of steps of slower cells (``late``) from another."""
     order = _along(border, here, border.other_number, border.other_face)
     slots = np.empty(len(here), np.int64)
-    for mask, start in ((~late, waves), (late, series)):
+    for mask, start, width in ((~late, first[0], 1), (late, first[1], parts)):
         mine = order[mask[order]]
-        slots[mine] = start + np.arange(len(mine))
+        slots[mine] = start + width * np.arange(len(mine))
     return slots
 
 
-def _channels(border: Border, here: np.ndarray, slots: Sent) -> tuple[Channel, ...]:
+def _channels(border: Border, here: np.ndarray, slots: Sent, parts: int) -> tuple[Channel, ...]:
     """By process and clusters, those of a cluster ``here`` (k,) and there."""
     order, found = _along(border, here, border.number, border.face), []
     keys = np.stack([border.rank, here, border.cluster], 1)[order]
     new = np.append(True, (keys[1:] != keys[:-1]).any(1)) if len(keys) else np.zeros(0, bool)
     starts = np.flatnonzero(new)
     for faces, (rank, mine, other) in zip(np.split(order, starts)[1:], keys[starts].tolist(), strict=True):
-        source = (
-            np.stack([slots.own] * 2) if mine == other else slots.summed if other > mine else np.stack([slots.slow] * 2)
-        )
-        sent: Kind = "series" if other < mine else "wave"
-        got: Kind = "series" if other > mine else "wave"
+        source = np.stack([slots.own] * 2)[:, faces] if mine == other else slots.summed[:, faces]
+        if other < mine:
+            source = np.stack([(slots.parts[faces, None] + np.arange(parts)).reshape(-1)] * 2)
         at = border.cell[faces], border.face[faces]
-        found.append(Channel(rank, mine, other, sent, source[:, faces], got, int(slots.arrive[faces].min()), *at))
+        arriving = len(faces) * (parts if other > mine else 1)
+        found.append(Channel(rank, mine, other, "wave", source, "wave", int(slots.arrive[faces].min()), *at, arriving))
     return tuple(found)

@@ -286,18 +286,15 @@ class MethodOfLines(Operator):
         ]  # fmt: skip
         return tuple([x.reshape(*shape, size * size) for x in part] for part in (inside, reflected))  # type: ignore[return-value]
 
-    def predict(self, cluster: int, step: float, restart: bool) -> None:
+    def predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
         self.steps[cluster] = step
         self._run("history_of", self.layout.observed_ranges[cluster])
         self._run("history_of", self.layout.storing_ranges[cluster])
 
-    def arrive(self, cluster: int, step: float, offset: float) -> None:
-        """There is one cluster only."""
-
     def correct_observed(self, cluster: int, step: float) -> None:
         self.correct(cluster, step)
 
-    def correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
+    def correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
         self.predict(cluster, step, restart)
 
     def _stage(self, name: str, moment: float, **scalars: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,10 +14,9 @@ from faultwave.backends import Backend
 from faultwave.base.pieces import in_pieces
 from faultwave.dg import kernels
 from faultwave.dg.forms import Cells, Form
-from faultwave.dg.layout import Layout, ranged
+from faultwave.dg.layout import Layout, part_slots, ranged
 from faultwave.dg.penalty_buffers import PenaltyBuffers
 from faultwave.dg.rounding import spread
-from faultwave.dg.sums import Sums
 from faultwave.kernels.language import Kernel, fuse
 
 FEW = 4096
@@ -34,15 +34,13 @@ def _nothing(cluster: int) -> None:
 
 @dataclass
 class Remaining:
-    """Plain cells from ``at`` on that a step has left for later; the sums of that step follow them."""
+    """Plain cells from ``at`` on that a step has left for later."""
 
     name: str
     at: int
     end: int
-    parity: int
+    which: int
     weights: dict[str, Any]
-    sums: int
-    restart: bool
 
 
 class CellWork(Protocol):
@@ -75,26 +73,26 @@ class Operator:
         between: Sequence[CellWork] = (),
         compensated: bool = False,
     ):
-        """``alone``: no other process has part of the mesh; ``between``: what is done between correction and prediction; ``compensated``:
-        what sums of the state round away is kept for the next, of forms whose predictor is ``incremental``."""
+        """``alone``: no other process has part of the mesh, so that all cells may step at once; ``between``: what is done between
+        correction and prediction; ``compensated``: what sums of the state round away is kept for the next, of forms whose predictor is
+        ``incremental``."""
         self.between, self.compensated = tuple(between), compensated
         self.form, self.backend, self.layout, self.cells = form, backend, layout, cells
         self.law, self.order, self.time_unit = form.law, form.order, form.unit
         self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
         self.b3, self.b2, self.predictor = self.form.b3, self.form.b2, self.form.predictor
         self.steps = [0.0] * layout.clusters  # of each cluster's last prediction [s]
-        self.launches: dict[str, list[Callable[..., None]]] = {}  # by even and odd step
-        self.parity = [0] * layout.clusters  # of each cluster's next step: it says where the waves go
-        self.sums = [0] * layout.clusters  # the same of each cluster's sums for its slower neighbour
+        self.launches: dict[str, list[Callable[..., None]]] = {}  # as ``_which`` says
+        self.turns = [
+            0
+        ] * layout.clusters  # each cluster's next step modulo ``layout.parts``: it says where the waves go
+        self.sums = [
+            0
+        ] * layout.clusters  # whether each cluster's sums are of an even or an odd step of its slower neighbour
         self.remaining: list[Remaining | None] = [None] * layout.clusters  # of steps that have begun
-        # Where nobody else waits for a cluster's sums, each is done when the next wave arrives in its place: the sums still to do,
-        # and whether they begin anew.
-        self.sums_at_arrival = alone
-        self.pending_sums: list[tuple[int, bool] | None] = [None] * layout.clusters
+        self.alone = alone
         # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
-        few = [
-            end - begin <= FEW and self.sums_at_arrival and backend.asynchronous for begin, end in layout.plain_ranges
-        ]
+        few = [end - begin <= FEW and alone and backend.asynchronous for begin, end in layout.plain_ranges]
         self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.storing_ranges, strict=True)]
         self.own: dict[str, Any] = {}  # arrays of what is done between correction and prediction
         # Once all but plain cells have, those at the border to other processes among them.
@@ -110,7 +108,6 @@ class Operator:
         self.kept = b.batch(size, 4 * form.b2, form.faced, narrow=form.narrow)
         self.waves = b.store(lay.wave_slots, form.b2 * form.faced, narrow=form.narrow)
         self.history = b.store(lay.histories, sum(self.predictor.rows) * form.Q)
-        self.slow = b.store(lay.slow_slots, sum(self.predictor.face_rows) * form.faced)
         self.friction = b.store(lay.friction_slots, sum(self.predictor.face_rows) * 2 * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
         self.face = b.batch(size, *form.face_shape, narrow=form.narrow_faces)
@@ -124,8 +121,10 @@ class Operator:
         self.outgoing = self.incoming if same else [b.index(slots) for slots in lay.outgoing]
         self.history_slot = b.index(lay.history[:, None])
         self.special = any(end > begin for begin, end in (*lay.observed_ranges, *lay.storing_ranges))
-        left = [b.index(slots) if self.special else None for slots in (lay.slow, lay.friction)]
-        self.slow_slots, self.friction_slots = left
+        self.friction_slots = b.index(lay.friction) if self.special else None
+        self.to_faster, self.to_slower = bool((lay.for_faster > 0).any()), bool((lay.sums > 0).any())
+        self.part_slots = b.index(part_slots(lay.for_faster, lay.parts)) if self.to_faster else None
+        self.sum_slots = [b.index(slots) for slots in lay.sums] if self.to_slower else [None]
         self.penalty = PenaltyBuffers.make(form, b, lay, self.cells)
 
     def _constants(self, cells: Cells) -> np.ndarray:
@@ -170,98 +169,92 @@ class Operator:
 
     def _bind(self) -> None:
         form, lay = self.form, self.layout
-        kept = kernels.Kept(bool((lay.friction > 0).any()), self.penalty.penalised if self.penalty else None)
-        variants = (None, kept) if self.special else (None,)
+        parts, penalty = lay.parts if self.to_faster else 0, self.penalty.penalised if self.penalty else None
+        friction = bool((lay.friction > 0).any())
+        keep = kernels.Kept(friction, penalty, True, parts) if friction or penalty or (lay.history > 0).any() else None
+        split = kernels.Kept(derivatives=False, parts=parts) if parts else None
+        # What names of kernels end in, of cells that leave no derivatives and of those that may.
+        self.suffixes = (split.name if split else "", keep.name if keep else split.name if split else "")
         between = [work.kernel(form) for work in self.between]
-        more = self.compensated
-        wanted = [kernels.predict(form, which, more) for which in variants]
-        wanted += [kernels.correct_and_predict(form, which, between, more) for which in variants]
-        wanted += [kernels.correct(form, None, more), *([kernels.correct(form, kept, more)] if self.penalty else [])]
+        more, later = self.compensated, self.to_slower
+        variants = [None, *(kept for kept in (split, keep) if kept)]
+        wanted = [kernels.predict(form, which, more, later) for which in variants]
+        wanted += [kernels.correct_and_predict(form, which, between, more, later) for which in variants]
+        wanted += [kernels.correct(form, None, more), *([kernels.correct(form, keep, more)] if self.penalty else [])]
         wanted += [fuse("between", *between)] if between else []
         compiled = self.backend.compile(wanted)
         common = {
             "q": self.q, "cell": self.cell, "face": self.face, "waves": self.waves, "kept": self.kept, "history": self.history,
-            "slot": self.history_slot, "slow": self.slow, "slow_slots": self.slow_slots, "friction": self.friction,
-            "friction_slots": self.friction_slots,
+            "slot": self.history_slot, "friction": self.friction, "friction_slots": self.friction_slots,
+            "part_slots": self.part_slots,
         }  # fmt: skip
         for work in self.between:
             self.own.update(work.buffers(self))
         common |= self.own
         if self.remainder is not None:
             common["remainder"] = self.remainder
-        for i in range(2):
-            slots = common | {"incoming": self.incoming[i], "outgoing": self.outgoing[i]}
-            own = slots | (self.penalty.bound(i) if self.penalty else {})
-            for name in compiled:
-                self.launches.setdefault(name, []).append(compiled[name](own))
-        at_arrival = self.sums_at_arrival
-        self.between_clusters = [Sums(self.backend, form, lay.slower, self.waves, self.slow, at_arrival)]
-        if self.penalty:
-            self.between_clusters.append(self.penalty.sums(at_arrival))
+        for turn in range(lay.parts):
+            incoming = self.incoming[turn % len(self.incoming)]
+            for parity, sums in enumerate(self.sum_slots):
+                slots = {"incoming": incoming, "outgoing": self.outgoing[turn % 2], "sum_slots": sums}
+                own = common | slots | (self.penalty.bound(turn, parity) if self.penalty else {})
+                for name in compiled:
+                    self.launches.setdefault(name, []).append(compiled[name](own))
+
+    def _which(self, cluster: int) -> int:
+        """The launches of a cluster's step among those of one name."""
+        return self.turns[cluster] * len(self.sum_slots) + (self.sums[cluster] if self.to_slower else 0)
 
     def frames(self) -> np.ndarray:
         """(nc, 4, 3 or 9) normal and, where the law needs them, tangents of every face."""
         return self.form.frame_constants(self.cells)
 
-    def predict(self, cluster: int, step: float, restart: bool) -> None:
-        """``restart``: this step begins together with one of the next slower cluster."""
-        self.begin(cluster, step, restart)
+    def predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
+        """``restart``: this step begins together with one of the next slower cluster; ``ends``: when those of the next faster one end
+        that are within it, after its start [s]."""
+        self.begin(cluster, step, restart, ends)
         self.finish(cluster)
 
-    def begin(self, cluster: int, step: float, restart: bool) -> None:
-        """``predict`` of special cells: all that other clusters' traces, other processes and observers see; ``finish``
+    def begin(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
+        """``predict`` of special cells: all that other clusters' faces, other processes and observers see; ``finish``
         does the rest."""
-        weights = self._weights(cluster, step)
-        self._run("predict_keep", self.layout.observed_ranges[cluster], self.parity[cluster], **weights)
-        self._run("predict_keep", self._special(cluster), self.parity[cluster], **weights)
-        self._begun(cluster, "predict", weights, restart)
+        weights = self._weights(cluster, step, restart, ends)
+        self._run("predict" + self.suffixes[1], self.layout.observed_ranges[cluster], self._which(cluster), **weights)
+        self._special("predict", cluster, weights)
+        self._begun(cluster, "predict", weights)
 
-    def _special(self, cluster: int) -> tuple[int, int]:
+    def _special(self, name: str, cluster: int, weights: dict[str, Any]) -> None:
         """Cells that leave more than waves, and with them those that do as if."""
-        lay = self.layout
-        return lay.cells_range(cluster, observed=False) if self.joined[cluster] else lay.storing_ranges[cluster]
+        lay, which, (split, keep) = self.layout, self._which(cluster), self.suffixes
+        if self.joined[cluster]:
+            self._run(name + keep, lay.cells_range(cluster, observed=False), which, **weights)
+            return
+        (begin, end), middle = lay.storing_ranges[cluster], lay.split_ends[cluster]
+        if split == keep:
+            middle = end
+        self._run(name + split, (begin, middle), which, **weights)
+        self._run(name + keep, (middle, end), which, **weights)
 
     def correct(self, cluster: int, step: float) -> None:
-        """After ``arrive``."""
-        lay, parity, ended = self.layout, self.parity[cluster], self.predictor.ended(self.steps[cluster])
-        if self.sums_at_arrival and not self.penalty:
-            self._run("correct", lay.cells_range(cluster), parity, **ended)
+        """After friction has been solved."""
+        lay, which, ended = self.layout, self._which(cluster), self.predictor.ended(self.steps[cluster])
+        if self.alone and not self.penalty:
+            self._run("correct", lay.cells_range(cluster), which, **ended)
             return
         special = lay.observed_ranges[cluster][0], lay.storing_ranges[cluster][1]
-        self._run(self._correct_kept, special, parity, **ended)
+        self._run(self._correct_kept, special, which, **ended)
         self.border_corrected(cluster)
-        self._run("correct", lay.plain_ranges[cluster], parity, **ended)
+        self._run("correct", lay.plain_ranges[cluster], which, **ended)
 
     @property
     def _correct_kept(self) -> str:
         """The correction of cells that leave more than waves."""
         return "correct_penalised" if self.penalty else "correct"
 
-    def arrive(self, cluster: int, step: float, offset: float) -> None:
-        """Before a correction: the waves of slower neighbours, and what faster ones still owe to theirs. ``offset``: start of this step
-        after the start of the slower neighbours' current one."""
-        slower = self.steps[min(cluster + 1, len(self.steps) - 1)]
-        weight = self.predictor.integral(offset, offset + step, slower)
-        late = self.pending_sums[cluster - 1] if cluster else None
-        if (
-            late is not None and late[0] == self.parity[cluster]
-        ):  # of the step that ends now: the faster have not gone on yet
-            for x in self.between_clusters:
-                x.accumulate(x.both(cluster - 1), *late)
-            self.pending_sums[cluster - 1] = None
-        pending = self.pending_sums[cluster]
-        for x in self.between_clusters:
-            if pending is None:
-                x.run("integrate", x.both(cluster), weight=weight)
-            else:
-                keep = 0.0 if pending[1] else 1.0
-                x.run("accumulate_and_integrate", x.both(cluster), pending[0], weight=weight, keep=keep)
-        self.pending_sums[cluster] = None
-
     def correct_observed(self, cluster: int, step: float) -> None:
         """The part of ``correct`` whose result others look at before the next step; ``correct_and_predict`` does the rest."""
         ended = self.predictor.ended(self.steps[cluster])
-        self._run(self._correct_kept, self.layout.observed_ranges[cluster], self.parity[cluster], **ended)
+        self._run(self._correct_kept, self.layout.observed_ranges[cluster], self._which(cluster), **ended)
 
     def change_corrected(self, cluster: int, observed: bool = False) -> None:
         """What is done between correction and prediction, in all cells of a cluster that has corrected, or in the observed ones."""
@@ -273,39 +266,55 @@ class Operator:
     def _own_scalars(self, step: float) -> dict[str, Any]:
         return {name: value for work in self.between for name, value in work.scalars(step).items()}
 
-    def correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
+    def correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
         """After ``correct_observed``: correct the other cells and predict all, in one pass where that can be."""
-        with self.backend.independent() if self.sums_at_arrival else nullcontext():
-            self.begin_correct_and_predict(cluster, step, restart)
+        with self.backend.independent() if self.alone else nullcontext():
+            self.begin_correct_and_predict(cluster, step, restart, ends)
             self.finish(cluster)
 
-    def begin_correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
+    def begin_correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
         """``correct_and_predict`` of special cells, as ``begin``."""
         ended = self._own_scalars(self.steps[cluster]) | self.predictor.ended(self.steps[cluster])
-        weights = self._weights(cluster, step)
-        self._run("predict_keep", self.layout.observed_ranges[cluster], self.parity[cluster], **weights)
-        self._run("correct_and_predict_keep", self._special(cluster), self.parity[cluster], **weights, **ended)
+        weights = self._weights(cluster, step, restart, ends)
+        self._run("predict" + self.suffixes[1], self.layout.observed_ranges[cluster], self._which(cluster), **weights)
+        self._special("correct_and_predict", cluster, weights | ended)
         self.border_corrected(cluster)
-        self._begun(cluster, "correct_and_predict", weights | ended, restart)
+        self._begun(cluster, "correct_and_predict", weights | ended)
 
-    def _weights(self, cluster: int, step: float) -> dict[str, Any]:
-        """Arguments of the kernels that predict a step."""
+    def _weights(self, cluster: int, step: float, restart: bool, ends: Sequence[float]) -> dict[str, Any]:
+        """Arguments of the kernels that predict a step, which begins."""
         self.steps[cluster] = step
-        own = self.predictor
-        return {"advance": own.at(step, step), "integral": own.integral(0.0, step, step), **own.scalars(step)}
-
-    def _begun(self, cluster: int, name: str, weights: dict[str, list[float]], restart: bool) -> None:
-        parity, (at, end) = self.parity[cluster], self.layout.plain_ranges[cluster]
-        self.parity[cluster] ^= 1
         self.sums[cluster] ^= int(restart)
-        if self.sums_at_arrival:
-            self.pending_sums[cluster] = self.sums[cluster], restart
-        else:
-            for x in self.between_clusters:
-                x.accumulate(x.special(cluster), self.sums[cluster], restart)
+        own = self.predictor
+        found = {"advance": own.at(step, step), "integral": own.integral(0.0, step, step), **own.scalars(step)}
+        return found | {"keep": 0.0 if restart else 1.0} | self._of_parts(cluster, step, ends)
+
+    def _of_parts(self, cluster: int, step: float, ends: Sequence[float]) -> dict[str, Any]:
+        """Weights of the integrals over the parts of a step, by the slots that the faster cluster reads in the steps that come."""
+        if not self.to_faster or not cluster:
+            ends = ()
+        elif not ends:
+            raise ValueError("steps of the next faster cluster are not told")
+        parts, own = self.layout.parts, self.predictor
+        weights = [[0.0] * len(own.rows) for _ in range(parts)]
+        # The faster cluster has predicted the first of these steps already where its sums are not of the step that ends now.
+        ahead = cluster and self.sums[cluster - 1] != self.turns[cluster] % 2
+        first = self.turns[cluster - 1] + (0 if ahead else 1)
+        for n, (begin, end) in enumerate(pairwise((0.0, *ends))):
+            weights[(first + n) % parts] = own.integral(begin, end, step)
+        whole = own.integral(0.0, step, step)
+        shares = [w[0] / whole[0] if whole[0] else 0.0 for w in weights[:-1]]
+        found = {
+            f"part{p}": [0.0, *(a - share * b for a, b in zip(w[1:], whole[1:], strict=True))]
+            for p, (w, share) in enumerate(zip(weights, shares, strict=False))
+        }
+        return found | {"shares": shares}
+
+    def _begun(self, cluster: int, name: str, weights: dict[str, Any]) -> None:
+        which, (at, end) = self._which(cluster), self.layout.plain_ranges[cluster]
+        self.turns[cluster] = (self.turns[cluster] + 1) % self.layout.parts
         self.border_predicted(cluster)
-        at = end if self.joined[cluster] else at
-        self.remaining[cluster] = Remaining(name, at, end, parity, weights, self.sums[cluster], restart)
+        self.remaining[cluster] = Remaining(name, end if self.joined[cluster] else at, end, which, weights)
 
     def finish(self, cluster: int, cells: int | None = None) -> bool:
         """Do what a step has left, or about ``cells`` of it; whether there is still more."""
@@ -314,19 +323,16 @@ class Operator:
             return False
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
         to = rest.end if cells is None else min(rest.end, rest.at + -(-cells // lanes) * lanes)
-        self._run(rest.name, (rest.at, to), rest.parity, **rest.weights)
+        self._run(rest.name, (rest.at, to), rest.which, **rest.weights)
         rest.at = to
         if to < rest.end:
             return True
-        if not self.sums_at_arrival:
-            for x in self.between_clusters:
-                x.accumulate(x.plain(cluster), rest.sums, rest.restart)
         self.remaining[cluster] = None
         return False
 
-    def _run(self, name: str, part: tuple[int, int], parity: int = 0, **scalars: Any) -> None:
+    def _run(self, name: str, part: tuple[int, int], which: int = 0, **scalars: Any) -> None:
         if part[1] > part[0]:
-            self.launches[name][parity](*part, **scalars)
+            self.launches[name][which](*part, **scalars)
 
     def sampler(
         self, points: np.ndarray, cells: np.ndarray | None = None, columns: Sequence[int] | None = None
@@ -399,9 +405,10 @@ class Operator:
 
     def nbytes(self) -> int:
         buffers: Iterable[Any] = (
-            self.q, self.kept, self.waves, self.history, self.slow, self.friction, self.cell, self.face, *self.incoming,
+            self.q, self.kept, self.waves, self.history, self.friction, self.cell, self.face, *self.incoming,
             *([] if self.outgoing is self.incoming else self.outgoing), *self.own.values(),
             *([] if self.remainder is None else [self.remainder]),
+            *(x for x in (self.part_slots, *self.sum_slots) if x is not None),
         )  # fmt: skip
         return sum(b.nbytes for b in buffers) + (self.penalty.nbytes() if self.penalty else 0)
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from faultwave.backends import Backend
 from faultwave.dg.forms import Cells, Form
-from faultwave.dg.layout import Layout
+from faultwave.dg.layout import Layout, part_slots
 from faultwave.dg.penalties import Penalised, Sides, penalty_fluxes
 from faultwave.dg.penalty_places import places
-from faultwave.dg.sums import Sums
 
 
 class PenaltyBuffers:
@@ -27,7 +26,7 @@ class PenaltyBuffers:
         penalty = penalty_fluxes()[cells.penalised.name].make(form.law)
         self.backend, self.penalised = backend, Penalised(form, penalty)
         faces = cells.penalised.faces
-        self.places = places(layout, faces, max(backend.lanes, backend.fixed_lanes))
+        self.places = places(layout, faces)
         where, size = self.places, self.penalised.b2 * self.penalised.faced
         cell, face = np.nonzero(faces)
         own = where.own[layout.position[cell], face]
@@ -37,24 +36,21 @@ class PenaltyBuffers:
         self.sides.put(values, own)
         self.held = backend.store(1 + len(cell), size)
         self.shown = backend.store(where.slots, size)
-        self.slow = backend.store(where.slow_slots, sum(form.predictor.face_rows) * self.penalised.faced)
-        self.own, self.slow_slots = backend.index(where.own), backend.index(where.slow)
+        self.own, self.part_slots = backend.index(where.own), backend.index(part_slots(where.for_faster, layout.parts))
+        self.sum_slots = [backend.index(slots) for slots in where.sums]
         self.incoming = [backend.index(slots) for slots in where.incoming]
         self.outgoing = [backend.index(slots) for slots in where.outgoing]
 
-    def bound(self, parity: int) -> dict[str, Any]:
-        """The arguments of the kernels in even and odd steps."""
+    def bound(self, turn: int, sums: int) -> dict[str, Any]:
+        """The arguments of the kernels in step ``turn`` and in even and odd steps of slower neighbours."""
         return {
-            "sides": self.sides, "held": self.held, "shown": self.shown, "shown_slow": self.slow, "own": self.own,
-            "shown_slow_slots": self.slow_slots, "shown_from": self.incoming[parity], "shown_to": self.outgoing[parity],
+            "sides": self.sides, "held": self.held, "shown": self.shown, "own": self.own, "shown_part_slots": self.part_slots,
+            "shown_sum_slots": self.sum_slots[sums], "shown_from": self.incoming[turn % len(self.incoming)],
+            "shown_to": self.outgoing[turn % 2],
         }  # fmt: skip
 
-    def sums(self, at_arrival: bool) -> Sums:
-        """Between clusters."""
-        return Sums(self.backend, self.penalised, self.places.slower, self.shown, self.slow, at_arrival)
-
     def nbytes(self) -> int:
-        return int(sum(b.nbytes for b in (self.sides, self.held, self.shown, self.slow)))
+        return int(sum(b.nbytes for b in (self.sides, self.held, self.shown)))
 
 
 def _sides(form: Form, cells: Cells, cell: np.ndarray, face: np.ndarray) -> Sides:

@@ -40,7 +40,7 @@ class Recorded:
     recording: Recording
     events: tuple[tuple[Call, int, int, float], ...]
     updates: int
-    parity: tuple[int, ...]
+    turns: tuple[int, ...]
     sums: tuple[int, ...]
 
 
@@ -70,7 +70,7 @@ class Replays:
             return
         calls = self.device_calls()
         ahead, due = [steps * n for n in self.each], tuple(call.due(until) for call, _ in calls)
-        key = (steps, due, *op.parity, *op.sums, *(device.key(ahead) for _, device in calls))
+        key = (steps, due, *op.turns, *op.sums, *(device.key(ahead) for _, device in calls))
         if key not in self.made and self._wanted(key):
             with self._begun(due):
                 self.made[key] = self._record(until)
@@ -131,14 +131,14 @@ class Replays:
         if recording is None:
             return None
         found = [(call, cluster, round((t - start) / march.tick), step) for call, cluster, t, step in events]
-        return Recorded(recording, tuple(found), solver.updates - before, tuple(op.parity), tuple(op.sums))
+        return Recorded(recording, tuple(found), solver.updates - before, tuple(op.turns), tuple(op.sums))
 
     def _replay(self, known: Recorded, until: float, due: set[int]) -> None:
         solver, march, op = self.solver, self.solver.march, self.solver.operator
         known.recording.replay(self._tables(known, due))
         march.time = until
         solver.updates += known.updates
-        op.parity[:], op.sums[:] = known.parity, known.sums
+        op.turns[:], op.sums[:] = known.turns, known.sums
 
     def _tables(self, known: Recorded, due: set[int]) -> list[Mapping[str, Any]]:
         """What changes, launch by launch. Afterwards parts that wait for samples read them from the sample buffers."""

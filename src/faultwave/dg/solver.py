@@ -19,6 +19,7 @@ from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.packing import StoreRows
 from faultwave.comm.progress import ProgressThread, set_aside
 from faultwave.dg import blowup, field_access, restart, stepping
+from faultwave.dg.between_clusters import places
 from faultwave.dg.conservation import Conservation
 from faultwave.dg.driven import Driven, faces_of, projection
 from faultwave.dg.energies import Energies
@@ -107,7 +108,8 @@ class Solver:
         )
         border = plan.share.border if plan.share else None
         curve = tets.hilbert_order(geo.centroids)
-        self.layout = build_layout(connections, curve, lanes, border, len(plan.clustering.steps))
+        parts = places(plan.clustering.ratios)
+        self.layout = build_layout(connections, curve, lanes, border, len(plan.clustering.steps), parts)
         cells = Cells(
             geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material, plan.walls,
             driven, top.neighbour_faces, plan.share.beyond if plan.share else None, plan.penalised,
@@ -165,14 +167,10 @@ class Solver:
         rounding = self.plan.case.numerics.halo_compression
         stores: dict[Kind, StoreRows] = {
             "wave": StoreRows(op.waves, gpu_aware),
-            "series": StoreRows(op.slow, gpu_aware),
         }
         channels = self.layout.channels
         if op.penalty:
-            stores["shown"], stores["shown series"] = (
-                StoreRows(op.penalty.shown, gpu_aware),
-                StoreRows(op.penalty.slow, gpu_aware),
-            )
+            stores["shown"] = StoreRows(op.penalty.shown, gpu_aware)
             channels = (*channels, *op.penalty.places.channels)
         of_parts = [part.channels for part in self.parts.values() if part.channels]
         if of_parts:
@@ -293,8 +291,8 @@ class Solver:
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
         op = self.operator
-        predict = op.begin if self.march.overlap else op.predict
-        self._predict(cluster, time, step, lambda: predict(cluster, step, restart))
+        predict, ends = op.begin if self.march.overlap else op.predict, self.march.ends_within(cluster)
+        self._predict(cluster, time, step, lambda: predict(cluster, step, restart, ends))
 
     def ready(self, cluster: int) -> bool:
         """Whether the messages that the next correction of a cluster reads are here."""
@@ -349,27 +347,25 @@ class Solver:
         self.seconds["observe"] += middle - start + self._now("observe") - done
         self.seconds["predict"] += done - middle
 
-    def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
-        solved = self._arrive(cluster, time, step, offset)
+    def correct(self, cluster: int, time: float, step: float) -> None:
+        solved = self._solve_friction(cluster, time, step)
         self.operator.correct(cluster, step)
         self._corrected(cluster, time, step, solved, False)
         self._stepped(cluster, time, step, False)
 
-    def correct_and_predict(
-        self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
-    ) -> None:
+    def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
         # time + step, but to the last bit the same everywhere
         then = self.march.moment(self.march.clocks[cluster].corrected)
         if any(splits(cluster, then, following) for splits in self.splitting):
-            self.correct(cluster, time, step, offset)
+            self.correct(cluster, time, step)
             self.predict(cluster, then, following, restart)
             return
-        solved = self._arrive(cluster, time, step, offset)
+        solved = self._solve_friction(cluster, time, step)
         self.operator.correct_observed(cluster, step)
         self._corrected(cluster, time, step, solved, True)
-        op = self.operator
+        op, ends = self.operator, self.march.ends_within(cluster)
         both = op.begin_correct_and_predict if self.march.overlap else op.correct_and_predict
-        self._predict(cluster, then, following, lambda: both(cluster, following, restart))
+        self._predict(cluster, then, following, lambda: both(cluster, following, restart, ends))
         self._stepped(cluster, time, step, True)
 
     def _stepped(self, cluster: int, time: float, step: float, predicted: bool) -> None:
@@ -385,19 +381,13 @@ class Solver:
     predicted = False
     """Whether cells have predicted since the correction that calls of 'after step' look at."""
 
-    def _arrive(self, cluster: int, time: float, step: float, offset: float) -> float:
-        """What comes from faults and slower neighbours; returns when friction was solved."""
-        with self.backend.independent():
-            solved = self._solve_friction(cluster, time, step)
-            self.operator.arrive(cluster, step, offset)
-        return solved
-
     def _solve_friction(self, cluster: int, time: float, step: float) -> float:
         """Unless it was early; returns when it was done."""
         if cluster in self.solved:
             self.solved.discard(cluster)
             return self._now("correct")
-        return self._solve(cluster, time, step)
+        with self.backend.independent():
+            return self._solve(cluster, time, step)
 
     def _solve(self, cluster: int, time: float, step: float) -> float:
         start = self._now("fault")
@@ -411,7 +401,7 @@ class Solver:
         self._call("inject", cluster, time, step)
         if self.conservation is not None and self.cluster_exchange is not None:
             self.cluster_exchange.finish_sending(cluster)
-            self.conservation(cluster, step)
+            self.conservation(cluster)
         self.operator.change_corrected(cluster, observed)
         done = self._now("observe")
         self._call("after correct", cluster, time, step)

@@ -160,7 +160,7 @@ class Repeat:
 @dataclass(frozen=True)
 class When:
     """The body, for items whose slot index[:, column] is not 0. A backend may execute it for other items too: all results
-    leave through that column, and slot 0 of a store belongs to no item."""
+    leave through that column, or others that are 0 for the same items, and slot 0 of a store belongs to no item."""
 
     index: Array
     column: int
@@ -292,12 +292,12 @@ class Kernel:
         outer.append(Repeat(LoopIndex(name), count, tuple(self.statements)))
         self.statements = outer
 
-    def when(self, index: Array, column: int, body: Callable[[], None]) -> None:
-        """Record ``body()``, done for the items that have a slot in this column."""
+    def when(self, index: Array, column: int, body: Callable[[], None], also: Sequence[int] = ()) -> None:
+        """Record ``body()``, done for the items that have a slot in this column. ``also``: columns in which the same items have slots."""
         outer, self.statements = self.statements, []
         body()
         for s in self.statements:
-            if isinstance(s, Scatter) and (s.index.name, s.column) != (index.name, column):
+            if isinstance(s, Scatter) and (s.index.name != index.name or s.column not in (column, *also)):
                 raise ValueError(
                     f"kernel {self.name}: what is done for some items only cannot go through {s.index.name}"
                 )

@@ -4,8 +4,8 @@ Clocks count ticks of the smallest step since the last time at which all cluster
 predicted as far, and may predict the next step once no faster neighbour still reads what it published for the last; what it
 publishes for a slower neighbour is kept apart for two of that neighbour's steps. Where both may be done they are done together.
 
-In a run on several processes a prediction may defer cells that neither faster clusters nor other processes look at. Slower clusters and
-the cluster's own next correction wait for them; all others go first, so that there is work for whenever messages are late.
+In a run on several processes a prediction may defer cells that neither other clusters nor other processes look at. The corrections of
+slower clusters and the cluster's own next one wait for them; all others go first, so that there is work for whenever messages are late.
 """
 
 from __future__ import annotations
@@ -29,12 +29,10 @@ class Actions(Protocol):
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
         """``restart``: this step begins together with one of the next slower cluster."""
 
-    def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
-        """``offset``: start of this step after the start of the slower neighbour's current step."""
+    def correct(self, cluster: int, time: float, step: float) -> None:
+        """The step at ``time``."""
 
-    def correct_and_predict(
-        self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
-    ) -> None:
+    def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
         """``correct`` of the step at ``time``, then ``predict`` of the one after it, ``following`` long."""
 
 
@@ -56,13 +54,11 @@ class Overlap(Protocol):
 
 @dataclass
 class Clock:
-    """Ticks since the last meeting: ``rate`` a step, predicted and corrected so far, ``start`` of the last step
-    predicted, ``limit`` at the next meeting."""
+    """Ticks since the last meeting: ``rate`` a step, predicted and corrected so far, ``limit`` at the next meeting."""
 
     rate: int
     predicted: int = 0
     corrected: int = 0
-    start: int = 0
     limit: int = 0
     deferred: bool = False  # whether the last prediction has deferred cells
 
@@ -79,6 +75,7 @@ class March:
         self.waited = 0.0  # seconds in which there was nothing to do but wait for messages
         self._late: list[int] = []
         self._whole = True  # whether the last steps are as long as the others
+        self._until = time  # the next meeting
 
     @property
     def longest(self) -> float:
@@ -96,6 +93,14 @@ class March:
         ends = self._ends if self._ends[0] == self.time else [self.time]
         whole = min(ticks // self._largest, len(ends) - 1)
         return ends[whole] + (ticks - whole * self._largest) * self.tick
+
+    def ends_within(self, cluster: int) -> list[float]:
+        """When the steps of the next faster cluster end within the step that a cluster is about to predict, after its start [s]."""
+        if not cluster:
+            return []
+        own, rate = self.clocks[cluster], self.clocks[cluster - 1].rate
+        begin, end = own.predicted, min(own.predicted + own.rate, own.limit)
+        return [self._span(begin, min(t, end), self._until) for t in range(begin + rate, end + rate, rate)]
 
     def advance(self, until: float, pause: Callable[[], bool] = never) -> None:
         """Step every cluster to ``until``; only the last step of each may be shortened. Once ``pause()`` is true, to the next time before
@@ -115,11 +120,12 @@ class March:
         if ticks < 0:
             raise ValueError(f"cannot march back from {self.time} to {until}")
         for c in self.clocks:
-            c.predicted = c.corrected = c.start = 0
+            c.predicted = c.corrected = 0
             c.limit = ticks
+        self._until = until
         while any(c.corrected < c.limit for c in self.clocks):
             if pause():
-                until = self._earlier(until)
+                self._until = until = self._earlier(until)
             self._late = []
             if any(self._try(i, until) for i in range(len(self.clocks))):  # the fastest that can
                 continue
@@ -194,17 +200,15 @@ class March:
         if self.overlap is not None and not self.overlap.ready(i):
             self._late.append(i)
             return False
-        # The slower cluster may have corrected already; its traces still belong to the step it predicted last.
-        offset = self._span(slower.start, own.corrected, until) if slower else 0.0
         step = self._span(own.corrected, now, until)
         own.corrected = now
         if more:
-            self.actions.correct_and_predict(i, start, step, offset, following, restart)
+            self.actions.correct_and_predict(i, start, step, following, restart)
             self._begin(own)
         else:
-            self.actions.correct(i, start, step, offset)
+            self.actions.correct(i, start, step)
         return True
 
     def _begin(self, own: Clock) -> None:
-        own.start, own.predicted = own.predicted, min(own.predicted + own.rate, own.limit)
+        own.predicted = min(own.predicted + own.rate, own.limit)
         own.deferred = self.overlap is not None

@@ -12,7 +12,18 @@ from collections.abc import Sequence
 
 from faultwave.backends.cpu.names import c_name
 from faultwave.kernels.count import flops
-from faultwave.kernels.language import Array, Gather, Kernel, Pointwise, Repeat, Statement, When, WhenAny, touched
+from faultwave.kernels.language import (
+    Array,
+    Gather,
+    Kernel,
+    Pointwise,
+    Repeat,
+    Scatter,
+    Statement,
+    When,
+    WhenAny,
+    touched,
+)
 
 
 class Prefetch:
@@ -58,7 +69,19 @@ class Prefetch:
         lines = self._range(begin, end)
         if isinstance(statement, Gather):
             lines += self._slots(statement.store, statement.index, statement.column)
+        if isinstance(statement, When):
+            lines += self._where_any(statement)
         return lines
+
+    def _where_any(self, statement: When) -> list[str]:
+        """Slots that a body gathers and scatters, where the next batch does."""
+        found = {(s.store.name, s.index.name, s.column): s for s in statement.body if isinstance(s, Gather | Scatter)}
+        if not found:
+            return []
+        index = statement.index
+        first = f"{c_name(index.name)} + next * {index.cols * self.lanes} + {statement.column * self.lanes}"
+        fetches = [line for s in found.values() for line in self._slots(s.store, s.index, s.column)]
+        return [f"if (any({first})) {{", *fetches, "}"]
 
     def _range(self, begin: int, end: int) -> list[str]:
         lines, at = [], 0

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
+from faultwave.dg.between_clusters import Beside
 from faultwave.dg.forms import Form
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
@@ -70,53 +71,39 @@ class PenaltyFlux:
 
 
 class Penalised:
-    """A penalty in the cells of a form; ``b2``, ``faced`` and ``predictor`` say what is exchanged, as a form's do.
+    """A penalty in the cells of a form, which exchange ``b2`` rows of ``faced`` numbers on a face.
 
     A face that is penalised has a row in ``own`` for each of its cells, others have row 0, whose constants are zeros.
     """
 
-    narrow = False
-
     def __init__(self, form: Form, penalty: Penalty):
         self.form, self.penalty = form, penalty
-        self.b2, self.faced, self.predictor = form.b2, penalty.channels, form.predictor
+        self.b2, self.faced = form.b2, penalty.channels
 
     def _arrays(self, k: Kernel, intent: Any) -> tuple[Array, Array, Array, Array]:
         """Rows of the faces, their constants, what the cell itself has shown, and what is shown to others."""
         size = self.b2, self.faced
         rows, sides = k.index("own", 4), k.store("sides", 1, self.penalty.columns.size)
-        return rows, sides, k.store("held", *size, intent), k.store("shown", *size, intent)
+        return rows, sides, k.store("held", *size, "in" if intent == "in" else "out"), k.store("shown", *size, intent)
 
-    def publish(self, k: Kernel, total: Array, cell: Array, series: Array) -> None:
-        """Show the trace of the time-integrated state, and leave those of the predictor's coefficients for faster neighbours."""
-        own, sides, held, shown = self._arrays(k, "out")
+    def publish(self, k: Kernel, total: Array, cell: Array, beside: Beside) -> None:
+        """Show the trace of the time-integrated state, and do with it what is done ``beside``."""
+        own, sides, held, shown = self._arrays(k, "inout" if beside.to_slower else "out")
         to, trace = k.index("shown_to", 4), k.temp("show", self.b2, self.faced)
         side = k.temp("side", 1, sides.cols)
 
-        def show(i: int) -> None:
+        def trace_of(i: int, state: View, out: View) -> None:
             k.gather(side, sides, own, i)
-            self._trace(k, total.view(), i, trace.view(), cell, side)
+            self._trace(k, state, i, out, cell, side)
+
+        def show(i: int) -> None:
+            trace_of(i, total.view(), trace.view())
             k.scatter(trace, held, own, i)
 
         for i in range(4):
             k.when(own, i, lambda i=i: show(i))  # type: ignore[misc]
             k.when(to, i, lambda i=i: k.scatter(trace, shown, to, i))  # type: ignore[misc]
-        self._leave(k, series, cell, sides, side)
-
-    def _leave(self, k: Kernel, series: Array, cell: Array, sides: Array, side: Array) -> None:
-        rows, out_rows = self.predictor.rows, self.predictor.face_rows
-        slots, slow = k.index("shown_slow_slots", 4), k.store("shown_slow", sum(out_rows), self.faced, "out")
-        result, own = k.temp("slow_shown", sum(out_rows), self.faced), k.arrays["own"]
-
-        def one(i: int) -> None:
-            k.gather(side, sides, own, i)
-            for j, (n, m) in enumerate(zip(rows, out_rows, strict=True)):
-                source, target = series.view(sum(rows[:j]), n), result.view(sum(out_rows[:j]), m)
-                self._trace(k, source, i, target, cell, side)
-            k.scatter(result, slow, slots, i)
-
-        for i in range(4):
-            k.when(slots, i, lambda i=i: one(i))  # type: ignore[misc]
+            beside.emit(k, "shown_", shown, i, trace, lambda state, out, i=i: trace_of(i, state, out))  # type: ignore[misc]
 
     def lift(self, k: Kernel, q: Array, cell: Array) -> None:
         """Add the lifted penalties of the faces to q. Where a face has none, the constants make it zero."""

@@ -129,7 +129,7 @@ class Decaying:
     def __init__(self, form: CellTerms):
         self.form, n = form, form.order
         self.rows, self.face_rows = [tet_size(n - 1)] * (n + 1), [triangle_size(n - 1)] * (n + 1)
-        self.terms = n + 2
+        self.part_rows, self.terms = (self.rows[1], self.face_rows[1]), n + 2
         self.packets = packets(form)
         self.most = max(max(level) for level in self.packets)
 
@@ -159,11 +159,13 @@ class Decaying:
         """``series`` gets the state and the Legendre coefficients of the whole step, to whose end the sums must go."""
         if not sums:
             raise ValueError("the time of a step comes with a sum")
-        weights = self._weights(k, cell, sums)
-        modes = self._modes(k, cell, sums[0]) if series is not None else None
+        weights, parts = self._weights(k, cell, sums), [s for s in sums if s.part]
+        modes = self._modes(k, cell, sums[0]) if series is not None or parts else None
         targets: list[tuple[View, dict[tuple[int, int], View]]] = [
-            (s.target.view(), {kj: w[s.integral] for kj, w in weights.items()}) for s in sums
+            (s.target.view(), {kj: w[s.integral] for kj, w in weights.items()}) for s in sums if not s.part
         ]
+        if modes is not None:
+            targets += [(s.target.view(), self._parted(k, modes, s)) for s in parts]
         if series is not None and modes is not None:
             b3 = self.form.b3
             k.pointwise(lambda q: [list(q)], [q], [series.view(0, b3)])
@@ -217,6 +219,24 @@ class Decaying:
         ]
         made = self._numbers(k, "decay_modes", cell, s, columns, 2 * order - 1)
         return {kj: [made.view(0, 1, order * i + m, 1) for m in range(order)] for i, kj in enumerate(listed)}
+
+    def _parted(self, k: Kernel, modes: dict[tuple[int, int], list[View]], s: Sum) -> dict[tuple[int, int], View]:
+        """Of each y_kj in the integral over a part of the step, by way of the Legendre polynomials."""
+        order, size = self.form.order, len(modes)
+        given, made = next(iter(modes.values()))[0].array, k.temp(f"decay_{s.target.name}", 1, size)
+
+        def summed(modes: Any, *table: Any) -> Any:
+            shares = [t[0] for t in table]
+            return [
+                [
+                    sum(c * x for c, x in zip(shares, modes[order * i : order * (i + 1)], strict=True))
+                    for i in range(size)
+                ]
+            ]
+
+        tables = [s.table.view(1 + m, 1) for m in range(order)]
+        k.pointwise(summed, [given, *tables], [made])
+        return {kj: made.view(0, 1, i, 1) for i, kj in enumerate(modes)}
 
     def _temp(self, k: Kernel, number: int, j: int) -> Array:
         return k.scratch(f"decay{number % 2}_{j}_{tet_size(self.form.order - 1 - number)}",

@@ -63,12 +63,14 @@ class CellTerms(Protocol):
 class Sum:
     """target (B3, Q) = sum_k table[k] c_k over the coefficients; ``target`` may be the state at the start of the step. ``table`` holds
     the weights of a value or, with ``integral``, of the integral over a whole step. ``change``: what the state changes by is added to
-    the target instead, of predictors that are ``incremental``."""
+    the target instead, of predictors that are ``incremental``. ``part``: a sum of the kept coefficients with any weights, of which the
+    first is zero; its target has as many rows as ``Predictor.part_rows`` says."""
 
     target: Array
     table: Array
     integral: bool = False
     change: bool = False
+    part: bool = False
 
 
 class Predictor(Protocol):
@@ -76,19 +78,20 @@ class Predictor(Protocol):
 
     ``rows``: rows of each coefficient that cells keep for others, ``face_rows`` of its traces; ``terms``: how many weights a value in
     the cell itself has, at least as many. The first ``len(rows)`` weights are those of the kept coefficients.
-    ``starts_with_state``: the first kept coefficient is the state at the start of the step. ``incremental``: whether sums may ask for
-    the change of the state.
+    ``part_rows``: rows, and rows of the trace, of a sum that leaves out the first kept coefficient. ``starts_with_state``: the first
+    kept coefficient is the state at the start of the step. ``incremental``: whether sums may ask for the change of the state.
     """
 
     rows: list[int]
     face_rows: list[int]
+    part_rows: tuple[int, int]
     terms: int
     starts_with_state: bool
     incremental: bool
 
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
         """Statements that compute the coefficients from the state q: they fill every sum, and ``series`` with the kept
-        coefficients one below the other, where given. The integrals go up to the time of the values."""
+        coefficients one below the other, where given. Integrals that are no ``part`` go up to the time of the values."""
         ...
 
     def at(self, tau: float, step: float) -> list[float]:

@@ -72,7 +72,7 @@ class Relaxing(Derivatives):
     def __init__(self, form: MaxwellBody):
         self.form = form
         self.rows, self.face_rows = [form.b3] * form.order, face_rows(form.order, True)
-        self.terms = form.order + 1
+        self.part_rows, self.terms = (self.rows[1], self.face_rows[1]), form.order + 1
         self.rates = [form.unit * w for w in form.body.rates_of_elements]
         self.elements, self.levels = len(self.rates), form.order
 

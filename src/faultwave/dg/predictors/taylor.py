@@ -65,6 +65,7 @@ class Taylor(Derivatives):
     def __init__(self, form: CellTerms):
         self.form = form
         self.rows, self.face_rows = derivative_rows(form.order, form.full), face_rows(form.order, form.full)
+        self.part_rows = self.rows[1], self.face_rows[1]
         # With a reaction D_(N+1) does not vanish.
         self.terms = form.order + form.full
 
@@ -79,7 +80,7 @@ class Taylor(Derivatives):
         if series is not None:
             k.pointwise(lambda q: [list(q)], [q], [series.view(0, self.form.b3)])
         for s in sums:
-            if not _in_place(s, q):  # the rows that no derivative reaches
+            if not _in_place(s, q) and not s.part:  # the rows that no derivative reaches
                 rest = self.form.b3 - rows[1]
                 k.pointwise(_scaled, [q.view(rows[1], rest), s.table.view(0, 1)], [s.target.view(rows[1], rest)])
         source = q.view()
@@ -90,23 +91,26 @@ class Taylor(Derivatives):
             starts = [(q if step == 1 and not s.change else s.target).view(0, n) for s in sums]
             tables = [s.table.view(row, 1) for s in sums for row in ((0, 1) if step == 1 else (step,))]
             k.pointwise(
-                self._term(step == 1, [_in_place(s, q) for s in sums]),
+                self._term(step == 1, [_in_place(s, q) for s in sums], [s.part for s in sums]),
                 [after.view(0, n), cell, *starts, *tables],
                 [target, *[s.target.view(0, n) for s in sums]],
             )
             source = target
 
-    def _term(self, first: bool, same: list[bool]) -> Callable[..., Any]:
-        """One D_k and its share of every sum; the first also starts the sums (those in place hold q already)."""
+    def _term(self, first: bool, same: list[bool], part: list[bool]) -> Callable[..., Any]:
+        """One D_k and its share of every sum; the first also starts the sums (those in place hold q already, and a ``part`` has none)."""
         count = len(same)
 
         def function(after: Any, cell: Any, *rest: Any) -> Any:
             d = (self.form.rate_first if first else self.form.rate)(after, cell)
             starts, tables = rest[:count], iter(rest[count:])
             results = [d]
-            for start, in_place in zip(starts, same, strict=True):
+            for start, in_place, without in zip(starts, same, part, strict=True):
                 zeroth = next(tables)[0] if first else None
                 weight = next(tables)[0]
+                if first and without:
+                    results.append([weight * x for x in d])
+                    continue
                 base = start if in_place or zeroth is None else [zeroth * x for x in start]
                 results.append([b + weight * x for b, x in zip(base, d, strict=True)])
             return results

@@ -45,15 +45,14 @@ def weights(
     """Weights of a run: ``cluster`` (nc,), ``rates`` steps of each cluster in steps of the fastest, ``fault`` (nc, 4).
 
     ``fault_work``: friction of a face in updates of a cell, both its cells together. Traffic counts numbers sent: the
-    trace of a step between equal clusters, the derivatives' traces from the slower and a sum from the faster.
+    trace of a step between equal clusters, one for each step of the faster from the slower and a sum from the faster.
     """
     updates = (rates.max() / rates)[cluster]
     work = updates * (1.0 + 0.5 * fault_work * fault.sum(1))
     trace = order * (order + 1) // 2
-    series = sum(n * (n + 1) // 2 for n in range(1, order + 1))
     across = neighbours >= 0
     other = np.where(across, cluster[neighbours], cluster[:, None])
-    mine = np.where(other < cluster[:, None], series, trace)  # numbers I send at once
+    mine = trace * np.maximum(1, rates[cluster][:, None] // rates[other])  # numbers I send at once
     often = np.minimum(updates[:, None], (rates.max() / rates)[other])
     return Weights(work, np.ones(len(work)), np.where(across, channels * mine * often, 0.0), fault & across)
 
