@@ -14,11 +14,12 @@ from faultwave.dg import kernels
 from faultwave.dg.basis import triangle_basis
 from faultwave.dg.fault_coupling import MatrixCoupling, PoreCoupling
 from faultwave.dg.fault_points import point_rule
+from faultwave.dg.fault_record import HUGE, recorded
 from faultwave.dg.fault_transforms import tables as fault_tables
 from faultwave.dg.forms import FORMS, Cells, Form
 from faultwave.dg.forms import form as find_form
 from faultwave.dg.predictors.taylor import face_rows, powers
-from faultwave.dg.rupture import HUGE, Sizes, recorded, rupture
+from faultwave.dg.rupture import Sizes, rupture
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel
 from faultwave.physics import friction as faults

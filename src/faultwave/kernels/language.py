@@ -13,7 +13,7 @@ Arguments say what they hold and how they are used; strides, lanes, threads and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -306,13 +306,13 @@ class Kernel:
 
     def when_any(self, flag: Array | View, body: Callable[[], None]) -> None:
         """Record ``body()``, done for batches in which an item's ``flag`` (a temporary of one number) is not 0. It stands for
-        itself: not inside another statement, and without scatters."""
+        itself: not inside another statement, and without messages: it contracts and computes, also repeatedly."""
         view = as_view(flag)
         if (view.rows, view.cols, view.array.space) != (1, 1, "temp"):
             raise ValueError(f"kernel {self.name}: {view.array.name} is no temporary of one number")
         outer, self.statements = self.statements, []
         body()
-        for s in self.statements:
+        for s in _unrolled(self.statements):
             if not isinstance(s, Contract | Pointwise):
                 raise ValueError(
                     f"kernel {self.name}: what depends on {view.array.name} can contract and compute, no more"
@@ -337,6 +337,12 @@ class Kernel:
     @property
     def temps(self) -> list[Array]:
         return [a for a in self.arrays.values() if a.space == "temp"]
+
+
+def _unrolled(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Statements, with those that are repeated in place of what repeats them."""
+    for s in statements:
+        yield from _unrolled(s.body) if isinstance(s, Repeat) else (s,)
 
 
 def fuse(name: str, *parts: Kernel) -> Kernel:
