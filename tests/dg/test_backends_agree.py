@@ -309,7 +309,7 @@ def friction_arguments(
         **({"inner_state": law.inner_columns.join(state).reshape(ITEMS, points, -1)} if law.inner_columns.size else {}),
         "parameter": np.stack([p[n] for n in law.kernel_parameters], -1).reshape(ITEMS, points, -1),
         "nucleation": rng.normal(size=(ITEMS, points, 6)) * 1e6,
-        "record": columns.join(record),
+        "record": columns.join(record), "slides": np.zeros((ITEMS, 1, 1)),
         "group": np.repeat([[1], [0]], ITEMS // 2, 0),  # the same points in two orders
         **fault_tables(rule, list(kernel.arrays)), "face_mean": 2.0 * rule.weights[None],
         "phi": np.stack([rule.phi[0], rule.phi[0][::-1]]), "back": np.stack([rule.back[0], rule.back[0][:, ::-1]]),

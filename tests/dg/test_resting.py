@@ -259,6 +259,18 @@ def test_points_that_change_without_slip_are_solved(names: tuple[str, ...], chan
     assert found.all() if solved else not found.any()
 
 
+def test_faces_that_slid_are_not_asked() -> None:
+    """Until they have not slid for a step; what they leave is the same."""
+    law, gaps = faults.law("linear-slip-weakening"), np.geomspace(1e5, 5e6, ITEMS)
+    data, first = step(law, 3, gaps)
+    slid = (law.shown_columns.split(first["state"])["accumulated_slip"] != 0.0).any(1)
+    assert np.array_equal(first["slides"][:, 0, 0] > 0.0, slid) and 0.2 < slid.mean() < 0.9
+    hinted = step(law, 3, data | {"slides": np.ones((ITEMS, 1, 1))})[1]
+    same(hinted, first)
+    assert np.array_equal(hinted["slides"], first["slides"])
+    assert broken(LAWS[0], change=lambda law, data: data["slides"].fill(1.0)).all()
+
+
 def test_open_points_without_cohesion_are_solved() -> None:
     """In tension there is no strength."""
 

@@ -128,6 +128,7 @@ class _Rupture:
         self.transforms = transforms(k, s.points, s.degree, group, s.conical)
         if self.may_rest:
             self.mode_bounds = k.matrix("mode_bounds", 1, b2)
+            self.slides = k.batch("slides", 1, 1, "inout")  # 1 where the face slipped in the last step, which is not asked again
         if s.smooth_sliding:
             self.face_mean = k.matrix("face_mean", 1, s.points)
         self.at_times, self.weight = k.scalar("at_times", s.times, len(s.rows)), k.scalar("weight", s.times)
@@ -165,6 +166,7 @@ class _Rupture:
         _zero(k, self.slid_modes, self.modes)
         if self.may_rest:
             k.when_any(self._find_moving(), self._slip)
+            k.pointwise(_slides, [self.slid_modes.view(0, 1)], [self.slides])
         else:
             self._slip()
         if self.inner or self.of_step:
@@ -257,19 +259,22 @@ class _Rupture:
         ]
 
     def _find_moving(self) -> Array:
-        """A flag of faces that may slip. Of all faces it notes what a step without slip leaves to readers."""
+        """A flag of faces that may slip. Of all others it notes what a step without slip leaves to readers."""
         k, points, last = self.k, self.sizes.points, self.sizes.times - 1
-        change = self.series.columns(0, 3).largest_change(k, self.mode_bounds)
-        self._at_time(last)
-        moves, may = k.temp("moves", points, 1), k.temp("may_slip", 1, 1)
-        given = self._given(last) | {"change": change}
+        moves, count = k.temp("moves", points, 1), k.temp("moving_points", 1, 1)
+        asked, may = k.temp("asked", 1, 1), k.temp("may_slip", 1, 1)
+        k.pointwise(lambda x: [[1.0 - x[0]], [x[0]]], [self.slides], [asked, may])
+        left = self.record.view(0, points, self.columns.places[LEFT[0]].start, len(LEFT))
         ramps = {f"ramp{i}": self.ramp.view(i, 1) for i in range(self.sizes.times)} if self.sizes.episodes else {}
-        place = self.columns.places[LEFT[0]].start
-        k.pointwise(
-            _named(self._may_slip, list(given | ramps)), list((given | ramps).values()),
-            [moves, self.record.view(0, points, place, len(LEFT))],
-        )  # fmt: skip
-        k.contract(may, np.ones((1, points)), moves)
+
+        def ask() -> None:
+            given = self._given(last) | {"change": self.series.columns(0, 3).largest_change(k, self.mode_bounds)} | ramps
+            self._at_time(last)
+            k.pointwise(_named(self._may_slip, list(given)), list(given.values()), [moves, left])
+            k.contract(count, np.ones((1, points)), moves)
+            k.pointwise(lambda x, n: [[m.maximum(x[0], n[0])]], [self.slides, count], [may])
+
+        k.when_any(asked, ask)
         return may
 
     def _follow_jump(self) -> None:
@@ -467,6 +472,11 @@ class _Rupture:
 
 def _nucleate(stress: Any, extra: Any, share: Any) -> Any:
     return [[stress[c] + dot(extra[c::3], share) for c in range(3)]]
+
+
+def _slides(slid: Any) -> Any:
+    """1 where the mean of a face's slip rates is not zero."""
+    return [[m.where(m.abs(slid[0]) + m.abs(slid[1]) > 0.0, 1.0, 0.0)]]
 
 
 def _zero(k: Kernel, target: Array, of: Array) -> None:
