@@ -274,7 +274,7 @@ class _Rupture:
             k.contract(count, np.ones((1, points)), moves)
             k.pointwise(lambda x, n: [[m.maximum(x[0], n[0])]], [self.slides, count], [may])
 
-        k.when_any(asked, ask)
+        k.when_any(asked, ask, mostly=True)
         return may
 
     def _follow_jump(self) -> None:

@@ -170,10 +170,12 @@ class When:
 @dataclass(frozen=True)
 class WhenAny:
     """The body, where ``flag``, a number of each item, is not 0. A backend may execute it for other items too: the body must leave
-    every bit of theirs as it was. Batch arguments that no other statement touches are read and written only then."""
+    every bit of theirs as it was. Batch arguments that no other statement touches are read and written only then. ``mostly``: it is done
+    for most items."""
 
     flag: View
     body: tuple[Any, ...]
+    mostly: bool = False
 
 
 @dataclass(frozen=True)
@@ -304,9 +306,10 @@ class Kernel:
         outer.append(When(index, column, tuple(self.statements)))
         self.statements = outer
 
-    def when_any(self, flag: Array | View, body: Callable[[], None]) -> None:
+    def when_any(self, flag: Array | View, body: Callable[[], None], mostly: bool = False) -> None:
         """Record ``body()``, done for batches in which an item's ``flag`` (a temporary of one number) is not 0. It stands for
-        itself: not inside another statement, and without messages: it contracts and computes, also repeatedly."""
+        itself: not inside another statement, and without messages: it contracts and computes, also repeatedly. ``mostly``: this is done for
+        most batches, so that what it touches is worth fetching ahead."""
         view = as_view(flag)
         if (view.rows, view.cols, view.array.space) != (1, 1, "temp"):
             raise ValueError(f"kernel {self.name}: {view.array.name} is no temporary of one number")
@@ -317,13 +320,13 @@ class Kernel:
                 raise ValueError(
                     f"kernel {self.name}: what depends on {view.array.name} can contract and compute, no more"
                 )
-        outer.append(WhenAny(view, tuple(self.statements)))
+        outer.append(WhenAny(view, tuple(self.statements), mostly))
         self.statements = outer
 
     @property
     def occasional(self) -> frozenset[str]:
-        """Names of batch arguments that only statements under ``when_any`` touch."""
-        often = {n for s in self.statements if not isinstance(s, WhenAny) for n in touched(s)}
+        """Names of batch arguments that only statements under ``when_any`` touch, of those that are not done mostly."""
+        often = {n for s in self.statements if not isinstance(s, WhenAny) or s.mostly for n in touched(s)}
         return frozenset(a.name for a in self.arguments if a.space == "batch") - often
 
     @property
