@@ -112,7 +112,9 @@ def faces(law: FrictionLaw, constants: Any, kernel: Kernel, order: int, gaps: np
     """Data of faces whose shear traction is ``gaps`` (ITEMS,) [Pa] below the static strength, and that nothing else weakens."""
     data = friction_arguments(law, constants, kernel, order, seed)
     rows, width = face_rows(order), kernel.arrays["traces"].cols
-    data["traces"] *= np.repeat(np.where(np.arange(len(rows)) == 0, 0.02, 0.2), np.array(rows) * width)  # much changes in a step
+    data["traces"] *= np.repeat(
+        np.where(np.arange(len(rows)) == 0, 0.02, 0.2), np.array(rows) * width
+    )  # much changes in a step
     uniform = {
         "mu_s": 0.6,
         "mu_d": 0.4,

@@ -90,7 +90,9 @@ class Columns:
             def values(*given: Any, terms: int = terms) -> Any:
                 w, rest = weights(given[terms : terms + len(scalars)]), given[terms + len(scalars) :]
                 rows = [[m.abs(x) if absolute else x for x in part] for part in given[:terms]]
-                sums = [reduce(add, [a * x for a, x in zip(w, column, strict=False)]) for column in zip(*rows, strict=True)]
+                sums = [
+                    reduce(add, [a * x for a, x in zip(w, column, strict=False)]) for column in zip(*rows, strict=True)
+                ]
                 return function(sums, *rest)
 
             k.pointwise(values, [*parts, *scalars, *ins], [out.view(start, count) for out in outs])

@@ -128,7 +128,9 @@ class _Rupture:
         self.transforms = transforms(k, s.points, s.degree, group, s.conical)
         if self.may_rest:
             self.mode_bounds = k.matrix("mode_bounds", 1, b2)
-            self.slides = k.batch("slides", 1, 1, "inout")  # 1 where the face slipped in the last step, which is not asked again
+            self.slides = k.batch(
+                "slides", 1, 1, "inout"
+            )  # 1 where the face slipped in the last step, which is not asked again
         if s.smooth_sliding:
             self.face_mean = k.matrix("face_mean", 1, s.points)
         self.at_times, self.weight = k.scalar("at_times", s.times, len(s.rows)), k.scalar("weight", s.times)
@@ -268,7 +270,9 @@ class _Rupture:
         ramps = {f"ramp{i}": self.ramp.view(i, 1) for i in range(self.sizes.times)} if self.sizes.episodes else {}
 
         def ask() -> None:
-            given = self._given(last) | {"change": self.series.columns(0, 3).largest_change(k, self.mode_bounds)} | ramps
+            given = (
+                self._given(last) | {"change": self.series.columns(0, 3).largest_change(k, self.mode_bounds)} | ramps
+            )
             self._at_time(last)
             k.pointwise(_named(self._may_slip, list(given)), list(given.values()), [moves, left])
             k.contract(count, np.ones((1, points)), moves)
