@@ -382,7 +382,7 @@ def test_when_any_does_it_for_items_with_a_flag(name: str) -> None:
     np.testing.assert_array_equal(buffers["held"].get(), np.where(x > 0, held + y, held))
 
 
-def repeated() -> Kernel:
+def repeated(mostly: bool) -> Kernel:
     """y += 1 + 2 + 3 where x > 0, row by row through a table that sums both."""
     k = Kernel("k")
     x, y, numbers = k.batch("x", 1, 1), k.batch("y", 2, 1, "inout"), k.scalar("numbers", 3)
@@ -393,17 +393,18 @@ def repeated() -> Kernel:
         k.pointwise(lambda f, n: [[0.5 * f[0] * n[0]]], [flag, numbers.view(i, 1)], [each])
         k.contract(y, np.ones((2, 2)), each, accumulate=True)
 
-    k.when_any(flag, lambda: k.repeat("i", 3, body))
+    k.when_any(flag, lambda: k.repeat("i", 3, body), mostly)
     k.pointwise(lambda y: [[2.0 * y[0]]], [y], [y])
     return k
 
 
+@pytest.mark.parametrize("mostly", [False, True])
 @pytest.mark.parametrize("name", present(backends.names()))
-def test_when_any_repeats(name: str) -> None:
+def test_when_any_repeats(name: str, mostly: bool) -> None:
     x, y = RNG.normal(size=(64, 1, 1)), RNG.normal(size=(64, 2, 1))
     x[16:48] = -1.0  # whole batches without
     backend: Any = backends.make(name, "double", 2)
-    kernel, buffers = repeated(), {}
+    kernel, buffers = repeated(mostly), {}
     for argument, values in (("x", x), ("y", y)):
         buffers[argument] = backend.batch(64, *values.shape[1:])
         buffers[argument].put(values)

@@ -167,7 +167,7 @@ class _Rupture:
             self._change_inner(self.law.begin_step, lengths)
         _zero(k, self.slid_modes, self.modes)
         if self.may_rest:
-            k.when_any(self._find_moving(), self._slip)
+            k.when_any(self._find_moving(), self._slip, mostly=True)
             k.pointwise(_slides, [self.slid_modes.view(0, 1)], [self.slides])
         else:
             self._slip()

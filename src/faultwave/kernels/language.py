@@ -171,7 +171,7 @@ class When:
 class WhenAny:
     """The body, where ``flag``, a number of each item, is not 0. A backend may execute it for other items too: the body must leave
     every bit of theirs as it was. Batch arguments that no other statement touches are read and written only then. ``mostly``: it is done
-    for most items."""
+    for many items, side by side."""
 
     flag: View
     body: tuple[Any, ...]
@@ -309,7 +309,7 @@ class Kernel:
     def when_any(self, flag: Array | View, body: Callable[[], None], mostly: bool = False) -> None:
         """Record ``body()``, done for batches in which an item's ``flag`` (a temporary of one number) is not 0. It stands for
         itself: not inside another statement, and without messages: it contracts and computes, also repeatedly. ``mostly``: this is done for
-        most batches, so that what it touches is worth fetching ahead."""
+        so many batches that what it touches is worth fetching ahead."""
         view = as_view(flag)
         if (view.rows, view.cols, view.array.space) != (1, 1, "temp"):
             raise ValueError(f"kernel {self.name}: {view.array.name} is no temporary of one number")
