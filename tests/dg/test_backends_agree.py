@@ -14,11 +14,12 @@ from faultwave.dg import kernels
 from faultwave.dg.basis import triangle_basis
 from faultwave.dg.fault_coupling import MatrixCoupling, PoreCoupling
 from faultwave.dg.fault_points import point_rule
+from faultwave.dg.fault_record import HUGE, recorded
 from faultwave.dg.fault_transforms import tables as fault_tables
 from faultwave.dg.forms import FORMS, Cells, Form
 from faultwave.dg.forms import form as find_form
 from faultwave.dg.predictors.taylor import face_rows, powers
-from faultwave.dg.rupture import HUGE, Sizes, recorded, rupture
+from faultwave.dg.rupture import Sizes, rupture
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel
 from faultwave.physics import friction as faults
@@ -311,7 +312,7 @@ def friction_arguments(
         **({"inner_state": law.inner_columns.join(state).reshape(ITEMS, points, -1)} if law.inner_columns.size else {}),
         "parameter": np.stack([p[n] for n in law.kernel_parameters], -1).reshape(ITEMS, points, -1),
         "nucleation": rng.normal(size=(ITEMS, points, 6)) * 1e6,
-        "record": columns.join(record),
+        "record": columns.join(record), "slides": np.zeros((ITEMS, 1, 1)),
         "group": np.repeat([[1], [0]], ITEMS // 2, 0),  # the same points in two orders
         **fault_tables(rule, list(kernel.arrays)), "face_mean": 2.0 * rule.weights[None],
         "phi": np.stack([rule.phi[0], rule.phi[0][::-1]]), "back": np.stack([rule.back[0], rule.back[0][:, ::-1]]),

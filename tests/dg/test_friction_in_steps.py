@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from faultwave.base.quantities import State
-from faultwave.dg.rupture import CLOCK, Sizes, rupture
+from faultwave.dg.fault_record import CLOCK
+from faultwave.dg.rupture import Sizes, rupture
 from faultwave.kernels.reference import execute
 from faultwave.physics import friction
 from faultwave.physics.friction.modifier import Modified, Modifier

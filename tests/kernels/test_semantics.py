@@ -11,7 +11,7 @@ from faultwave import backends
 from faultwave.kernels import math as m
 from faultwave.kernels.count import cost
 from faultwave.kernels.expr import Expr
-from faultwave.kernels.language import Kernel, sparse
+from faultwave.kernels.language import Kernel, LoopIndex, sparse
 from faultwave.kernels.reference import execute
 from tests.backends.here import present
 
@@ -382,6 +382,36 @@ def test_when_any_does_it_for_items_with_a_flag(name: str) -> None:
     np.testing.assert_array_equal(buffers["held"].get(), np.where(x > 0, held + y, held))
 
 
+def repeated(mostly: bool) -> Kernel:
+    """y += 1 + 2 + 3 where x > 0, row by row through a table that sums both."""
+    k = Kernel("k")
+    x, y, numbers = k.batch("x", 1, 1), k.batch("y", 2, 1, "inout"), k.scalar("numbers", 3)
+    flag, each = k.temp("flag", 1, 1), k.temp("each", 2, 1)
+    k.pointwise(lambda x: [[m.where(x[0] > 0.0, 1.0, 0.0)]], [x], [flag])
+
+    def body(i: LoopIndex) -> None:
+        k.pointwise(lambda f, n: [[0.5 * f[0] * n[0]]], [flag, numbers.view(i, 1)], [each])
+        k.contract(y, np.ones((2, 2)), each, accumulate=True)
+
+    k.when_any(flag, lambda: k.repeat("i", 3, body), mostly)
+    k.pointwise(lambda y: [[2.0 * y[0]]], [y], [y])
+    return k
+
+
+@pytest.mark.parametrize("mostly", [False, True])
+@pytest.mark.parametrize("name", present(backends.names()))
+def test_when_any_repeats(name: str, mostly: bool) -> None:
+    x, y = RNG.normal(size=(64, 1, 1)), RNG.normal(size=(64, 2, 1))
+    x[16:48] = -1.0  # whole batches without
+    backend: Any = backends.make(name, "double", 2)
+    kernel, buffers = repeated(mostly), {}
+    for argument, values in (("x", x), ("y", y)):
+        buffers[argument] = backend.batch(64, *values.shape[1:])
+        buffers[argument].put(values)
+    backend.compile([kernel])["k"](buffers)(0, 64, numbers=[[1.0], [2.0], [3.0]])
+    np.testing.assert_allclose(buffers["y"].get(), 2.0 * (y + 6.0 * (x > 0)), rtol=1e-14)
+
+
 def test_what_is_under_when_any_is_counted_by_its_share() -> None:
     kernel = conditional()
     assert kernel.occasional == {"held"}
@@ -395,5 +425,7 @@ def test_when_any_refuses_what_it_cannot_do() -> None:
     store, index = k.store("store", 1, 1, "out"), k.index("index")
     with pytest.raises(ValueError, match="can contract and compute"):
         k.when_any(flag, lambda: k.scatter(x, store, index))
+    with pytest.raises(ValueError, match="can contract and compute"):
+        k.when_any(flag, lambda: k.repeat("i", 2, lambda i: k.scatter(x, store, index)))
     with pytest.raises(ValueError, match="no temporary of one number"):
         Kernel("other").when_any(x, lambda: None)

@@ -14,21 +14,14 @@ from faultwave.base.gauss_jacobi import gauss_jacobi
 from faultwave.comm.exchange import Channel
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault_coupling import coupling_of
+from faultwave.dg.fault_energies import FAULT_ENERGIES, fault_energies, loaded_slip
 from faultwave.dg.fault_points import PointRule, vertex_permutation
+from faultwave.dg.fault_record import AT_ONCE, HUGE, recorded
 from faultwave.dg.fault_transforms import tables
 from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
-from faultwave.dg.rupture import (
-    AT_ONCE,
-    FAULT_ENERGIES,
-    FRAME,
-    HUGE,
-    Sizes,
-    fault_energies,
-    loaded_slip,
-    recorded,
-    rupture,
-)
+from faultwave.dg.rupture import FRAME, Sizes, rupture
+from faultwave.domain.tets.curve import hilbert_order
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Geometry, Mesh, Topology
 from faultwave.kernels.language import Kernel
 from faultwave.physics.friction import frame
@@ -219,11 +212,13 @@ class Fault:
         return {name: self.operator.backend.matrix(values, True) for name, values in found.items()}
 
     def _list_faces(self, cluster: np.ndarray) -> None:
-        """The faces in the order of the kernel's items: by cluster, and by groups of the point rule within one."""
+        """The faces in the order of the kernel's items: by cluster, by groups of the point rule within one, and there such that those
+        beside each other, which mostly rest together, share a batch."""
         faces, groups, clusters = self.faces, len(self.rule.phi), self.operator.layout.clusters
         n, lanes = len(faces.area), self.operator.backend.fixed_lanes
-        order = cluster[faces.inside] * groups + faces.group
-        self.list = ranged(np.arange(n)[:, None], order, clusters * groups, lanes, np.array([-1]))
+        curve = hilbert_order(faces.corners.mean(1))
+        order = (cluster[faces.inside] * groups + faces.group)[curve]
+        self.list = ranged(curve[:, None], order, clusters * groups, lanes, np.array([-1]))
         source = self.list.rows[:, 0]
         self.real = source >= 0
         self.item = np.empty(n, np.int64)

@@ -20,8 +20,8 @@ from faultwave.base.quantities import Output
 from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, triangle_basis_gradient, triangle_size
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
+from faultwave.dg.fault_record import AT_ONCE
 from faultwave.dg.operator import turned
-from faultwave.dg.rupture import AT_ONCE
 from faultwave.dg.sample_buffer import Brought, SampleBuffer, Source
 from faultwave.physics.friction.directions import in_any_direction
 from faultwave.physics.friction.load import Load, Solved, Values

@@ -26,7 +26,7 @@ class Transforms(Protocol):
         """Coefficients in time, ``rows`` of each, one below the other, in the order of vertices that the others want."""
         ...
 
-    def to_points(self, out: Array, modes: Array) -> None: ...
+    def to_points(self, out: Array, modes: Array | View) -> None: ...
 
     def to_modes(self, out: Array, points: Array) -> None:
         """Modes in ascending order of vertices."""
@@ -52,7 +52,7 @@ class WholeTables:
     def turned(self, series: Array, rows: Sequence[int]) -> Array:
         return series
 
-    def to_points(self, out: Array, modes: Array) -> None:
+    def to_points(self, out: Array, modes: Array | View) -> None:
         self.k.contract(out, self.phi, modes)
 
     def to_modes(self, out: Array, points: Array) -> None:
@@ -98,7 +98,7 @@ class AlongLines:
             first = start + triangle_size(d - 1)
             self.k.contract(out.view(first, d + 1), turn, inp.view(first, d + 1))
 
-    def to_points(self, out: Array, modes: Array) -> None:
+    def to_points(self, out: Array, modes: Array | View) -> None:
         self._there(out, modes, self.degree)
 
     def to_modes(self, out: Array, points: Array) -> None:
@@ -112,7 +112,7 @@ class AlongLines:
         self._back(modes, points, degree)
         self._there(out, modes, degree)
 
-    def _there(self, out: Array | View, modes: Array, degree: int) -> None:
+    def _there(self, out: Array | View, modes: Array | View, degree: int) -> None:
         lines, points = line_tables(self.degree, degree)
         sums = self.k.scratch(f"lines{degree}_of_{modes.cols}", len(lines), modes.cols)
         self.k.contract(sums, lines, modes)
@@ -149,7 +149,7 @@ def transforms(k: Kernel, points: int, degree: int, group: Array, conical: bool)
 
 def tables(rule: PointRule, names: Sequence[str]) -> dict[str, Any]:
     """Tables of a kernel with ``Transforms`` by their names, as many as there are of them among ``names``."""
-    found: dict[str, Any] = {"phi": rule.phi, "back": rule.back}
+    found: dict[str, Any] = {"phi": rule.phi, "back": rule.back, "mode_bounds": mode_bounds(rule)}
     size = rule.phi.shape[2]
     for d in range(degree_of(size) + 1):
         found[f"project{d}"] = rule.projection(d)
@@ -161,4 +161,10 @@ def tables(rule: PointRule, names: Sequence[str]) -> dict[str, Any]:
     return {name: found[name] for name in names if name in found}
 
 
-__all__ = ["AlongLines", "Transforms", "WholeTables", "degree_of", "line_tables", "tables", "transforms"]
+def mode_bounds(rule: PointRule) -> np.ndarray:
+    """(1, B2): the largest absolute values of modes at the points, of modes in the order of vertices that ``Transforms.turned`` leaves."""
+    values = rule.phi if rule.turn is None else rule.phi @ np.swapaxes(rule.turn, 1, 2)
+    return np.abs(values).max((0, 1))[None]
+
+
+__all__ = ["AlongLines", "Transforms", "WholeTables", "degree_of", "line_tables", "mode_bounds", "tables", "transforms"]

@@ -2,64 +2,44 @@
 docs/theory/friction.md, "Friction solve").
 
 Per face: traces [T, v] of the predictor's coefficients on both sides -> locked traction Theta and velocity jump in the fault frame
-(n, s1, s2) as modes; per Gauss point in time: values at the face's points, friction, slip; at the end the mean traction goes
-back to modes and each side receives 2 T* - w, the wave that makes its star state carry exactly T*.
+(n, s1, s2) as modes; per Gauss point in time: values at the face's points, friction, slip; at the end the mean slip rate goes
+back to modes, where it takes its part off the mean of Theta, and each side receives 2 T* - w, the wave that makes its star state carry
+exactly T*. Faces that certainly stay locked are solved at no point (``resting``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
 from faultwave.dg.basis import triangle_size
+from faultwave.dg.face_series import Series
 from faultwave.dg.fault_coupling import FaultCoupling, PrincipalCoupling
+from faultwave.dg.fault_record import CLOCK, LEFT, MOVED, note, note_breakdown, note_jump, recorded
 from faultwave.dg.fault_transforms import degree_of, transforms
-from faultwave.dg.kernels import coefficient, series_sum
 from faultwave.kernels import math as m
 from faultwave.kernels.expr import wrap
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
 from faultwave.physics.friction.directions import of_slip
 from faultwave.physics.friction.law import FrictionLaw, Load, Solved, state_columns
+from faultwave.physics.friction.solvers import known_strength
 from faultwave.physics.waves.law import dot
 
-RUPTURE_RATE = 1e-3  # m/s, above which a point counts as ruptured
-
-RECORD = ("ruptured", "weakened", "traction1", "traction2", "traction_n", "strength", "work")
-"""What every fault point remembers beside the friction law's own state: rupture and dynamic stress times, the last
-traction change and strength, frictional work [J/m^2]."""
-
-MOVED = ("work_moved", "moved1", "moved2", "moved")
-"""The same from the traces of both sides instead of the friction solve: work, slip along the tangents, path length of
-the jump."""
-
-BREAKDOWN = ("dissipated", "path", "least", "breakdown")
-"""Work against friction [J/m^2] and path length [m] since the start, the least shear traction while slipping [Pa], and the work above
-it that was done until it was reached, or until the law's dynamic stress was (Tinti, Spudich & Cocco 2005)."""
+ROUNDING = 1e-9
+"""Share by which the bound of a traction is widened: more than sums of some hundred numbers are rounded by."""
 
 WEAKENED = 1.1
 """Mean slip of a face, in distances over which friction becomes dynamic, from which on it counts as weakened: a tenth more than at the
 end of the cohesive zone, whose slip stays as it is, and with it the time at which rupture comes."""
 
-HUGE = 1e30
-"""The least shear traction before there was any."""
-
-AT_ONCE = 1e-30
-"""Time [s] of what breaks in the very first step, where times are those of whole steps: later than never, which is 0."""
-
 FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 """Columns of a face's directions; the normal points from plus to minus."""
-
-CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark", "share")))
-"""Columns of a sub-step's times [s]: its length and end, the time to mark a rupture with, and the share of the sub-step to add to it."""
-
-
-def recorded(moved: bool, breakdown: bool = False) -> Columns:
-    """Columns of ``record``."""
-    return Columns(**dict.fromkeys(RECORD + MOVED * moved + BREAKDOWN * breakdown))
 
 
 @dataclass(frozen=True)
@@ -111,12 +91,21 @@ class _Rupture:
         # Of one side's trace, in physical components.
         self.trace = Columns(traction=own, velocity=own)
         self.locked_columns = Columns(traction=own, jump=own if sizes.moved else 0)
-        self.here_columns = Columns(**self.locked_columns.widths, linear_normal=1 if sizes.linear_normal else 0)
+        # What friction feels is the first three components of the traction, but for these two.
+        self.feels_other = sizes.linear_normal or own > 3
+        # Formulas that are short may be there twice, with less to write in all sub-steps but the last.
+        self.short = law.solver == "closed-form"
+        self.may_rest = self.short and self._rests() is not False
         solved = dict.fromkeys(("slip_rate1", "slip_rate2", "slip_rate", "strength", "friction"))
         self.solved_columns = Columns(**solved, **{s.name: s.size for s in law.state if not s.inner})
         self.k = Kernel("rupture", fixed=True)
         self._arguments()
         self._temporaries()
+
+    def _rests(self) -> Any:
+        """``FrictionLaw.rests`` of any point."""
+        p, s = ({name: wrap(1.0) for name in names} for names in (self.law.kernel_parameters, self.law.state_columns))
+        return self.law.rests(p, self.constants, s)
 
     def _arguments(self) -> None:
         k, s = self.k, self.sizes
@@ -137,6 +126,11 @@ class _Rupture:
         self.record = k.batch("record", s.points, self.columns.size, "inout")
         group = k.index("group")  # of the point rule
         self.transforms = transforms(k, s.points, s.degree, group, s.conical)
+        if self.may_rest:
+            self.mode_bounds = k.matrix("mode_bounds", 1, b2)
+            self.slides = k.batch(
+                "slides", 1, 1, "inout"
+            )  # 1 where the face slipped in the last step, which is not asked again
         if s.smooth_sliding:
             self.face_mean = k.matrix("face_mean", 1, s.points)
         self.at_times, self.weight = k.scalar("at_times", s.times, len(s.rows)), k.scalar("weight", s.times)
@@ -148,51 +142,81 @@ class _Rupture:
         k, s, width, own = self.k, self.sizes, self.locked_columns.size, self.coupling.channels
         self.plus, self.minus = (k.temp(side, sum(s.rows), self.trace.size) for side in ("plus", "minus"))
         self.locked = k.temp("locked", sum(s.rows), width)
-        self.now, self.here = (
-            k.temp(n, rows, self.here_columns.size) for n, rows in (("now", s.rows[0]), ("here", s.points))
-        )
+        self.felt = k.temp("felt", sum(s.rows), 3) if self.feels_other else self.locked
+        self.now, self.here = (k.temp(n, rows, 3) for n, rows in (("now", s.rows[0]), ("here", s.points)))
         self.smooth = k.temp("smooth", s.points, 1)
         self.solved = k.temp("solved", s.points, self.solved_columns.size)
         size = self.step_columns.size
         self.of_step = [k.temp("of_step", s.points, size)] if size else []
-        self.mean, self.modes = k.temp("mean", s.points, own), k.temp("modes", s.rows[0], own)
+        self.slid, self.slid_modes = k.temp("slid", s.points, 2), k.temp("slid_modes", s.rows[0], 2)
+        self.modes = k.temp("modes", s.rows[0], own)
 
     def build(self) -> Kernel:
-        k, width, points = self.k, self.locked_columns.size, self.sizes.points
+        k, width = self.k, self.locked_columns.size
         k.gather(self.plus, self.traces, self.slots, 0)
         k.gather(self.minus, self.traces, self.slots, 1)
         sides = [self.plus, self.minus, self.frame, self.impedance, self.damping]
         k.pointwise(lambda *a: [self._locked(*a)[:width]], sides, [self.locked])
-        self.series = self.transforms.turned(self.locked, self.sizes.rows)
-        own = self.coupling.channels
-        k.pointwise(lambda x: [[0.0 * x[0]] * own], [self.record.view(0, points, 0, 1)], [self.mean])
+        self._series(self.locked).columns(0, self.coupling.channels).mean(k, self.modes)
+        self._feel()
+        if self.sizes.moved:
+            self._follow_jump()
         starts = [self._resampled_start(name) for name in self.law.resampled]
         lengths = [self.clock.view(i, 1, CLOCK.places["duration"].start, 1) for i in range(self.sizes.times)]
         if self.inner or self.of_step:
             self._change_inner(self.law.begin_step, lengths)
-        k.repeat("sub", self.sizes.times, self._substep)
+        _zero(k, self.slid_modes, self.modes)
+        if self.may_rest:
+            k.when_any(self._find_moving(), self._slip, mostly=True)
+            k.pointwise(_slides, [self.slid_modes.view(0, 1)], [self.slides])
+        else:
+            self._slip()
         if self.inner or self.of_step:
             self._change_inner(self.law.end_step, lengths)
         for name, start in zip(self.law.resampled, starts, strict=True):
             self._resample(name, start)
-        self.transforms.to_modes(self.modes, self.mean)
+        self._take_off()
         self._reply()
         return k
 
-    def _substep(self, o: LoopIndex) -> None:
-        k, points, rows = self.k, self.sizes.points, self.sizes.rows
-        parts = [coefficient(self.series, rows, j) for j in range(len(rows))]
-        width = self.locked_columns.size
-        series_sum(k, self.now, parts, lambda j: self.at_times.view(o, 1, j, 1))
-        if self.sizes.linear_normal:
-            self._keep_linear(width)
+    def _feel(self) -> None:
+        """The traction that friction feels, in the order of vertices that points want."""
+        k, rows = self.k, self.sizes.rows
+        if self.feels_other:
+            own = self.locked.view(0, sum(rows), 0, self.coupling.channels)
+            k.pointwise(lambda t: [[self.coupling.pressing(t), *t[1:3]]], [own], [self.felt])
+        if self.sizes.linear_normal:  # the first modes
+            for j, count in enumerate(rows):
+                if (rest := count - triangle_size(1)) > 0:
+                    high = self.felt.view(sum(rows[:j]) + triangle_size(1), rest, 0, 1)
+                    k.pointwise(lambda x: [[0.0 * x[0]]], [high], [high])
+        self.series = self._series(self.transforms.turned(self.felt, rows))
+
+    def _series(self, array: Array) -> Series:
+        return Series(array, self.sizes.rows, self.at_times, self.weight)
+
+    def _at_time(self, o: LoopIndex | int) -> None:
+        """What friction feels at the points at one of the times."""
+        self.series.columns(0, 3).at(self.k, self.now, o)
         self.transforms.to_points(self.here, self.now)
+
+    def _slip(self) -> None:
+        """All sub-steps. Of what the last one leaves, readers want more."""
+        _zero(self.k, self.slid, self.record)
+        times = self.sizes.times
+        if self.short and times > 1:
+            self.k.repeat("sub", times - 1, lambda o: self._substep(o, False))
+            self._substep(times - 1, True)
+        else:
+            self.k.repeat("sub", times, lambda o: self._substep(o, True))
+        self.transforms.to_modes(self.slid_modes, self.slid)
+
+    def _substep(self, o: LoopIndex | int, last: bool) -> None:
+        k, points = self.k, self.sizes.points
+        self._at_time(o)
         if self.sizes.episodes:
             k.pointwise(_nucleate, [self.stress, self.nucleation, self.ramp.view(o, 1)], [self.stress])
-        given: dict[str, Array | View] = {
-            "parameter": self.parameter, "state": self.state, "here": self.here, "stress": self.stress,
-            "impedance": self.impedance, "clock": self.clock.view(o, 1),
-        }  # fmt: skip
+        given = self._given(o)
         k.pointwise(_named(self._solve, list(given)), list(given.values()), [self.solved])
         if self.sizes.smooth_sliding:
             self._slide_smoothly()
@@ -202,12 +226,95 @@ class _Rupture:
             self.transforms.project(self.smooth, rate, degree)
         given |= {
             "weight": self.weight.view(o, 1), "solved": self.solved, "amount": self.smooth if self.law.project else rate,
-            "record": self.record, "mean": self.mean,
+            "record": self.record, "slid": self.slid,
         }  # fmt: skip
-        changed = [self.state, self.record, self.mean]
-        k.pointwise(_named(self._advance, list(given)), list(given.values()), changed)
+        runs = [(array, run) for array, columns, names in self._changing(last) for run in _runs(columns, names)]
+        outs = [array.view(0, points, run.start, run.stop - run.start) for array, run in runs]
+
+        def advance(row: Row) -> Any:
+            found = dict(zip(("state", "record", "slid"), self._advance(row), strict=True))
+            return [found[array.name][run] for array, run in runs]
+
+        k.pointwise(_named(advance, list(given)), list(given.values()), outs)
         if self.of_step:
             self._change_inner(self.law.end_substep)
+
+    def _given(self, o: LoopIndex | int) -> dict[str, Array | View]:
+        """What is known of a point at one of the times."""
+        return {
+            "parameter": self.parameter, "state": self.state, "here": self.here, "stress": self.stress,
+            "impedance": self.impedance, "clock": self.clock.view(o, 1),
+        }  # fmt: skip
+
+    def _changing(self, last: bool) -> list[tuple[Array, Columns, list[str]]]:
+        """Arrays that a sub-step changes, with their columns and those of them that it does."""
+        leaves = ("slip_rate1", "slip_rate2", *LEFT) if not last else ()
+        state, record = (
+            [name for name in columns if name not in (*leaves, *MOVED)]
+            for columns in (self.state_columns, self.columns)
+        )
+        slid = Columns(slid=2)
+        return [
+            (self.state, self.state_columns, state),
+            (self.record, self.columns, record),
+            (self.slid, slid, ["slid"]),
+        ]
+
+    def _find_moving(self) -> Array:
+        """A flag of faces that may slip. Of all others it notes what a step without slip leaves to readers."""
+        k, points, last = self.k, self.sizes.points, self.sizes.times - 1
+        moves, count = k.temp("moves", points, 1), k.temp("moving_points", 1, 1)
+        asked, may = k.temp("asked", 1, 1), k.temp("may_slip", 1, 1)
+        k.pointwise(lambda x: [[1.0 - x[0]], [x[0]]], [self.slides], [asked, may])
+        left = self.record.view(0, points, self.columns.places[LEFT[0]].start, len(LEFT))
+        ramps = {f"ramp{i}": self.ramp.view(i, 1) for i in range(self.sizes.times)} if self.sizes.episodes else {}
+
+        def ask() -> None:
+            given = (
+                self._given(last) | {"change": self.series.columns(0, 3).largest_change(k, self.mode_bounds)} | ramps
+            )
+            self._at_time(last)
+            k.pointwise(_named(self._may_slip, list(given)), list(given.values()), [moves, left])
+            k.contract(count, np.ones((1, points)), moves)
+            k.pointwise(lambda x, n: [[m.maximum(x[0], n[0])]], [self.slides, count], [may])
+
+        k.when_any(asked, ask, mostly=True)
+        return may
+
+    def _follow_jump(self) -> None:
+        """Work, slip and path length by the jump of the velocity traces. Work is an integral of a product of polynomials: that of the face
+        follows from their modes, and every point takes a mean share."""
+        k, s, width = self.k, self.sizes, self.locked_columns.size
+        series = self._series(self.transforms.turned(self.locked, s.rows)) if self.feels_other else self.series
+        jump, each = k.temp("jump", s.rows[0], 3), k.temp("work_of_modes", s.rows[0], 1)
+        work, here = k.temp("work_of_face", 1, 1), k.temp("jump_here", s.points, 3)
+        own = self.record.view(0, s.points, self.columns.places[MOVED[1]].start, len(MOVED) - 1)
+        _zero(k, work, self.impedance)
+
+        def follow(o: LoopIndex) -> None:
+            series.columns(0, width).seen(
+                k, o, self._jump_and_work, [jump, each], self.impedance, self.weight.view(o, 1)
+            )
+            k.contract(work, np.ones((1, s.rows[0])), each, accumulate=True)
+            self.transforms.to_points(here, jump)
+            k.pointwise(note_jump, [own, here, self.weight.view(o, 1)], [own])
+
+        k.repeat("moved", s.times, follow)
+        done = self.record.view(0, s.points, self.columns.places[MOVED[0]].start, 1)
+        k.pointwise(lambda old, x: [[old[0] - 2.0 * x[0]]], [done, work], [done])
+
+    def _jump_and_work(self, now: Any, impedance: Any, weight: Any) -> Any:
+        x, z = self.locked_columns.row(now), self.coupling.columns.row(impedance)
+        averaged = self.coupling.averaged(z, x.traction, x.jump)
+        return [x.jump[:3], [weight[0] * dot(averaged[:3], x.jump[:3])]]
+
+    def _take_off(self) -> None:
+        """The mean traction, of the locked one."""
+
+        def slipping(theta: Any, slid: Any, impedance: Any) -> Any:
+            return [self.coupling.slipping(self.coupling.columns.row(impedance), theta, *slid)]
+
+        self.k.pointwise(slipping, [self.modes, self.slid_modes, self.impedance], [self.modes])
 
     def _change_inner(self, change: Callable[..., dict[str, Any]], lengths: Sequence[View] | None = None) -> None:
         """State of any kind and what is kept during a step by a function of the law, which may take the ``lengths`` of all sub-steps."""
@@ -236,29 +343,14 @@ class _Rupture:
         outs: list[Array | View] = [*map(self._state_of, names), *[array for _, array in kept]]
         self.k.pointwise(values, given, outs, as_written=lengths is not None)
 
-    def _keep_linear(self, column: int) -> None:
-        """The part of the normal traction that is linear on the face: its first modes."""
-        k, rows, linear = self.k, self.sizes.rows[0], triangle_size(1)
-        own = self.coupling.channels
-        k.pointwise(
-            lambda t: [[self.coupling.pressing(t)]],
-            [self.now.view(0, linear, 0, own)],
-            [self.now.view(0, linear, column, 1)],
-        )
-        if rows > linear:
-            rest = rows - linear
-            k.pointwise(
-                lambda t: [[0.0 * t[0]]], [self.now.view(linear, rest, 0, 1)], [self.now.view(linear, rest, column, 1)]
-            )
-
     def _slide_smoothly(self) -> None:
         """The slip rate of faces that have weakened, without its highest degree: of that degree slip of single triangles grows, which
         both sides hardly feel. The traction that goes with it follows in ``_advance``, so that work and waves stay in balance."""
         k, points = self.k, self.sizes.points
         each, mean, smooth = (
-            k.temp("relative_slip", points, 1),
-            k.temp("mean_slip", 1, 1),
-            k.temp("smooth_rate", points, 2),
+            k.scratch("relative_slip", points, 1),
+            k.scratch("mean_slip", 1, 1),
+            k.scratch("smooth_rate", points, 2),
         )
         k.pointwise(self._relative_slip, [self.parameter, self.state], [each])
         k.contract(mean, self.face_mean, each)
@@ -325,9 +417,8 @@ class _Rupture:
     def _point(self, given: Row) -> tuple[dict[str, Any], Row, Load]:
         """Parameters, state and load."""
         parameters = dict(zip(self.law.kernel_parameters, given.parameter, strict=False))
-        clock, here = CLOCK.row(given.clock), self.here_columns.row(given.here)
-        change = [*(here.linear_normal or [self.coupling.pressing(here.traction)]), *here.traction[1:3]]
-        normal, shear1, shear2 = (s + h for s, h in zip(given.stress, change, strict=True))
+        clock = CLOCK.row(given.clock)
+        normal, shear1, shear2 = (s + h for s, h in zip(given.stress, given.here, strict=True))
         z = self.coupling.columns.row(given.impedance)
         load = self.coupling.load(z, (shear1, shear2), normal, clock.duration, clock.end)
         return parameters, self.state_columns.row(given.state), load
@@ -340,132 +431,73 @@ class _Rupture:
         return [self.solved_columns.flat(common | own)]
 
     def _advance(self, given: Row) -> Any:
-        """State and record at the end of the sub-step, and the traction's share of the mean."""
+        """State and record at the end of the sub-step, and the mean slip rate's share of it."""
         p, s, load = self._point(given)
-        clock, here, w = CLOCK.row(given.clock), self.here_columns.row(given.here), given.weight
+        clock, w = CLOCK.row(given.clock), given.weight
         v = self.solved_columns.row(given.solved)
         own = {state.name: v[state.name] for state in self.law.state if not state.inner}
         x = Solved(v.slip_rate1, v.slip_rate2, v.slip_rate, v.strength, v.friction, own)
         felt_load = of_slip(load, x.slip_rate1, x.slip_rate2)
         new = s | self.law.advance(p, self.constants, s, x, given.amount[0], felt_load)
+        if self.may_rest:  # points that do not slip have the same zero, however they are found
+            new |= {name: m.where(x.slip_rate > 0.0, new[name], 0.0) for name in ("slip_rate1", "slip_rate2")}
+        fluid = [0.0 * given.here[0]] * (self.coupling.channels - 3)
         z = self.coupling.columns.row(given.impedance)
-        traction = self.coupling.slipping(z, here.traction, x.slip_rate1, x.slip_rate2)
+        felt = self.coupling.slipping(z, [*given.here, *fluid], x.slip_rate1, x.slip_rate2)
         before = self.columns.row(given.record)
-        felt = [self.coupling.pressing(traction), *traction[1:3]]
-        if self.sizes.linear_normal:
-            fluid = [0.0 * y for y in here.traction[3:]]
-            linear = [*here.linear_normal, *here.traction[1:3], *fluid]
-            felt = self.coupling.slipping(z, linear, x.slip_rate1, x.slip_rate2)
-        notes = _note(before, s["slip_rate"], x, felt, clock, w)
+        notes = note(before, s["slip_rate"], x, felt, clock, w)
         reached = self.law.dynamic_stress_reached(p, self.constants, new, x.friction)
         weak = reached & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
         notes["weakened"] = m.where(weak, clock.mark, notes["weakened"])
-        if self.sizes.moved:
-            averaged = self.coupling.averaged(z, here.traction, here.jump)
-            notes |= _note_jump(notes, here.jump[:3], averaged[:3], w)
         if self.sizes.breakdown:
-            total = [given.stress[c] + traction[c] for c in (1, 2)]
-            notes |= _note_breakdown(before, x, total, w)
-        mean = [x + w[0] * y for x, y in zip(given.mean, traction, strict=True)]
-        return [self.state_columns.flat(new), self.columns.flat(notes), mean]
+            total = [given.stress[c] + felt[c] for c in (1, 2)]
+            notes |= note_breakdown(before, x, total, w)
+        slid = [y + w[0] * rate for y, rate in zip(given.slid, (x.slip_rate1, x.slip_rate2), strict=True)]
+        return self.state_columns.flat(new), self.columns.flat(notes), slid
+
+    def _may_slip(self, given: Row) -> Any:
+        """1 where the point may slip in the step or change although it does not; what it leaves to readers if not."""
+        p, s, load = self._point(given)
+        rise, *shear = given.change
+        strength_at = known_strength(self.law, p, self.constants, s, load)
+        strength, least = strength_at(load), strength_at(replace(load, sigma=load.sigma + rise))
+        locked = (1.0 + ROUNDING) * (load.shear() + m.sqrt(dot(shear, shear))) < least
+        none = 0.0 * s["slip_rate"]
+        at_rest = Solved(none, none, none, strength, s["friction"])
+        new = self.law.evolve(p, self.constants, s, at_rest, none, load)
+        stays = [m.abs(value - s[name]) <= 0.0 for name, value in new.items()]
+        stays += [s["slip_rate"] <= 0.0]
+        stays += [m.abs(x) <= 0.0 for name, ramp in given.items() if name.startswith("ramp") for x in ramp]
+        if (rests := self.law.rests(p, self.constants, s)) is not True:
+            stays.append(rests)
+        normal, one, two = given.here
+        return [[m.where(reduce(and_, stays, locked), 0.0, 1.0)], [one, two, normal, strength]]
 
 
 def _nucleate(stress: Any, extra: Any, share: Any) -> Any:
     return [[stress[c] + dot(extra[c::3], share) for c in range(3)]]
 
 
-FAULT_ENERGIES = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
+def _slides(slid: Any) -> Any:
+    """1 where the mean of a face's slip rates is not zero."""
+    return [[m.where(m.abs(slid[0]) + m.abs(slid[1]) > 0.0, 1.0, 0.0)]]
 
 
-def fault_energies(
-    record: Columns, state: Columns, weights: np.ndarray, plain_mean: bool, from_velocity: bool
-) -> Kernel:
-    """``FAULT_ENERGIES`` of every face from what its points, with ``weights`` (p,) that sum to a half, remember;
-    ``scale``: area, rigidity times area. ``plain_mean``: of the slip over points alike; ``from_velocity``: by the jump's motion."""
-    k, points = Kernel("fault_energies", fixed=True), len(weights)
-    records, states = k.batch("record", points, record.size), k.batch("state", points, state.size)
-    scale, out = k.batch("scale", 1, 2), k.batch("energies", 1, 4, "out")
-    each, mean = k.temp("each", points, 3), k.temp("mean", 1, 3)
-
-    def parts(r: Any, s: Any) -> Any:
-        old = record.row(r) | state.row(s)
-        names = (
-            ("work_moved", "moved1", "moved2", "moved")
-            if from_velocity
-            else ("work", "slip1", "slip2", "accumulated_slip")
-        )
-        work, one, two, path = (old[name] for name in names)
-        return [[work, old["traction1"] * one + old["traction2"] * two, path]]
-
-    k.pointwise(parts, [records, states], [each])
-    k.contract(mean, 2.0 * weights[None], each, [(0, 0), (1, 1)])
-    k.contract(mean, np.full((1, points), 1.0 / points) if plain_mean else 2.0 * weights[None], each, [(2, 2)])
-    k.pointwise(lambda m, a: [[a[0] * m[0], -0.5 * a[0] * m[1], a[1] * m[2], a[0] * m[2]]], [mean, scale], [out])
-    return k
+def _zero(k: Kernel, target: Array, of: Array) -> None:
+    """Zeros, in rows of which an array that is known has as many."""
+    given = of.view(0, target.rows, 0, 1)
+    k.pointwise(lambda x: [[0.0 * x[0]] * target.cols], [given], [target])
 
 
-def loaded_slip(state: Columns, points: int) -> Kernel:
-    """The sum over a face's points of loads (points,) times the length of the slip's path."""
-    k = Kernel("loaded_slip", fixed=True)
-    states, loads = k.batch("state", points, state.size), k.batch("loads", points, 1)
-    each, out = k.temp("each", points, 1), k.batch("sum", 1, 1, "out")
-    slip = states.view(0, points, state.places["accumulated_slip"].start, 1)
-    k.pointwise(lambda a, s: [[a[0] * s[0]]], [loads, slip], [each])
-    k.contract(out, np.ones((1, points)), each)
-    return k
+def _runs(columns: Columns, names: Sequence[str]) -> list[slice]:
+    """Columns of these names, those together that lie side by side."""
+    found: list[slice] = []
+    for place in (columns.places[name] for name in names):
+        if found and found[-1].stop == place.start:
+            found[-1] = slice(found[-1].start, place.stop)
+        else:
+            found.append(place)
+    return found
 
 
-def _note(old: dict[str, Any], last: Any, x: Solved, traction: Any, clock: Row, w: Any) -> dict[str, Any]:
-    """Rupture time (interpolated where the clock says so), tractions, strength and frictional work."""
-    starts = (x.slip_rate > RUPTURE_RATE) & (old["ruptured"] <= 0.0)
-    share = (RUPTURE_RATE - last) / m.maximum(x.slip_rate - last, 1e-300)
-    moment = clock.mark + clock.share * clock.duration * m.minimum(m.maximum(share, 0.0), 1.0)
-    return old | {
-        "ruptured": m.where(starts, moment, old["ruptured"]),
-        "traction_n": traction[0],
-        "traction1": traction[1],
-        "traction2": traction[2],
-        "strength": x.strength,
-        "work": old["work"] - w[0] * (traction[1] * x.slip_rate1 + traction[2] * x.slip_rate2),
-    }
-
-
-def _note_breakdown(old: dict[str, Any], x: Solved, total: Any, w: Any) -> dict[str, Any]:
-    """BREAKDOWN after a sub-step that ends with the shear traction ``total``."""
-    size = m.sqrt(dot(total, total))
-    dissipated = old["dissipated"] + w[0] * (total[0] * x.slip_rate1 + total[1] * x.slip_rate2)
-    path = old["path"] + w[0] * x.slip_rate
-    falls = (x.slip_rate > 0.0) & (size < old["least"]) & (old["weakened"] <= 0.0)
-    return {
-        "dissipated": dissipated,
-        "path": path,
-        "least": m.where(falls, size, old["least"]),
-        "breakdown": m.where(falls, dissipated - size * path, old["breakdown"]),
-    }
-
-
-def _note_jump(old: dict[str, Any], jump: Any, traction: Any, w: Any) -> dict[str, Any]:
-    """Work, slip and its path length by the jump of the velocity traces."""
-    return {
-        "work_moved": old["work_moved"] - w[0] * dot(traction, jump),
-        "moved1": old["moved1"] + w[0] * jump[1],
-        "moved2": old["moved2"] + w[0] * jump[2],
-        "moved": old["moved"] + w[0] * m.sqrt(dot(jump, jump)),
-    }
-
-
-__all__ = [
-    "AT_ONCE",
-    "BREAKDOWN",
-    "CLOCK",
-    "FAULT_ENERGIES",
-    "FRAME",
-    "HUGE",
-    "MOVED",
-    "RECORD",
-    "Sizes",
-    "fault_energies",
-    "loaded_slip",
-    "recorded",
-    "rupture",
-]
+__all__ = ["FRAME", "Sizes", "rupture"]

@@ -82,7 +82,7 @@ class _Written:
                 self.put("when", s.index.name, s.column, len(s.body))
                 self.statements(s.body)
             case WhenAny():
-                self.put("when any", _view(s.flag), len(s.body))
+                self.put("mostly" if s.mostly else "when any", _view(s.flag), len(s.body))
                 self.statements(s.body)
             case Barrier():
                 self.put("barrier")

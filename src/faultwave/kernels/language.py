@@ -13,7 +13,7 @@ Arguments say what they hold and how they are used; strides, lanes, threads and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -170,10 +170,12 @@ class When:
 @dataclass(frozen=True)
 class WhenAny:
     """The body, where ``flag``, a number of each item, is not 0. A backend may execute it for other items too: the body must leave
-    every bit of theirs as it was. Batch arguments that no other statement touches are read and written only then."""
+    every bit of theirs as it was. Batch arguments that no other statement touches are read and written only then. ``mostly``: it is done
+    for many items, side by side."""
 
     flag: View
     body: tuple[Any, ...]
+    mostly: bool = False
 
 
 @dataclass(frozen=True)
@@ -304,26 +306,27 @@ class Kernel:
         outer.append(When(index, column, tuple(self.statements)))
         self.statements = outer
 
-    def when_any(self, flag: Array | View, body: Callable[[], None]) -> None:
+    def when_any(self, flag: Array | View, body: Callable[[], None], mostly: bool = False) -> None:
         """Record ``body()``, done for batches in which an item's ``flag`` (a temporary of one number) is not 0. It stands for
-        itself: not inside another statement, and without scatters."""
+        itself: not inside another statement, and without messages: it contracts and computes, also repeatedly. ``mostly``: this is done for
+        so many batches that what it touches is worth fetching ahead."""
         view = as_view(flag)
         if (view.rows, view.cols, view.array.space) != (1, 1, "temp"):
             raise ValueError(f"kernel {self.name}: {view.array.name} is no temporary of one number")
         outer, self.statements = self.statements, []
         body()
-        for s in self.statements:
+        for s in _unrolled(self.statements):
             if not isinstance(s, Contract | Pointwise):
                 raise ValueError(
                     f"kernel {self.name}: what depends on {view.array.name} can contract and compute, no more"
                 )
-        outer.append(WhenAny(view, tuple(self.statements)))
+        outer.append(WhenAny(view, tuple(self.statements), mostly))
         self.statements = outer
 
     @property
     def occasional(self) -> frozenset[str]:
-        """Names of batch arguments that only statements under ``when_any`` touch."""
-        often = {n for s in self.statements if not isinstance(s, WhenAny) for n in touched(s)}
+        """Names of batch arguments that only statements under ``when_any`` touch, of those that are not done mostly."""
+        often = {n for s in self.statements if not isinstance(s, WhenAny) or s.mostly for n in touched(s)}
         return frozenset(a.name for a in self.arguments if a.space == "batch") - often
 
     @property
@@ -337,6 +340,12 @@ class Kernel:
     @property
     def temps(self) -> list[Array]:
         return [a for a in self.arrays.values() if a.space == "temp"]
+
+
+def _unrolled(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Statements, with those that are repeated in place of what repeats them."""
+    for s in statements:
+        yield from _unrolled(s.body) if isinstance(s, Repeat) else (s,)
 
 
 def fuse(name: str, *parts: Kernel) -> Kernel:

@@ -146,8 +146,11 @@ class _Lowering:
             case WhenAny():
                 flag = f"{c_name(s.flag.array.name)}[{self.position(s.flag)}]"
                 self.lines.append(f"if (v_any({flag} != SPLAT(0.0))) {{")
-                self.all(s.body, self.prefetch.inside(s))
-                self.lines.append("}")
+                outer = self.prefetch
+                self.prefetch = outer.inside(s)
+                self.all(s.body, self.prefetch)
+                self.lines += ["} else {", *outer.instead(self.prefetch), "}"] if s.mostly else ["}"]
+                self.prefetch = outer
             case Barrier():
                 self.lines.append('__asm__ volatile("" ::: "memory");')
             case _:

@@ -40,6 +40,12 @@ class Prefetch:
         """Of the body of a statement: what only such bodies touch, unless one before does. The next batch will most often need it,
         where this one does."""
         inner = copy.copy(self)
+        if statement.mostly:
+            inner.first, last = self._share(statement)
+            inner.vectors, inner.done = last - inner.first, 0
+            inner.flops = {id(s): _flops_of_all(s) for s in statement.body}
+            inner.work = max(1, sum(inner.flops.values()))
+            return inner
         names = (set(touched(statement)) & self.kernel.occasional) - self.fetched
         self.fetched |= names
         inner._spread([a for a in self.kernel.arguments if a.name in names], statement.body)
@@ -54,15 +60,24 @@ class Prefetch:
         self.vectors = sum(n for _, n in self.streams)
         self.flops = {id(s): _flops_of_all(s) for s in statements}
         self.work = max(1, sum(self.flops.values()))
-        self.done = 0
+        self.done = self.first = 0
+
+    def _share(self, statement: Statement) -> tuple[int, int]:
+        """The part of the next batch that is as large as the statement is of the work."""
+        done, self.done = self.done, self.done + self.flops[id(statement)]
+        begin, end = (self.first + self.vectors * x // self.work for x in (done, self.done))
+        return begin, end
+
+    def instead(self, inner: Prefetch) -> list[str]:
+        """C statements that fetch what the body would have, where it is left out."""
+        return self._range(inner.first, inner.first + inner.vectors)
 
     def before(self, statement: Statement) -> list[str]:
         """C statements fetching as large a part of the next batch as ``statement`` is of the work; of one that repeats others nothing:
         see ``repeated``."""
-        if isinstance(statement, Repeat):
+        if isinstance(statement, Repeat) or (isinstance(statement, WhenAny) and statement.mostly):
             return []
-        done, self.done = self.done, self.done + self.flops[id(statement)]
-        begin, end = (self.vectors * x // self.work for x in (done, self.done))
+        begin, end = self._share(statement)
         if isinstance(statement, Pointwise) and end - begin > statement.rows > 1:
             self.by_rows[id(statement)] = begin, end
             return []
@@ -98,8 +113,7 @@ class Prefetch:
         """C statements before each of those in the body of one that repeats them, which fetch its part of the next batch."""
         if id(statement) not in self.flops:  # inside another statement
             return [[] for _ in statement.body]
-        done, self.done = self.done, self.done + self.flops[id(statement)]
-        begin, end = (self.vectors * x // self.work for x in (done, self.done))
+        begin, end = self._share(statement)
         works = [_flops_of_all(s) for s in statement.body]
         round_, passed, found = c_name(statement.index.name), 0, []
         for work in works:
@@ -146,5 +160,6 @@ class Prefetch:
 
 
 def _flops_of_all(s: Statement) -> int:
-    """Flops of a statement that every batch executes."""
-    return 0 if isinstance(s, When | WhenAny) else round(flops([s]))
+    """Flops of a statement that most batches execute."""
+    seldom = isinstance(s, When) or (isinstance(s, WhenAny) and not s.mostly)
+    return 0 if seldom else round(flops([s]))

@@ -174,7 +174,7 @@ class _Writer:
 
     def repeat(self, s: Repeat, placed: Placed) -> None:
         i = f"C_{s.index.name}"
-        self.lines.append(f"for (int {i} = 0; {i} < {s.count}; ++{i}) {{")
+        self.lines.append(f"for (int {i} = 0{self.skip}; {i} < {s.count}; ++{i}) {{")
         for phase in placed.phases:
             self.lines.append("BARRIER;")
             self.phase(phase)

@@ -15,9 +15,10 @@ from faultwave.base.errors import Problem
 from faultwave.comm.gather import collect
 from faultwave.dg.basis import inner
 from faultwave.dg.fault import Fault
+from faultwave.dg.fault_energies import FAULT_ENERGIES
 from faultwave.dg.fault_points import PointRule
+from faultwave.dg.fault_record import RUPTURE_RATE
 from faultwave.dg.planning import Planning
-from faultwave.dg.rupture import FAULT_ENERGIES, RUPTURE_RATE
 from faultwave.dg.solver import Solver
 from faultwave.engine.part import Attached, Call, Origin, Planned, State
 from faultwave.observe.result import Result

@@ -247,6 +247,12 @@ class FrictionLaw:
         ``of_step`` are asked."""
         return {}
 
+    def rests(self, p: Values, c: Values, s: Values) -> Any:
+        """Where a point that does not slip certainly stays as it is (kernel): False for nowhere, True for everywhere, or a mask. There, own
+        state that ``evolve`` leaves as it is at the end of a step without slip stays so through all of its sub-steps, and strength does not
+        fall when compression grows. Asked of laws with the solver 'closed-form'."""
+        return False
+
     def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
         """Slip in distances over which friction becomes dynamic (kernel); asked of laws with ``project``."""
         raise NotImplementedError

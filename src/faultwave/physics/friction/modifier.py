@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -83,6 +85,10 @@ class Modifier:
     def keep(self, p: Values, c: Values, strength: Any) -> dict[str, Any]:
         """Own state that follows from the strength that a sub-step, or the start of the run, ends with (kernel)."""
         return {}
+
+    def rests(self, p: Values, c: Values, s: Values) -> Any:
+        """As ``FrictionLaw.rests``, of its own state (kernel)."""
+        return False
 
     def of_step(self, times: int) -> tuple[State, ...]:
         """As ``FrictionLaw.of_step``."""
@@ -223,6 +229,14 @@ class Modified(FrictionLaw):
     ) -> dict[str, Any]:
         own = {x.name: solved.state[x.name] for mod in self.modifiers for x in mod.state if x.name in solved.state}
         return self.law.evolve(p, c, s, solved, projected_rate, load) | own | self._kept(p, c, solved.strength)
+
+    def rests(self, p: Values, c: Values, s: Values) -> Any:
+        """Where all of them do."""
+        found = [part.rests(p, c, s) for part in self.parts]
+        if any(x is False for x in found):
+            return False
+        masks = [x for x in found if x is not True]
+        return reduce(and_, masks) if masks else True
 
     def of_step(self, times: int) -> tuple[State, ...]:
         return tuple(x for part in self.parts for x in part.of_step(times))

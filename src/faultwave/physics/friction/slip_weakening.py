@@ -81,6 +81,10 @@ class SlipWeakening(FrictionLaw):
             return m.maximum(m.minimum(after / ramp, 1.0), 0.0)
         return m.where(after >= 0.0, 0.0 * p["mu_s"] + 1.0, 0.0 * p["mu_s"])
 
+    def rests(self, p: Values, c: Values, s: Values) -> Any:
+        """Everywhere: friction follows from slip and time alone, and time only weakens."""
+        return True
+
     def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
         return s["accumulated_slip"] / p["d_c"]
 

@@ -31,14 +31,15 @@ _OPEN = 1e-13
 
 def closed_form(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     """Strength known before the sub-step: |V| = max(0, |tau| - strength)/eta."""
-    now = {**s, **law.modified(p, c, s, s["slip_rate"], load)}
-
-    def strength_at(load: Load) -> Any:
-        return law.strength(p, c, now, law.pressed(p, c, now, load))
-
-    rate, strength = sliding(strength_at, load)
+    rate, strength = sliding(known_strength(law, p, c, s, load), load)
     rate1, rate2 = along(load, load.shear(), rate)
     return Solved(rate1, rate2, rate, strength, s["friction"], law.modified(p, c, s, rate, load.at(rate)))
+
+
+def known_strength(law: Any, p: Values, c: Values, s: Values, load: Load) -> Callable[[Load], Any]:
+    """Of laws whose strength is known before the sub-step of ``load``: the strength under loads with other normal tractions."""
+    now = {**s, **law.modified(p, c, s, s["slip_rate"], load)}
+    return lambda load: law.strength(p, c, now, law.pressed(p, c, now, load))
 
 
 def sliding(strength_at: Callable[[Load], Any], load: Load) -> tuple[Any, Any]:
@@ -200,8 +201,7 @@ def known_rates(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tu
     changed = law.modified(p, c, s, rate, load.at(rate))
     if law.solver == "imposed":
         return Solved(*rates, rate, 0.0 * rate, 0.0 * rate, changed)
-    now = {**s, **law.modified(p, c, s, s["slip_rate"], load)}
-    return Solved(*rates, rate, law.strength(p, c, now, law.pressed(p, c, now, load)), s["friction"], changed)
+    return Solved(*rates, rate, known_strength(law, p, c, s, load)(load), s["friction"], changed)
 
 
 def _known_newton(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tuple[Any, Any, Any]) -> Solved:

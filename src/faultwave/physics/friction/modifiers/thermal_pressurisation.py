@@ -126,6 +126,10 @@ class ThermalPressurisation(Modifier):
         rise = time / sqrt(2.0 * pi) * p["tp_response"] / widths
         return {"tp_pressure": s["tp_pressure_unheated"] - rise * heat, "heating": heat}
 
+    def rests(self, p: Values, c: Values, s: Values) -> Any:
+        """Where there never was heat: else pressure goes on changing."""
+        return s["peak_slip_rate"] <= 0.0
+
     def of_step(self, times: int) -> tuple[State, ...]:
         return (
             State("ahead", "Pa", "rise of pressure at the ends of sub-steps to come if nothing more were heated", times),

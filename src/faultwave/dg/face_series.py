@@ -1,0 +1,115 @@
+"""Values on faces from the predictor's coefficients: at a time, as a mean over a step, and bounds of their change in it.
+
+A series holds the coefficients c_j one below the other, later ones with fewer rows; a_j are the predictor's functions of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+from faultwave.kernels import math as m
+from faultwave.kernels.language import Array, Kernel, LoopIndex, View
+
+Weights = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Series:
+    """``rows`` of each coefficient in ``array``; ``at_times`` (times, coefficients): a_j at the times of a step, ``weight`` (times, 1)."""
+
+    array: Array
+    rows: Sequence[int]
+    at_times: Array
+    weight: Array
+
+    def columns(self, col: int, cols: int) -> Columns:
+        """Some of the columns."""
+        return Columns(self, col, cols)
+
+
+@dataclass(frozen=True)
+class Columns:
+    series: Series
+    col: int
+    cols: int
+
+    def at(self, k: Kernel, target: Array, o: LoopIndex | int) -> None:
+        """target = sum_j a_j(t_o) c_j"""
+        self.seen(k, o, lambda x: [x], [target])
+
+    def seen(
+        self, k: Kernel, o: LoopIndex | int, function: Callable[..., Any], outs: Sequence[Array], *ins: Array | View
+    ) -> None:
+        """outs = function(values at the time t_o, *ins), mode by mode."""
+        self._sums(k, [self.series.at_times.view(o, 1)], lambda at: at[0], function, outs, ins)
+
+    def mean(self, k: Kernel, target: Array) -> None:
+        """target = sum_o weight_o sum_j a_j(t_o) c_j"""
+
+        def weights(scalars: Sequence[Any]) -> list[Any]:
+            times = len(scalars) // 2
+            each = [[w[0] * x for x in at] for at, w in zip(scalars[:times], scalars[times:], strict=True)]
+            return [reduce(add, column) for column in zip(*each, strict=True)]
+
+        s = self.series
+        scalars = [table.view(i, 1) for table in (s.at_times, s.weight) for i in range(s.at_times.rows)]
+        self._sums(k, scalars, weights, lambda x: [x], [target])
+
+    def largest_change(self, k: Kernel, bounds: Array) -> Array:
+        """(1, cols): a bound of how much a value at a point at any of the times differs from that at the last, t_O:
+
+            sum_m b_m sum_j max_o |a_j(t_o) - a_j(t_O)| |c_jm|
+
+        where ``bounds`` b (1, modes) are the largest absolute values of modes at points (docs/theory/friction.md, "Friction solve").
+        """
+        s = self.series
+        spread, change = k.temp("spread", s.rows[0], self.cols), k.temp("largest_change", 1, self.cols)
+
+        def reach(scalars: Sequence[Any]) -> list[Any]:
+            return [_reach(column) for column in zip(*scalars, strict=True)]
+
+        scalars = [s.at_times.view(i, 1) for i in range(s.at_times.rows)]
+        self._sums(k, scalars, reach, lambda x: [x], [spread], absolute=True)
+        k.contract(change, bounds, spread)
+        return change
+
+    def _sums(
+        self, k: Kernel, scalars: Sequence[View], weights: Weights, function: Callable[..., Any], outs: Sequence[Array],
+        ins: Sequence[Array | View] = (), absolute: bool = False,
+    ) -> None:  # fmt: skip
+        """outs = function(sum_j weights_j c_j, *ins) with weights made of ``scalars``: in registers, for all modes with as many
+        coefficients."""
+        s = self.series
+        for start, count, terms in _blocks(s.rows):
+            parts = [s.array.view(sum(s.rows[:j]) + start, count, self.col, self.cols) for j in range(terms)]
+
+            def values(*given: Any, terms: int = terms) -> Any:
+                w, rest = weights(given[terms : terms + len(scalars)]), given[terms + len(scalars) :]
+                rows = [[m.abs(x) if absolute else x for x in part] for part in given[:terms]]
+                sums = [
+                    reduce(add, [a * x for a, x in zip(w, column, strict=False)]) for column in zip(*rows, strict=True)
+                ]
+                return function(sums, *rest)
+
+            k.pointwise(values, [*parts, *scalars, *ins], [out.view(start, count) for out in outs])
+
+
+def _blocks(rows: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """First rows, how many, and how many coefficients have them."""
+    for terms in range(len(rows), 0, -1):
+        start = rows[terms] if terms < len(rows) else 0
+        if rows[terms - 1] > start:
+            yield start, rows[terms - 1] - start, terms
+
+
+def _reach(at: Sequence[Any]) -> Any:
+    """The largest distance from the last one."""
+    *others, last = at
+    return reduce(m.maximum, [m.abs(x - last) for x in others]) if others else 0.0 * last
+
+
+__all__ = ["Columns", "Series"]

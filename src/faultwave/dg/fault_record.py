@@ -1,0 +1,83 @@
+"""What every point of a fault remembers beside the friction law's own state, and how sub-steps change it (all notes are *kernel*
+functions)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from faultwave.base.columns import Columns, Row
+from faultwave.kernels import math as m
+from faultwave.physics.friction.load import Solved
+from faultwave.physics.waves.law import dot
+
+RUPTURE_RATE = 1e-3  # m/s, above which a point counts as ruptured
+
+RECORD = ("ruptured", "weakened", "traction1", "traction2", "traction_n", "strength", "work")
+"""What every fault point remembers beside the friction law's own state: rupture and dynamic stress times, the last
+traction change and strength, frictional work [J/m^2]."""
+
+LEFT = ("traction1", "traction2", "traction_n", "strength")
+"""What of it is overwritten by each sub-step."""
+
+MOVED = ("work_moved", "moved1", "moved2", "moved")
+"""The same from the traces of both sides instead of the friction solve: work, slip along the tangents, path length of
+the jump."""
+
+BREAKDOWN = ("dissipated", "path", "least", "breakdown")
+"""Work against friction [J/m^2] and path length [m] since the start, the least shear traction while slipping [Pa], and the work above
+it that was done until it was reached, or until the law's dynamic stress was (Tinti, Spudich & Cocco 2005)."""
+
+HUGE = 1e30
+"""The least shear traction before there was any."""
+
+AT_ONCE = 1e-30
+"""Time [s] of what breaks in the very first step, where times are those of whole steps: later than never, which is 0."""
+
+CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark", "share")))
+"""Columns of a sub-step's times [s]: its length and end, the time to mark a rupture with, and the share of the sub-step to add to it."""
+
+
+def recorded(moved: bool, breakdown: bool = False) -> Columns:
+    """Columns of ``record``."""
+    return Columns(**dict.fromkeys(RECORD + MOVED * moved + BREAKDOWN * breakdown))
+
+
+def note(old: dict[str, Any], last: Any, x: Solved, traction: Any, clock: Row, w: Any) -> dict[str, Any]:
+    """Rupture time (interpolated where the clock says so), tractions, strength and frictional work."""
+    starts = (x.slip_rate > RUPTURE_RATE) & (old["ruptured"] <= 0.0)
+    share = (RUPTURE_RATE - last) / m.maximum(x.slip_rate - last, 1e-300)
+    moment = clock.mark + clock.share * clock.duration * m.minimum(m.maximum(share, 0.0), 1.0)
+    return old | {
+        "ruptured": m.where(starts, moment, old["ruptured"]),
+        "traction_n": traction[0],
+        "traction1": traction[1],
+        "traction2": traction[2],
+        "strength": x.strength,
+        "work": old["work"] - w[0] * (traction[1] * x.slip_rate1 + traction[2] * x.slip_rate2),
+    }
+
+
+def note_breakdown(old: dict[str, Any], x: Solved, total: Any, w: Any) -> dict[str, Any]:
+    """BREAKDOWN after a sub-step that ends with the shear traction ``total``."""
+    size = m.sqrt(dot(total, total))
+    dissipated = old["dissipated"] + w[0] * (total[0] * x.slip_rate1 + total[1] * x.slip_rate2)
+    path = old["path"] + w[0] * x.slip_rate
+    falls = (x.slip_rate > 0.0) & (size < old["least"]) & (old["weakened"] <= 0.0)
+    return {
+        "dissipated": dissipated,
+        "path": path,
+        "least": m.where(falls, size, old["least"]),
+        "breakdown": m.where(falls, dissipated - size * path, old["breakdown"]),
+    }
+
+
+def note_jump(old: Any, jump: Any, w: Any) -> Any:
+    """Slip and its path length by the jump of the velocity traces."""
+    one, two, path = old
+    return [[one + w[0] * jump[1], two + w[0] * jump[2], path + w[0] * m.sqrt(dot(jump, jump))]]
+
+
+__all__ = [
+    "AT_ONCE", "BREAKDOWN", "CLOCK", "HUGE", "LEFT", "MOVED", "RECORD", "RUPTURE_RATE", "note", "note_breakdown", "note_jump",
+    "recorded",
+]  # fmt: skip
