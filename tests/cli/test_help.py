@@ -4,10 +4,12 @@ import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
+from faultwave.cli import main
 from faultwave.cli.main import app
 
 
@@ -165,3 +167,21 @@ def test_as_a_module() -> None:
     """Where the command is not on the path."""
     done = subprocess.run([sys.executable, "-m", "faultwave", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("faultwave ")
+
+
+def test_the_table_of_commands_is_that_of_their_files():
+    files = {p.stem for p in Path(main.__file__).parent.glob("*.py")}
+    with_commands = {f for f in files if "@app.command" in _text(f) or "def add_commands" in _text(f)} - {"main"}
+    assert with_commands == set(main.FILES)
+    for file, names in main.FILES.items():
+        assert tuple(main.commands_of(file)) == names
+
+
+def _text(file: str) -> str:
+    return Path(main.__file__).with_name(f"{file}.py").read_text()
+
+
+def test_a_command_imports_no_other_file_of_commands():
+    assert sorted(n for n in imported("check", "--help") if n.startswith("faultwave.cli.")) == [
+        "faultwave.cli.cases", "faultwave.cli.launch", "faultwave.cli.main", "faultwave.cli.options", "faultwave.cli.screen",
+    ]  # fmt: skip
