@@ -45,7 +45,7 @@ class Guarded(screen.Commands):
     exit code."""
 
     @property
-    def commands(self) -> MutableMapping[str, Any]:  # type: ignore[override]
+    def commands(self) -> MutableMapping[str, Any]:
         """Every command by name: all files are imported."""
         found = {name: command for file in FILES for name, command in commands_of(file).items()}
         return {**found, **self._own}
