@@ -147,8 +147,8 @@ def imported(*arguments: str) -> set[str]:
 
 
 LATE = {
-    "gmsh", "lupa", "matplotlib", "mpi4py", "netCDF4", "obspy", "pint", "pymetis", "pyopencl", "pyproj", "scipy.linalg",
-    "scipy.optimize", "scipy.signal", "scipy.spatial", "scipy.special", "tifffile",
+    "gmsh", "lupa", "matplotlib", "mpi4py", "netCDF4", "obspy", "pint", "plotly", "pymetis", "pyopencl", "pyproj",
+    "pyvista", "scipy.linalg", "scipy.optimize", "scipy.signal", "scipy.spatial", "scipy.special", "tifffile",
 }  # fmt: skip
 """Packages that take long to import, and that only a case which needs them may import."""
 
@@ -161,6 +161,15 @@ def test_help_imports_nothing_that_takes_long():
 
 def test_a_check_imports_no_package_that_the_case_does_not_need():
     assert sorted(imported("check", "point-source") & (LATE | {"scipy.sparse"})) == []
+
+
+@pytest.mark.parametrize("engine", ["dg", "fd"])
+def test_a_run_imports_no_package_that_the_case_does_not_need(engine, tmp_path):
+    """From its case to its results, nor the other engine. This one's Gaussian needs the error function."""
+    found = imported("run", "two-engines", "--engine", engine, "--until", "0.01", "--output", str(tmp_path / "out"))
+    other = {"dg": "faultwave.fd", "fd": "faultwave.dg"}[engine]
+    late = LATE - {"scipy.special"} | {"scipy.fft", "scipy.interpolate", "scipy.ndimage", "scipy.sparse"}
+    assert sorted(found & (late | {other, "faultwave.domain.build", "faultwave.plot"})) == []
 
 
 def test_as_a_module() -> None:
