@@ -4,10 +4,12 @@ import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
+from faultwave.cli import main
 from faultwave.cli.main import app
 
 
@@ -155,8 +157,8 @@ def imported(*arguments: str) -> set[str]:
 
 
 LATE = {
-    "gmsh", "lupa", "matplotlib", "mpi4py", "netCDF4", "obspy", "pint", "pymetis", "pyopencl", "pyproj", "scipy.linalg",
-    "scipy.optimize", "scipy.signal", "scipy.spatial", "scipy.special", "tifffile",
+    "gmsh", "lupa", "matplotlib", "mpi4py", "netCDF4", "obspy", "pint", "plotly", "pymetis", "pyopencl", "pyproj",
+    "pyvista", "scipy.linalg", "scipy.optimize", "scipy.signal", "scipy.spatial", "scipy.special", "tifffile",
 }  # fmt: skip
 """Packages that take long to import, and that only a case which needs them may import."""
 
@@ -171,7 +173,34 @@ def test_a_check_imports_no_package_that_the_case_does_not_need():
     assert sorted(imported("check", "point-source") & (LATE | {"scipy.sparse"})) == []
 
 
+@pytest.mark.parametrize("engine", ["dg", "fd"])
+def test_a_run_imports_no_package_that_the_case_does_not_need(engine, tmp_path):
+    """From its case to its results, nor the other engine. This one's Gaussian needs the error function."""
+    found = imported("run", "two-engines", "--engine", engine, "--until", "0.01", "--output", str(tmp_path / "out"))
+    other = {"dg": "faultwave.fd", "fd": "faultwave.dg"}[engine]
+    late = LATE - {"scipy.special"} | {"scipy.fft", "scipy.interpolate", "scipy.ndimage", "scipy.sparse"}
+    assert sorted(found & (late | {other, "faultwave.domain.build", "faultwave.plot"})) == []
+
+
 def test_as_a_module() -> None:
     """Where the command is not on the path."""
     done = subprocess.run([sys.executable, "-m", "faultwave", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("faultwave ")
+
+
+def test_the_table_of_commands_is_that_of_their_files():
+    files = {p.stem for p in Path(main.__file__).parent.glob("*.py")}
+    with_commands = {f for f in files if "@app.command" in _text(f) or "def add_commands" in _text(f)} - {"main"}
+    assert with_commands == set(main.FILES)
+    for file, names in main.FILES.items():
+        assert tuple(main.commands_of(file)) == names
+
+
+def _text(file: str) -> str:
+    return Path(main.__file__).with_name(f"{file}.py").read_text()
+
+
+def test_a_command_imports_no_other_file_of_commands():
+    assert sorted(n for n in imported("check", "--help") if n.startswith("faultwave.cli.")) == [
+        "faultwave.cli.cases", "faultwave.cli.launch", "faultwave.cli.main", "faultwave.cli.options", "faultwave.cli.screen",
+    ]  # fmt: skip

@@ -169,14 +169,14 @@ def test_without_mpi4py_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> N
 SLOW = """
 import os, pathlib, signal, sys, time
 from faultwave.backends.cpu import compile as compilation
-from faultwave.cli import main
+from faultwave.cli import cases, main
 def begin(*given):
     made = compilation.begin_building((f'k{i}', f'long run(void) {{ return {i}; }}') for i in range(8))
     while not any(pathlib.Path(sys.argv[2]).iterdir()):
         time.sleep(0.05)
     os.kill(os.getpid(), int(sys.argv[1]))
     time.sleep(60)
-main.cases.load = begin
+cases.load = begin
 main.app(["check", "tpv5"])
 """
 """A command that is told to stop while its compilers work."""

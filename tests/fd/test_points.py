@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from faultwave.fd import energies
 from faultwave.fd.differences import WHOLE
 from faultwave.fd.grid import HALF
 from faultwave.fd.media import Medium
 from faultwave.fd.operator import Machine, Operator
 from faultwave.fd.points import ACROSS, MARGIN, RECORDED, held, reading
-from faultwave.fd.stencils import STRESS, VELOCITY
+from faultwave.fd.stencils import SHEAR, STRESS, VELOCITY
 from faultwave.run import simulate
 
 from .setups import LAM, MU, RHO, VP, VS, runner, scheme
@@ -135,6 +136,29 @@ def test_energies_that_users_see_are_those_that_the_grid_keeps():
     pressure = sum(fields[n] for n in ("sxx", "syy", "szz")) / 3
     expected = volume * (shear + (weights(of, "szz") * pressure**2).sum() / (2 * LAM))
     assert made.energies()["elastic_energy"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_energies_do_not_depend_on_threads_and_blocks_of_rows(monkeypatch):
+    """In a grid that is half water, where some planes have both; water has no shear stress."""
+    of, rng = scheme((9, 10, 11)), np.random.default_rng(5)
+    shape = of.filled(of.grid.box).shape
+    rock = np.arange(shape[2]) > 4 + np.arange(shape[0])[:, None, None] % 2
+    values = {"lam": LAM, "mu2": 2 * MU * rock, **dict.fromkeys(("mu_xy", "mu_xz", "mu_yz"), MU * rock)}
+    values |= dict.fromkeys(("b_x", "b_y", "b_z"), 1 / RHO)
+    medium = Medium({n: np.broadcast_to(v, shape).copy() for n, v in values.items()}, VP, VS, (0.0, 0.0, 0.0), 0.0, VS)
+    made = Operator(of, medium, machine=Machine("numpy", "double"))
+    fields = rough(made.runner, rng)
+    whole = made.energies()
+    normal = [fields[n] for n in ("sxx", "syy", "szz")]
+    square, trace = sum(s**2 for s in normal), sum(normal)
+    density = np.where(rock, (square - LAM / (3 * LAM + 2 * MU) * trace**2) / (4 * MU), trace**2 / (18 * LAM))
+    shear = sum((weights(of, n) * rock[: len(fields[n])] * fields[n] ** 2).sum() for n in SHEAR) / (2 * MU)
+    expected = of.grid.spacing**3 * ((weights(of, "szz") * density).sum() + shear)
+    assert whole["elastic_energy"] == pytest.approx(expected, rel=1e-12)
+    monkeypatch.setattr(energies, "BLOCK", 23)  # two rows
+    monkeypatch.setattr(made.runner, "threads", 2, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert made.energies() == whole
 
 
 @pytest.mark.parametrize("depth", [0.0, 25.0, 120.0])

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.fft import next_fast_len
 from scipy.integrate import solve_ivp
 
 from faultwave.base.errors import InputError
-from faultwave.fd.time_dispersion import Spectrum, Stepped, Undispersed, late, predicted, removed, unquiet
+from faultwave.fd.time_dispersion import Spectrum, Stepped, Undispersed, fast_length, late, predicted, removed, unquiet
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
 
@@ -233,3 +234,9 @@ def test_motion_that_goes_on_at_the_end_is_told():
         told.append([str(r) for part in sim.solver.parts.values() for r in part.remarks()])
     assert len(told[0]) == 1 and "still move at the end, number 1 with" in told[0][0] and not told[1]
     assert unquiet(np.exp(-np.linspace(0, 9, 200))[:, None, None] * np.ones(3), 0.01) == ""
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_lengths_of_transforms_are_those_of_scipy(real):
+    for least in (*range(1, 400), 1009, 4097, 9973, 65537, 100003):
+        assert fast_length(least, real) == next_fast_len(least, real=real)

@@ -6,13 +6,14 @@ import errno
 import hashlib
 import json
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError, RunError
-from faultwave.output.atomic import atomic_path, atomic_text, explained
+from faultwave.output.atomic import atomic_path, atomic_text, explained, side_by_side
 from faultwave.output.folder import find_prefix, prepare_folder
 from faultwave.output.manifest import build_manifest, machine, read_manifest, write_manifest
 
@@ -66,6 +67,37 @@ def test_rename_that_fails(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="it is a folder"), atomic_text(tmp_path / "a") as file:
         file.write("x")
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_files_reach_the_disk_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are on their way at once; at the end all have their names, the last contents where one is written twice."""
+    both, sync = threading.Barrier(2, timeout=30.0), os.fsync
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (both.wait(), sync(descriptor)))
+    with side_by_side():
+        for name in "ab":
+            with atomic_text(tmp_path / name) as file:
+                file.write(name)
+    monkeypatch.setattr(os, "fsync", sync)
+    with side_by_side():
+        for text in ("first", "second"):
+            with atomic_text(tmp_path / "c") as file:
+                file.write(text)
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"a": "a", "b": "b", "c": "second"}
+
+
+def test_of_files_side_by_side_the_finished_stay(tmp_path: Path) -> None:
+    """Whether the block fails or the disk does."""
+    with pytest.raises(ZeroDivisionError), side_by_side():
+        with atomic_text(tmp_path / "a") as file:
+            file.write("a")
+        raise ZeroDivisionError
+    (tmp_path / "b").mkdir()
+    with pytest.raises(InputError, match="is a folder"), side_by_side():
+        for name in "bc":
+            with atomic_text(tmp_path / name) as file:
+                file.write(name)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b", "c"]
+    assert (tmp_path / "c").read_text() == "c"
 
 
 def test_folder_is_created(tmp_path: Path) -> None:

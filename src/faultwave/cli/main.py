@@ -1,19 +1,64 @@
-"""`faultwave`: the program. Commands live beside this file; the rooms they call are imported only when they run."""
+"""`faultwave`: the program. Commands live beside this file; a file of commands is imported when one of them is asked for, and the rooms
+they call only when they run."""
 
 from __future__ import annotations
 
 import errno
+import importlib
+from collections.abc import MutableMapping
+from functools import cache
 from typing import Annotated, Any
 
 import typer
 
 from faultwave.base.asked import command_line
 from faultwave.base.errors import FaultwaveError, InputError, Problem
-from faultwave.cli import bench, cases, errors, grids, kernels, launch, lists, mesh, new, ports, results, screen
+from faultwave.cli import launch, screen
+
+FILES = {
+    "new": ("new",),
+    "cases": ("run", "resume", "check", "plan", "tune", "submit"),
+    "errors": ("estimate-errors",),
+    "results": ("plot", "report", "convert", "compare", "verify"),
+    "grids": ("sgt",),
+    "ports": ("scatter",),
+    "lists": ("examples", "laws"),
+    "mesh": ("mesh",),
+    "kernels": ("kernels",),
+    "bench": ("bench",),
+}
+"""The commands of each file, in the order of the help."""
+
+
+@cache
+def commands_of(file: str) -> dict[str, Any]:
+    """The commands of a file beside this, by name."""
+    module, made = importlib.import_module(f"faultwave.cli.{file}"), typer.Typer(rich_markup_mode=None)
+    if hasattr(module, "add_commands"):
+        module.add_commands(made)
+    else:
+        made.add_typer(module.app, name=file)
+    return dict(typer.main.get_group(made).commands)
 
 
 class Guarded(screen.Commands):
-    """The one place where an error meant for users becomes text on the screen and an exit code."""
+    """All commands, each imported when it is asked for; the one place where an error meant for users becomes text on the screen and an
+    exit code."""
+
+    @property
+    def commands(self) -> MutableMapping[str, Any]:
+        """Every command by name: all files are imported."""
+        found = {name: command for file in FILES for name, command in commands_of(file).items()}
+        return {**found, **self._own}
+
+    @commands.setter
+    def commands(self, own: MutableMapping[str, Any]) -> None:
+        self._own = own
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """None where there is no such command."""
+        file = next((file for file, names in FILES.items() if cmd_name in names), None)
+        return self._own.get(cmd_name) if file is None else commands_of(file).get(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
         told = launch.too_early if launch.launched() else launch.unfinished  # launchers tell all processes at once
@@ -63,11 +108,6 @@ app = Program(
     rich_markup_mode=None,  # plain help takes half the time
     pretty_exceptions_show_locals=False,
 )
-for part in (new, cases, errors, results, grids, ports, lists):
-    part.add_commands(app)
-app.add_typer(mesh.app, name="mesh")
-app.add_typer(kernels.app, name="kernels")
-app.add_typer(bench.app, name="bench")
 
 
 def _version(wanted: bool) -> None:

@@ -180,10 +180,12 @@ def inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     Unlike einsum's its rounding does not depend on the shapes: what is read at a point must not change with the number of
     points read with it, hence with the number of processes.
     """
-    total = a[..., 0] * b[..., 0]
+    total = np.asarray(a[..., 0] * b[..., 0])
+    product = np.empty_like(total)
     for i in range(1, a.shape[-1]):
-        total = total + a[..., i] * b[..., i]
-    return np.asarray(total)
+        np.multiply(a[..., i], b[..., i], out=product)
+        np.add(total, product, out=total)
+    return total
 
 
 @functools.cache

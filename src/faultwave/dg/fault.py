@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -168,6 +169,7 @@ class Fault:
         self.constants = model.law.in_single(model.constants) if single else model.constants
         self.episodes, self.options, self.far = list(model.episodes), options, far
         self.times = time_points(options.times)
+        self.weights = lru_cache(maxsize=64)(self._weights)  # clusters take the same steps again and again
         self.shares = self.times[2].tolist(), np.cumsum(self.times[2]).tolist()  # of a step: its parts, and their ends
         self.initial, self.columns, self.state_columns = (
             model.stress,
@@ -286,10 +288,15 @@ class Fault:
         """Friction over [time, time + step]; before the cells correct."""
         if not self.acts(cluster):
             return
+        values, weight = self.weights(step)
+        self.launch(*self.ranges[cluster], at_times=values, weight=weight, **self.changing(time, step))
+
+    def _weights(self, step: float) -> tuple[list[float], list[float]]:
+        """Weights of the traces' derivatives at the times of a step, time by time, and of these times, as a launch takes them."""
         tau, weight, _ = self.times
         own = self.operator.predictor
-        values = [own.at(t * step, step)[: len(own.rows)] for t in tau]
-        self.launch(*self.ranges[cluster], at_times=values, weight=weight * step, **self.changing(time, step))
+        values = [x for t in tau for x in own.at(t * step, step)[: len(own.rows)]]
+        return values, np.ravel(weight * step).tolist()
 
     def acts(self, cluster: int) -> bool:
         """Whether the cluster has faces: its steps then launch friction, once."""
@@ -304,10 +311,8 @@ class Fault:
         mark, share = ([max(time, AT_ONCE)] * len(ends), 0.0) if self.options.deck_times else (starts, 1.0)
         # the columns of CLOCK, row by row
         clock = [x for row in zip(lasting, ends, mark, [share] * len(ends), strict=True) for x in row]
-        ramp = [
-            [increment(a, b, e.start, e.duration) for e in self.episodes] or [0.0]
-            for a, b in zip(starts, ends, strict=True)
-        ]
+        moments = zip(starts, ends, strict=True)
+        ramp = [increment(a, b, e.start, e.duration) for a, b in moments for e in self.episodes] or [0.0] * len(ends)
         damped = time < self.options.damping_end
         return {"clock": clock, "ramp": ramp, "damping": self.options.damping if damped else 1.0}
 

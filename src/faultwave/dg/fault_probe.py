@@ -63,7 +63,7 @@ class FaultProbe:
         faces, order = fault.faces, fault.operator.order
         given, points = points, np.broadcast_to(points, (len(self.items), *points.shape[-2:]))
         self.shape = points.shape[:2]
-        self.nearest = self._nearest(points)
+        self.nearest, self.each = self._nearest(points), np.arange(len(self.items))[:, None]
         phi = triangle_basis(given.reshape(-1, 2), order - 1).reshape(-1, self.shape[1], fault.operator.b2)
         self.phi = np.array(np.broadcast_to(phi, (*self.shape, fault.operator.b2)))
         self.psi = np.empty((len(self.items), 2, self.shape[1], fault.operator.b3))
@@ -138,15 +138,15 @@ class FaultProbe:
         """Values of the friction points (n, p) at the probe's points (n, q)."""
         if self.exact and smooth:
             return inner(self.phi, self._modes(values)[:, None])
-        return np.take_along_axis(values, self.nearest, 1)
+        return np.asarray(values[self.each, self.nearest])
 
     def _linear(self, values: np.ndarray) -> np.ndarray:
         """What the strength sees of values at friction points: the part that is linear on the face."""
         few = triangle_size(1)
         return inner(self.phi[..., :few], self._modes(values)[:, None, :few])
 
-    def _modes(self, values: np.ndarray) -> np.ndarray:
-        return inner(self.fault.rule.back[self.fault.faces.group[self.items]], values[:, None])
+    def _modes(self, values: np.ndarray, faces: slice | np.ndarray = slice(None)) -> np.ndarray:
+        return inner(self.fault.rule.back[self.group[faces]], values[:, None])
 
     def read(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Quantities (n, q) by name; every side must be here."""
@@ -245,7 +245,7 @@ class FaultProbe:
                 array = getattr(self, name)
                 setattr(many, name, np.tile(array, (count, *[1] * (array.ndim - 1))))
             many.parameters = {name: np.tile(v, (count, 1)) for name, v in self.parameters.items()}
-            many.shape = (count * self.shape[0], self.shape[1])
+            many.shape, many.each = (count * self.shape[0], self.shape[1]), np.arange(count * self.shape[0])[:, None]
             many.seen = [np.arange(many.shape[0])] * 2
             many.turns = [turn if turn is None else np.tile(turn, (count, 1, 1)) for turn in self.turns]
             self._tiled = (count, many)
@@ -388,12 +388,14 @@ class FaultProbe:
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
         """1/|grad RT| in the face where every point has ruptured, not all at once, else 0, at friction points."""
-        slope = inner(self.slopes[self.group].transpose(0, 1, 3, 2), self._modes(ruptured)[:, None, None])
-        steep = np.sqrt(np.maximum(inner(slope, inner(self.metric[:, None], slope[:, :, None])), 0.0))
         # Where a face breaks all at once the times differ by rounding only, and so would the speed.
-        first, last = ruptured.min(1), ruptured.max(1)
-        whole = ((first > AT_ONCE) & (last - first > SIMULTANEOUS * last))[:, None] & (steep > 0)
-        return np.where(whole, 1.0 / np.where(steep > 0, steep, 1.0), 0.0)
+        first, last, speed = ruptured.min(1), ruptured.max(1), np.zeros(ruptured.shape)
+        whole = np.flatnonzero((first > AT_ONCE) & (last - first > SIMULTANEOUS * last))
+        slopes = self.slopes[self.group[whole]].transpose(0, 1, 3, 2)
+        slope = inner(slopes, self._modes(ruptured[whole], whole)[:, None, None])
+        steep = np.sqrt(np.maximum(inner(slope, inner(self.metric[whole, None], slope[:, :, None])), 0.0))
+        speed[whole] = np.divide(1.0, steep, out=np.zeros_like(steep), where=steep > 0)
+        return speed
 
 
 def _lists(columns: Columns, values: np.ndarray) -> Row:

@@ -25,7 +25,7 @@ FEW = 4096
 
 def turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
     """Values (n, rows, Q) through matrices (n, Q, Q); as they are without."""
-    return values if turn is None else np.matmul(values, turn.transpose(0, 2, 1)).astype(values.dtype)
+    return values if turn is None else np.matmul(values, turn.transpose(0, 2, 1)).astype(values.dtype, copy=False)
 
 
 def _nothing(cluster: int) -> None:

@@ -106,7 +106,7 @@ class Stretch:
         if self.got is None:
             raw = self.bring().values()
             raw = raw.reshape(self.count, self.buffer.padded, *raw.shape[1:])[:, : len(self.buffer.cells)]
-            self.got = np.stack([turned(r, self.buffer.turn) for r in raw]).astype(float)
+            self.got = turned(raw, self.buffer.turn).astype(float)
         return self.got
 
 

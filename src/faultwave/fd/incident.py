@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from scipy import sparse
 
 from faultwave.domain.grids.mapping import RegularGrid
 from faultwave.fd.grid import HALF, Grid
@@ -16,6 +15,9 @@ from faultwave.fd.stencils import VELOCITY
 from faultwave.fd.total_field import Points
 from faultwave.observe import box_records
 from faultwave.observe.box_records import BoxRecord, Nodes
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 QUANTITY = dict(zip(RECORDED, box_records.RECORDED, strict=True))
 """What files call the grid's fields."""
@@ -61,6 +63,8 @@ def between(nodes: Nodes, grid: Grid, name: str, points: Points) -> Between:
         index = (regular - nodes.origin) / nodes.spacing
         at = columns.of(np.rint(index).astype(np.int64))
         if np.abs(index - np.rint(index)).max() < SAME and (at >= 0).all():
+            from scipy import sparse
+
             return Between(sparse.csr_array((len(points), len(nodes.index))), at, np.zeros(0, np.int64))
     place = grid.place(points, HALF[name])
     place[:, 2] = np.minimum(place[:, 2], grid.upper[2])
@@ -81,6 +85,8 @@ def gradients_at(nodes: Nodes, places: np.ndarray) -> list[sparse.csr_array]:
 def _cubic(nodes: Nodes, columns: _Columns, place: np.ndarray, slope: int | None = None) -> Between:
     """Polynomials through four points along each axis: those around a place, or the last ones beside the ends; their derivative along the
     axis ``slope``, if it is given."""
+    from scipy import sparse  # takes long to import, and few runs need it
+
     count, last = len(place), nodes.index.max(0) - (POINTS - 1)
     fraction = (place - nodes.origin) / nodes.spacing
     start = np.clip(np.floor(fraction + SAME).astype(np.int64) - 1, nodes.index.min(0), last)

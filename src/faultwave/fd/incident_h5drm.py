@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from faultwave.fd.grid import HALF
 from faultwave.fd.incident import Incident, at_places, gradients_at, in_time, times
@@ -20,6 +19,9 @@ from faultwave.media.homogenise import at_points
 from faultwave.observe.box_records import VELOCITIES
 from faultwave.observe.h5drm import H5drmRecord
 from faultwave.physics.sources.table import Sources
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 GRADIENTS = 2.0
 """Errors of stresses, made of gradients, over those of velocities."""
@@ -150,6 +152,8 @@ def _stress(
 
 
 def _scaled(factors: np.ndarray, weights: sparse.csr_array) -> sparse.csr_array:
+    from scipy import sparse  # takes long to import, and few runs need it
+
     return sparse.csr_array(sparse.diags_array(factors) @ weights)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.backends.grid import wrap_axis
+from faultwave.base import cores
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm import World
 from faultwave.comm.gpu_aware import HaloPath
@@ -18,17 +19,17 @@ from faultwave.fd import borders, split
 from faultwave.fd.decomposition import DIRECTIONS, Subdomain, whole
 from faultwave.fd.differences import WHOLE
 from faultwave.fd.drives import Drive, Drives
+from faultwave.fd.energies import ENERGIES, Side, Sums
 from faultwave.fd.fault_plane import high
 from faultwave.fd.half_precision import Units, spread_rounding
 from faultwave.fd.media import Medium
-from faultwave.fd.points import RECORDED, Sampler, held, reading
-from faultwave.fd.program import LEVELS, Observer, Scheme, build_program, profiles, sheets
-from faultwave.fd.stencils import FIELDS, NORMAL, SHEAR, VELOCITY
+from faultwave.fd.points import RECORDED, Sampler, reading
+from faultwave.fd.program import ELASTIC, LEVELS, Observer, Scheme, build_program, profiles, sheets
+from faultwave.fd.stencils import FIELDS, VELOCITY
 from faultwave.kernels.overlap import Reach, works
 from faultwave.kernels.stencil import REACH, Box, Program, Runner, Work
 from faultwave.media.attenuation import ORDER, Relaxation
 
-ENERGIES = ("elastic_energy", "elastic_kinetic_energy", "momentumX", "momentumY", "momentumZ")
 """What ``Operator.energies`` gives."""
 AT_ONCE = 1 << 24
 """Numbers given to injections and taken by sample buffers in one go, at most."""
@@ -110,14 +111,6 @@ def _planes(view: np.ndarray, box: Box, first: int) -> np.ndarray:
     """A box of an array whose lowest plane is ``first``, given with one point of its halo around."""
     start = 1 + box.lo[0] - first
     return view[start : start + box.shape[0], 1:-1, 1:-1]
-
-
-@dataclass(frozen=True)
-class _Side:
-    """Of energies: what is ``read`` of a quantity in a plane, and the weights of its points."""
-
-    read: Callable[[str, int], np.ndarray]
-    share: Callable[[str], Any]
 
 
 class Operator:
@@ -350,81 +343,47 @@ class Operator:
         return np.asarray(self.shared.world.total(sums)) if self.shared else sums
 
     def energies(self) -> dict[str, float]:
-        """Strain energy of the stresses now, kinetic energy and momentum half a step before, of the box without layers' distinction.
-
-        Nothing is averaged: each quantity counts with the coefficient at its own place, and beside the free surface with the weights
-        in which the grid is self-adjoint.
-        """
+        """Strain energy of the stresses now, kinetic energy and momentum half a step before, of the box without layers' distinction: see
+        ``fd.energies``."""
         found = self._total(self._energies()).tolist()
         return dict(zip(ENERGIES, found, strict=True))
 
     def _energies(self) -> np.ndarray:
         """Of what this process owns."""
-        total = np.zeros(len(ENERGIES))
-        filled = self.scheme.filled(self.subdomain.owned.box)
-        for plane in range(filled.lo[0], filled.hi[0]):
-            for side in self._sides:
-                kinetic, momentum = self._motion(plane, side)
-                total += [self._normal_energy(plane, side) + self._shear_energy(plane, side), kinetic, *momentum]
-        return total * self.scheme.grid.spacing**3
+        owned = self.subdomain.owned.box
+        filled = self.scheme.filled(owned)
+        sums = Sums(self.scheme, self._sides(filled.lo[0]), owned.hi[0])
+        with cores.limited(getattr(self.runner, "threads", None)):
+            return sums.of(range(filled.lo[0], filled.hi[0])) * self.scheme.grid.spacing**3
 
-    @property
-    def _sides(self) -> list[_Side]:
-        """All there is; beside a fault its upper side counts for itself."""
-        fault = self.scheme.fault
+    def _sides(self, first: int) -> list[Side]:
+        """All there is, its lowest plane ``first``; beside a fault its upper side counts for itself."""
+        whole = {name: self.filled_values(name) for name in (*FIELDS, *ELASTIC)}  # devices give all at once
+        fault, unit = self.scheme.fault, self.units.of
         if fault is None:
-            return [_Side(self.plane, lambda name: 1.0)]
+            return [Side(lambda name, plane: whole[name][plane - first], unit, lambda name: 1.0)]
+        box, (_, y, x) = self.scheme.filled(self.box), self.subdomain.own
+        doubled = {name: _planes(self.runner.values(high(name), 1), box, self.box.lo[0]) for name in fault.doubled}
 
         def upper(name: str, plane: int) -> np.ndarray:
-            if name not in fault.doubled:
-                return fault.of_sheet(self.plane(name, plane))
-            box, (_, y, x) = self.scheme.filled(self.box), self.subdomain.own
-            sheet = _planes(self.runner.values(high(name), 1), box, self.box.lo[0])
-            own = sheet[:, :, x] if fault.axis == "y" else sheet[:, y]
-            return own[plane - box.lo[0]].astype(float)
+            if name not in doubled:
+                return fault.of_sheet(whole[name][plane - first])
+            sheet = doubled[name]
+            return (sheet[:, :, x] if fault.axis == "y" else sheet[:, y])[plane - box.lo[0]]
 
         counts = {name: self.scheme.grid.shape["zyx".index(fault.axis)] for name in FIELDS}
         shares = {name: split.shares(fault, name, count) for name, count in counts.items()}
-        return [_Side(self.plane, shares.__getitem__), _Side(upper, lambda name: split.upper_share(fault, name))]
+        return [
+            Side(lambda name, plane: whole[name][plane - first], unit, shares.__getitem__),
+            Side(
+                upper, lambda name: 1.0 if name in doubled else unit(name), lambda name: split.upper_share(fault, name)
+            ),
+        ]
 
     def plane(self, name: str, plane: int) -> np.ndarray:
         """Of a field or coefficient, a plane of the grid of which this process owns some, in SI units."""
         first = self.scheme.filled(self.subdomain.owned.box).lo[0]
         return self.filled_values(name)[plane - first].astype(float) * self.units.of(name)
-
-    def _weight(self, name: str, plane: int) -> float:
-        return float(held(self.scheme, name, plane))
-
-    def _motion(self, plane: int, side: _Side) -> tuple[float, list[float]]:
-        """Kinetic energy and momentum of a plane, over h^3; half planes alone have one on the surface."""
-        energy, momentum = 0.0, [0.0, 0.0, 0.0]
-        for k, (name, axis) in enumerate(VELOCITY.items()):
-            if name in WHOLE and plane == self.subdomain.owned.box.hi[0]:
-                continue
-            speed, b = side.read(name, plane), side.read(f"b_{axis}", plane)
-            rho = self._weight(name, plane) * np.divide(1.0, b, out=np.zeros_like(b), where=b > 0) * side.share(name)
-            energy += 0.5 * float((rho * speed * speed).sum())
-            momentum[k] = float((rho * speed).sum())
-        return energy, momentum
-
-    def _normal_energy(self, plane: int, side: _Side) -> float:
-        """Strain energy of the normal stresses of a plane, over h^3."""
-        lam, mu2 = side.read("lam", plane), side.read("mu2", plane)
-        normal = [side.read(name, plane) for name in NORMAL]
-        trace, square = sum(normal), sum(s * s for s in normal)
-        solid = np.where(mu2 > 0, mu2, 1.0)
-        in_solid = (square - lam / (3 * lam + solid) * trace**2) / (2 * solid)
-        density = np.where(mu2 > 0, in_solid, trace**2 / (18 * lam)) * side.share("szz")
-        return self._weight("szz", plane) * float(density.sum())
-
-    def _shear_energy(self, plane: int, side: _Side) -> float:
-        """Strain energy of the shear stresses of a plane, over h^3."""
-        energy = 0.0
-        for name in SHEAR:
-            mu, s = side.read(f"mu_{name[1:]}", plane), side.read(name, plane)
-            square = np.where(mu > 0, s * s / np.where(mu > 0, mu, 1.0), 0.0) * side.share(name)
-            energy += 0.5 * self._weight(name, plane) * float(square.sum())
-        return energy
 
     def nbytes(self) -> int:
         """Memory of all arrays."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import interpolate, ndimage
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.model import Case
@@ -188,6 +187,8 @@ def relief_of(
         problems.warn(f"{WHERE}.smooth", what, advice="Give a smaller smooth if hills and valleys shall stay.")
     for axis, line in ((1, lines[0]), (0, lines[1])):
         if smooth and any(line.absorbing):  # after smoothing, which would bend what is level
+            from scipy import interpolate  # takes long to import, and few runs need it
+
             spline = interpolate.CubicSpline(line.even(spacing), heights, axis)
             heights = np.asarray(spline(line.nodes(spacing)))
     top = float(heights.min())
@@ -228,6 +229,8 @@ def _smooth(asked: float | None, default: float, lines: tuple[Lines, Lines]) -> 
 
 def _smoothed(heights: np.ndarray, axis: int, line: Lines, spacing: float, smooth: float) -> np.ndarray:
     """Heights smoothed along an axis, around it where it is periodic, else as if the ground went on as at its edge."""
+    from scipy import ndimage  # takes long to import, and few runs need it
+
     deviation = smooth / (0.5 * spacing)
     if not line.periodic:
         return ndimage.gaussian_filter1d(heights, deviation, axis, mode="nearest") if smooth else heights

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from faultwave.case.model import Case
 from faultwave.fd import stencils
@@ -21,6 +21,9 @@ from faultwave.fd.closures import WEIGHTS, Weights
 from faultwave.fd.differences import WHOLE
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, coefficients, fields
 from faultwave.kernels.stencil import Axis, Box, Stencil
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Points = np.ndarray
 """Numbers (n, 3) along (z, y, x) of points of the grid."""
@@ -236,6 +239,8 @@ def levels(
             count += len(at)
         weights = {}
         for name, listed_parts in parts.items():
+            from scipy import sparse  # takes long to import, and few runs need it
+
             row, column, factor = (np.concatenate(part) for part in zip(*listed_parts, strict=True))
             weights[name] = sparse.csr_array((factor, (row, column)), (count, len(listed[name])))
         found.append(Level(number, rows, weights))

@@ -21,6 +21,7 @@ from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Solver
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
+from faultwave.output.atomic import side_by_side
 from faultwave.output.background import Background
 from faultwave.output.checkpoint import Checkpoint, checkpoints_folder, remove_all
 from faultwave.output.digests import Digests
@@ -281,7 +282,8 @@ class Session:
         self.warnings = (*self.warnings, *remarks, *self._lost())
 
         def write() -> None:
-            self.files += write_results(found, folder, self.case.output.prefix, self._layout)
+            with side_by_side():
+                self.files += write_results(found, folder, self.case.output.prefix, self._layout)
             write_run_manifest(self, folder, status)
 
         self.world.together(write)

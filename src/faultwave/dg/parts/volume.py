@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.pieces import mapped
 from faultwave.dg.basis import tet_basis
 from faultwave.dg.operator import Sampler
 from faultwave.dg.planning import Cut, Planning
@@ -85,6 +86,12 @@ def cells_in(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndar
     return np.flatnonzero(found)
 
 
+def _points(geometry: Any, cells: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Places (n, sub-cells, nodes, 3) of the nodes (sub-cells, nodes, 3) of the reference cell."""
+    inside = np.einsum("cij,snj->csni", geometry.jacobian(cells), nodes)
+    return np.asarray(geometry.origin(cells)[:, None, None] + inside)
+
+
 class AttachedVolume(Attached):
     def __init__(self, part: Volume, solver: Solver):
         self.part, self.solver, self.interval = part, solver, part.setting.interval
@@ -120,8 +127,9 @@ class AttachedVolume(Attached):
         part, plan, setting = self.part, self.solver.plan, self.part.setting
         fields, cells, geo = list(part.fields), part.cells, plan.geometry
         nodes, rows = self.pieces.nodes, len(self.pieces.points)
-        points = geo.origin(cells)[:, None, None] + np.einsum("cij,snj->csni", geo.jacobian(cells), nodes)
-        self.left_handed = np.linalg.det(geo.jacobian(cells)) < 0  # sorted cells may be; written ones are not
+        points = mapped(lambda piece: _points(geo, cells[piece], nodes), len(cells))
+        # Sorted cells may be left-handed; written ones are not.
+        self.left_handed = mapped(lambda piece: np.linalg.det(geo.jacobian(cells[piece])) < 0, len(cells))
         points = points.reshape(len(cells), -1, 3)
         points[self.left_handed] = points[self.left_handed][:, self.pieces.mirrored()]
         static = {"group": plan.mesh.groups[cells], "cluster": plan.clustering.cluster[cells]}

@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import ndimage
 
 BEND = 0.5
 """Part of the cap, from below, over which the rise bends."""
@@ -40,6 +39,8 @@ class Relief:
     around: tuple[int, int] = (0, 0)
 
     def __post_init__(self) -> None:
+        from scipy import ndimage  # takes long to import, and few runs need it
+
         object.__setattr__(self, "_spline", ndimage.spline_filter(np.asarray(self.heights, float), mode="nearest"))
 
     @property
@@ -59,6 +60,8 @@ class Relief:
 
     def height(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Of the ground over its lowest point [m]; exact at nodes, a cubic spline between them."""
+        from scipy import ndimage
+
         i, j = self._node(x, 0), self._node(y, 1)
         flat = ndimage.map_coordinates(
             self._spline,  # type: ignore[attr-defined]

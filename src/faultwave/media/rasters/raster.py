@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import ndimage
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.media.models.lattice import position
@@ -52,6 +51,8 @@ class Raster:
     def at(self, xy: np.ndarray, width: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
         """Values at places (n, 2): means over cells of so much ``width`` along x and y where those are wider than the raster's own,
         cubic splines between its points; NaN where a point around has none."""
+        from scipy import ndimage  # takes long to import, and few runs need it
+
         j, i = self._position(xy)
         window = _window(j, i)
         part = np.asarray(self.values[window], float)

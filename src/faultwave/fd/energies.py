@@ -1,0 +1,164 @@
+"""Strain energy, kinetic energy and momentum of a grid: one pass over its planes, by several threads.
+
+A plane is worked on in blocks of rows that stay in a cache. What comes of it is summed plane by plane, so that no sum depends on threads.
+Nothing is averaged: each quantity counts with the coefficient at its own place, and beside the free surface with the weights in which the
+grid is self-adjoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.pieces import in_pieces
+from faultwave.fd.differences import WHOLE
+from faultwave.fd.points import held
+from faultwave.fd.program import Scheme
+from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
+
+ENERGIES = ("elastic_energy", "elastic_kinetic_energy", "momentumX", "momentumY", "momentumZ")
+
+BLOCK = 1 << 14
+"""Points of a block of rows: a dozen arrays of as many numbers fill most of a second cache."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is ``read`` of a quantity in a plane (ny, nx), its ``unit`` in SI units, and the weights of its points, ``share``: a number,
+    (nx,) or (ny, 1)."""
+
+    read: Callable[[str, int], np.ndarray]
+    unit: Callable[[str], float]
+    share: Callable[[str], Any]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """``sides``: all there is, beside a fault its upper side for itself; ``top``: the plane above the last of cells."""
+
+    scheme: Scheme
+    sides: Sequence[Side]
+    top: int
+
+    def of(self, planes: range) -> np.ndarray:
+        """ENERGIES of the planes, over h^3."""
+        found = np.zeros((len(planes), len(self.sides), len(ENERGIES)))
+
+        def work(piece: slice) -> None:
+            for i in range(piece.start, piece.stop):
+                for k, side in enumerate(self.sides):
+                    found[i, k] = self._plane(planes[i], side)
+
+        in_pieces(work, len(planes), 1)
+        total = np.zeros(len(ENERGIES))
+        for row in found.reshape(-1, len(ENERGIES)):
+            total += row
+        return total
+
+    def _plane(self, plane: int, side: Side) -> list[float]:
+        kinetic, momentum = self._motion(plane, side)
+        return [self._normal(plane, side) + self._shear(plane, side), kinetic, *momentum]
+
+    def _weight(self, name: str, plane: int) -> float:
+        return float(held(self.scheme, name, plane))
+
+    def _motion(self, plane: int, side: Side) -> tuple[float, list[float]]:
+        """Kinetic energy and momentum of a plane; half planes alone have one on the surface."""
+        energy, momentum = 0.0, [0.0, 0.0, 0.0]
+        for k, (name, axis) in enumerate(VELOCITY.items()):
+            if name in WHOLE and plane == self.top:
+                continue
+            weight, given = self._weight(name, plane), _Given(side, plane, name, f"b_{axis}")
+            moved, densities = np.empty(given.shape), np.empty(given.shape)
+            for rows, (speed, specific) in given.blocks():
+                rho = _over(weight, specific)
+                _weigh(rho, side.share(name), rows)
+                np.multiply(rho, speed, out=moved[rows])
+                np.multiply(moved[rows], speed, out=densities[rows])
+            energy += 0.5 * float(densities.sum())
+            momentum[k] = float(moved.sum())
+        return energy, momentum
+
+    def _normal(self, plane: int, side: Side) -> float:
+        """Strain energy of the normal stresses of a plane."""
+        given = _Given(side, plane, "lam", "mu2", *NORMAL)
+        densities = np.empty(given.shape)
+        for rows, (lam, mu2, *normal) in given.blocks():
+            trace, square = normal[0] + normal[1], normal[0] * normal[0]
+            trace += normal[2]
+            for stress in normal[1:]:
+                stress *= stress
+                square += stress
+            trace *= trace
+            solid = mu2 > 0
+            fluid = not solid.all()
+            stiff = np.where(solid, mu2, 1.0) if fluid else mu2
+            share = 3.0 * lam
+            share += stiff
+            np.divide(lam, share, out=share)
+            share *= trace
+            square -= share
+            square /= 2.0 * stiff
+            found = np.where(solid, square, trace / (18.0 * lam)) if fluid else square
+            _weigh(found, side.share("szz"), rows)
+            densities[rows] = found
+        return self._weight("szz", plane) * float(densities.sum())
+
+    def _shear(self, plane: int, side: Side) -> float:
+        """Strain energy of the shear stresses of a plane; in fluids there is none."""
+        energy = 0.0
+        for name in SHEAR:
+            given = _Given(side, plane, f"mu_{name[1:]}", name)
+            densities = np.empty(given.shape)
+            for rows, (mu, stress) in given.blocks():
+                stress *= stress
+                found = stress / mu if (mu > 0).all() else np.divide(stress, mu, out=np.zeros_like(mu), where=mu > 0)
+                _weigh(found, side.share(name), rows)
+                densities[rows] = found
+            energy += 0.5 * self._weight(name, plane) * float(densities.sum())
+        return energy
+
+
+class _Given:
+    """Some quantities of one plane."""
+
+    def __init__(self, side: Side, plane: int, *names: str):
+        self.planes = [(side.read(name, plane), side.unit(name)) for name in names]
+        self.shape = self.planes[0][0].shape
+
+    def blocks(self) -> Iterator[tuple[slice, list[np.ndarray]]]:
+        """Rows, and copies of the quantities there in double precision and SI units."""
+        ny, nx = self.shape
+        size = max(1, BLOCK // max(1, nx))
+        for first in range(0, ny, size):
+            rows = slice(first, first + size)
+            found = [values[rows].astype(float) for values, _ in self.planes]
+            for values, (_, unit) in zip(found, self.planes, strict=True):
+                if unit != 1.0:
+                    values *= unit
+            yield rows, found
+
+
+def _over(weight: float, specific: np.ndarray) -> np.ndarray:
+    """A weight times density from specific volume; 0 where there is none."""
+    if (specific > 0).all():
+        rho = 1.0 / specific
+    else:
+        rho = np.divide(1.0, specific, out=np.zeros_like(specific), where=specific > 0)
+    if weight != 1.0:
+        rho *= weight
+    return rho
+
+
+def _weigh(values: np.ndarray, share: Any, rows: slice) -> None:
+    """Times the weights of points in these rows."""
+    if np.ndim(share) == 2:
+        values *= share[rows]
+    elif np.ndim(share) or share != 1.0:
+        values *= share
+
+
+__all__ = ["ENERGIES", "Side", "Sums"]
