@@ -12,8 +12,8 @@ from faultwave.kernels.expr import Expr, wrap
 from faultwave.kernels.stencil import Axis, Launch, Point, Recorder, Stencil, record
 from faultwave.kernels.values import ROW, Numbering
 
-MOST_READ = 64
-"""Numbers around a point: stencils that read more fill the first cache with the rows of one plane."""
+MOST_READ = 45
+"""Numbers of arrays around a point: stencils that read more fill the first cache with the rows of one plane."""
 
 
 class _Upper:
@@ -55,7 +55,8 @@ def go_together(row: Sequence[Launch]) -> bool:
     launch = row[0]
     if len(row) > 1 or launch.lag or launch.stencil.changes or launch.stencil.rows or launch.box.shape[0] < 2:
         return False
-    return len(record(launch.stencil)[0]) <= MOST_READ and not _common_products(launch.stencil)
+    numbers = [key for key in record(launch.stencil)[0] if key[0] in ("at", "on")]
+    return len(numbers) <= MOST_READ and not _common_products(launch.stencil)
 
 
 def _common_products(stencil: Stencil) -> bool:
