@@ -58,9 +58,9 @@ class RowFunction:
         self.planes = 1 if below is None else 2
         self.scalars, self.names = list(program.scalars), list(program.arrays)
         self.first = {group: name for name, group in reversed(arrays.group.items())}
-        self.groups = dict(below.groups) if below else dict[str, int]()  # a group, or one line or table, -> argument
-        self.pointers = list(below.pointers) if below else list[int]()
-        self.head = list(below.head) if below else list[str]()
+        self.groups: dict[str, int] = dict(below.groups) if below else {}  # a group, or one line or table, -> argument
+        self.pointers: list[int] = list(below.pointers) if below else []
+        self.head: list[str] = list(below.head) if below else []
         self.rows_ahead = max(1, AHEAD // sum(launch.box.shape[2] for launch in row))
         self.table = RowTable(program, row, lambda: self._place(row[0], TABLE), arrays.strides.get(TABLE))
         shared = self._shared()

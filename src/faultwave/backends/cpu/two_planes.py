@@ -16,10 +16,17 @@ MOST_READ = 45
 """Numbers of arrays around a point: stencils that read more fill the first cache with the rows of one plane."""
 
 
+class _Both(Recorder):
+    """Records what is read on both planes: keys of profiles and tables of the upper one end with a 1."""
+
+    def upper(self, *key: Any) -> Expr:
+        return self._input(*key, 1)
+
+
 class _Upper:
     """The point one plane above the one that is recorded."""
 
-    def __init__(self, lower: Recorder):
+    def __init__(self, lower: _Both):
         self.lower, self.on, self.scalar = lower, lower.on, lower.scalar
 
     def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Expr:
@@ -30,13 +37,6 @@ class _Upper:
 
     def parity(self, name: str) -> Expr:
         return self.lower.upper("parity", name, "")
-
-
-class _Both(Recorder):
-    """Records what is read on both planes: keys of profiles and tables of the upper one end with a 1."""
-
-    def upper(self, *key: Any) -> Expr:
-        return self._input(*key, 1)
 
 
 def recorded(stencil: Stencil, planes: int) -> tuple[Mapping[tuple[Any, ...], Expr], dict[tuple[str, int], Expr]]:
