@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from faultwave.backends.cpu import two_planes
 from faultwave.backends.cpu.blocking import Blocking
 from faultwave.backends.cpu.skew import skew
 from faultwave.fd.program import build_program
+from faultwave.kernels.stencil import Box, Launch, Stencil
 from faultwave.run import simulate
 
 from . import test_faults, test_plasticity, test_soil, test_topography
@@ -39,6 +41,37 @@ def test_tiles_and_passes_change_no_bit(kind):
     assert expected["u"].any()
     for name, values in state(CASES[kind](), Blocking(3, 5), 2).items():
         assert np.array_equal(values, expected[name], equal_nan=True), name
+
+
+@pytest.mark.parametrize("attenuation", [None, {}])
+def test_two_planes_at_once_change_no_bit(attenuation, monkeypatch):
+    """Profiles and tables of the upper plane are its own, and each value is rounded as on one plane."""
+    rigid = dict.fromkeys(("x", "y", "z-"), "rigid") | {"z+": "free-surface"}
+    numerics = {"numerics": {"precision": "single"}, "attenuation": attenuation, "material": {"constant": ROCK}}
+    found = []
+    for most in (0, 200):
+        monkeypatch.setattr(two_planes, "MOST_READ", most)
+        made = test_topography.hilly(grid__boundaries=rigid, **numerics)
+        source = simulate(made).solver.operator.runner.source
+        name = "stress_cap" + "_q" * (attenuation is not None)
+        assert (f"_{name}_of_two_planes" in source) == (most > 0)
+        found.append(state(made, Blocking(2, 7), 1))
+    assert np.abs(found[0]["u"]).max() > 0
+    for name, values in found[0].items():
+        assert np.array_equal(values, found[1][name], equal_nan=True), name
+
+
+def test_planes_that_need_the_same_product_go_apart():
+    """It would be computed once, and not be fused with a sum."""
+    box = Box((0, 0, 0), (9, 9, 9))
+
+    def go(function):
+        return two_planes.go_together([Launch(Stencil("one", function), box)])
+
+    assert go(lambda p: {"u": p.at("u") + p.scalar("c") * (p.at("s", z=1) - p.at("s"))})
+    assert go(lambda p: {"u": p.at("u") + p.line("a", "z") * p.at("s", x=1)})
+    assert not go(lambda p: {"u": p.at("u") + (p.line("a", "x") * p.at("s", z=1) - p.line("a", "x") * p.at("s"))})
+    assert not go(lambda p: {"u": sum(p.at("s", x=n % 7, y=n // 7) for n in range(two_planes.MOST_READ + 1))})
 
 
 def test_levels_stay_behind_as_far_as_they_read():

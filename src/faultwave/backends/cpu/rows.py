@@ -13,6 +13,7 @@ from typing import Any
 
 from faultwave.backends.cpu.layers import LayerTerms, layer_terms, same_formulas
 from faultwave.backends.cpu.row_table import TABLE, RowTable
+from faultwave.backends.cpu.two_planes import recorded
 from faultwave.backends.formula import Formula, Scope
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr
@@ -21,6 +22,8 @@ from faultwave.kernels.values import ROW
 
 AHEAD = 64
 """Points ahead of those at hand that numbers are fetched, in whole rows: about as long as that takes."""
+FEW = 8
+"""Planes: arrays of one plane that more of them read stay in the second cache."""
 
 
 def rows_of(launches: Sequence[Launch]) -> list[list[Launch]]:
@@ -47,15 +50,17 @@ class _Shared:
 
 class RowFunction:
     """``text`` of the function for the rows of launches side by side, with ROW_NAME for its name, and the numbers of the
-    arrays it is handed (``pointers``), one for each group it touches."""
+    arrays it is handed (``pointers``), one for each group it touches. ``below``: the same function for one plane, where this one is for
+    two at once and is handed the same."""
 
-    def __init__(self, program: Program, arrays: GridArrays, row: Sequence[Launch]):
+    def __init__(self, program: Program, arrays: GridArrays, row: Sequence[Launch], below: RowFunction | None = None):
         self.program, self.arrays, self.row = program, arrays, row
+        self.planes = 1 if below is None else 2
         self.scalars, self.names = list(program.scalars), list(program.arrays)
         self.first = {group: name for name, group in reversed(arrays.group.items())}
-        self.groups: dict[str, int] = {}  # a group, or one line or table, -> argument
-        self.pointers: list[int] = []
-        self.head: list[str] = []
+        self.groups: dict[str, int] = dict(below.groups) if below else {}  # a group, or one line or table, -> argument
+        self.pointers: list[int] = list(below.pointers) if below else []
+        self.head: list[str] = list(below.head) if below else []
         self.rows_ahead = max(1, AHEAD // sum(launch.box.shape[2] for launch in row))
         self.table = RowTable(program, row, lambda: self._place(row[0], TABLE), arrays.strides.get(TABLE))
         shared = self._shared()
@@ -72,7 +77,7 @@ class RowFunction:
         """Lines done once a row, and a loop for each segment."""
         before, loops = list[str](), list[str]()
         for number, launch in enumerate(self.row):
-            reads, writes = record(launch.stencil)
+            reads, writes = recorded(launch.stencil, self.planes)
             mask = recorded_mask(launch.stencil)
             inputs = {key: self._input(launch, key) for key in [*reads, *(mask[0] if mask else ())]}
             formula = Formula(inputs, f"f{number}_")
@@ -81,7 +86,7 @@ class RowFunction:
                 changing = formula.emit(mask[1])
                 body = [*formula.scopes[1].lines, f"if (!v_any({changing})) continue;"]
                 formula.scopes[1].lines.clear()
-            values = {name: formula.emit(value) for name, value in writes.items()}
+            values = {written: formula.emit(value) for written, value in writes.items()}
             body += [*self._fetches(launch, reads), *formula.scopes[1].lines, *self._at_points(launch, values)]
             first = f"for (long i = x[{number}][0], end = x[{number}][1]; i < end; i += LANES) {{"
             loop = [first, *(f"  {line}" for line in body), "}"]
@@ -93,10 +98,15 @@ class RowFunction:
             loops += loop
         return before, loops
 
-    def _at_points(self, launch: Launch, values: Mapping[str, str]) -> list[str]:
-        """What is done with new values, whose names these are."""
-        seen = self.table.points({launch.names.get(n, n): value for n, value in values.items()})
-        return [*seen, *_stores([(self._place(launch, name), value) for name, value in values.items()])]
+    def _at_points(self, launch: Launch, values: Mapping[tuple[str, int], str]) -> list[str]:
+        """What is done with new values, whose names these are, by array and plane."""
+        seen = self.table.points({launch.names.get(n, n): value for (n, _), value in values.items()})
+        return [*seen, *_stores([(self._row_above(launch, n, k), value) for (n, k), value in values.items()])]
+
+    def _row_above(self, launch: Launch, formal: str, planes: int) -> str:
+        """The row of an array so many planes above the point."""
+        above = f" + {planes * self.arrays.strides[launch.names.get(formal, formal)].plane}L" if planes else ""
+        return f"{self._place(launch, formal)}{above}"
 
     def _shared(self) -> _Shared | None:
         """None where the segments beside the plain one do not add the same terms to it, or their own arrays lie in several groups."""
@@ -146,7 +156,7 @@ class RowFunction:
                 "}",
             ]
             values |= {name: f"{values[name]}d" for name in found.factors}
-        stores = self._at_points(launch, values)
+        stores = self._at_points(launch, {(name, 0): value for name, value in values.items()})
         loop = [
             f"for (int s = 0; s < {len(self.row)}; ++s) {{",
             f"  int aside = s != {of.plain};",
@@ -216,9 +226,14 @@ class RowFunction:
             half = launch.names.get(formal, formal) in self.arrays.half_precision
             return f"{'LOAD_HALF' if half else 'LOAD'}({self._address(launch, key)})", True
         if kind == "line" and key[2] != "x":
-            return f"SPLAT(({self._place(launch, formal)})[{'k' if key[2] == 'z' else 'j'}])", False
+            return (
+                f"SPLAT(({self._place(launch, formal)})[{'k' if key[2] == 'z' else 'j'}{' + 1' * (key[3:] == (1,))}])",
+                False,
+            )
         if kind in ("line", "parity"):
-            return f"LOAD({self._place(launch, formal)} + i)", True
+            plane = self.arrays.strides[launch.names.get(formal, formal)].plane
+            other = f" + (1 - 2 * (k & 1)) * {plane}L" if kind == "parity" and key[3:] == (1,) else ""
+            return f"LOAD({self._place(launch, formal)}{other} + i)", True
         return f"SPLAT(scalar[{self.scalars.index(formal)}])", False
 
     def _address(self, launch: Launch, key: tuple[Any, ...]) -> str:
@@ -229,13 +244,23 @@ class RowFunction:
         return f"{self._place(launch, formal)} + {planes} + i"
 
     def _fetches(self, launch: Launch, reads: Iterable[tuple[Any, ...]]) -> list[str]:
-        """What is touched first in a pass is fetched rows ahead: of each array the plane farthest ahead, its last row."""
+        """What is touched first in a pass is fetched rows ahead: of each array the planes farthest ahead, their last row."""
         front: dict[tuple[str, str], tuple[int, int]] = {}
         touched = [key for key in reads if key[0] in ("at", "on")]
-        for kind, name, z, y, _ in (*touched, *(("at", name, 0, 0, 0) for name in record(launch.stencil)[1])):
+        written = [("at", name, self.planes - 1, 0, 0) for name in record(launch.stencil)[1]]
+        for kind, name, z, y, _ in (*touched, *written):
             front[kind, name] = max(front.get((kind, name), (z, y)), (z, y))
-        listed = [(kind, name, z, y + self.rows_ahead, 0) for (kind, name), (z, y) in front.items()]
+        listed = [
+            (kind, name, z - n, y + self.rows_ahead, 0)
+            for (kind, name), (z, y) in front.items() if not self._stays(launch, kind, name)
+            for n in range(self.planes if kind == "at" else 1)
+        ]  # fmt: skip
         return [_fetch(self._address(launch, key)) for key in listed]
+
+    def _stays(self, launch: Launch, kind: str, formal: str) -> bool:
+        """Whether an array has one plane that all planes of a launch read, and so is in the second cache already."""
+        one = self.program.arrays[launch.names.get(formal, formal)].box.shape[0] == 1
+        return kind == "on" and one and launch.box.shape[0] > FEW
 
 
 def _fetch(where: str) -> str:

@@ -26,6 +26,7 @@ from faultwave.backends.cpu.compile import build, cache_folder, load, vector_byt
 from faultwave.backends.cpu.row_table import TABLE, forget, injected_rows, watched, with_table
 from faultwave.backends.cpu.rows import RowFunction, rows_of
 from faultwave.backends.cpu.skew import Skew, skew
+from faultwave.backends.cpu.two_planes import go_together
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
@@ -52,9 +53,12 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
     entries, most_arrays = [], 1
     for launches in program.levels:
         for row in rows_of(launches):
-            made = RowFunction(program, arrays, row)
+            made, both = RowFunction(program, arrays, row), "0"
             function = functions.setdefault(made.text, f"row_{len(functions)}_{row[0].stencil.name}")
-            entries.append(f"  {{{function}, {row[0].lag}, {{{', '.join(map(str, made.pointers))}}}}},")
+            if not made.table.place and go_together(row):
+                text = RowFunction(program, arrays, row, made).text
+                both = functions.setdefault(text, f"row_{len(functions)}_{row[0].stencil.name}_of_two_planes")
+            entries.append(f"  {{{function}, {both}, {row[0].lag}, {{{', '.join(map(str, made.pointers))}}}}},")
             most_arrays = max(most_arrays, len(made.pointers))
     bodies = [text.replace("ROW_NAME", name) for text, name in functions.items()]
     return (
@@ -74,7 +78,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         + (resources.files("faultwave.backends.cpu").joinpath("row_table.h").read_text() if program.peaks else "")
         + "\n".join(bodies)
         + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, const long (*)[2]);\n"
-        "static const struct entry {\n  row_function row;\n  int lag, array[MOST_ARRAYS];\n} entries[] = {\n"
+        "static const struct entry {\n  row_function row, both;\n  int lag, array[MOST_ARRAYS];\n} entries[] = {\n"
         + "\n".join(entries)
         + f"\n}};\n#define ENTRIES {len(entries)}\n{injected_rows(program, arrays)}\n{loop}"
     )

@@ -2,7 +2,8 @@
 
    Half-step m of a pass (level m % LEVELS) works on plane p - Z_BEHIND(m) when the front is at p, and in tile t on the rows
    [y_t - Y_BEHIND(m), y_t+1 - Y_BEHIND(m)): every read finds its half-step, done in this tile or the one before, and nothing is
-   overwritten that is still needed (skew.py). From the plane TOGETHER on, a half-step works on all planes at once when it gets there, so that what
+   overwritten that is still needed (skew.py). The front moves by PLANES_AT_ONCE, with which the same holds: what a half-step reads ahead is then
+   done as far ahead, and what it overwrites the next planes of those before it do not need. From the plane TOGETHER on, a half-step works on all planes at once when it gets there, so that what
    reads several of them finds them at one time. A tile may be at p once the tile before has finished p, so threads take tiles in
    turn and follow each other. */
 #include <omp.h>
@@ -31,11 +32,11 @@ static const long z_behind[] = Z_OF_LEVELS, y_behind[] = Y_OF_LEVELS;
 F long clip(long x, long low, long high) { return x < low ? low : x > high ? high : x; }
 F long row_number(int level, long k, long j) { return (level * PLANES + k - Z0 + REACH) * ROWS + j - Y0 + REACH; }
 
-static void rows_of(const struct call *c, R *const *base, const R *scalar, long k, long from, long to) {
-  const struct entry *x = &entries[c->entry];
+/* ``row``: the function of an entry for one plane, or that for ``both`` of two at once, which is 0 where there is none. */
+static void rows_of(const struct call *c, row_function row, R *const *base, const R *scalar, long k, long from, long to) {
   R *own[MOST_ARRAYS];
-  for (int i = 0; i < MOST_ARRAYS; ++i) own[i] = base[x->array[i]];
-  x->row(own, scalar, k, from, to, c->x);
+  for (int i = 0; i < MOST_ARRAYS; ++i) own[i] = base[entries[c->entry].array[i]];
+  row(own, scalar, k, from, to, c->x);
 }
 
 /* Launches without a lag on the rows [y0, y1) of plane k, one after the other, for their boxes are apart. */
@@ -43,7 +44,21 @@ static void plane(R *const *base, const R *scalar, struct part work, long k, lon
   for (const struct call *c = work.begin; c < work.end; ++c) {
     if (k < c->z0 || k >= c->z1 || c->entry >= ENTRIES || entries[c->entry].lag) continue;
     const long from = clip(y0, c->y0, c->y1), to = clip(y1, c->y0, c->y1);
-    if (from < to) rows_of(c, base, scalar, k, from, to);
+    if (from < to) rows_of(c, entries[c->entry].row, base, scalar, k, from, to);
+  }
+}
+
+#define PLANES_AT_ONCE 2
+/* The same of planes k and k + 1, where a launch has a function for both. */
+static void two_planes(R *const *base, const R *scalar, struct part work, long k, long y0, long y1) {
+  for (const struct call *c = work.begin; c < work.end; ++c) {
+    if (c->entry >= ENTRIES || entries[c->entry].lag) continue;
+    const long from = clip(y0, c->y0, c->y1), to = clip(y1, c->y0, c->y1);
+    if (from >= to) continue;
+    const int both = k >= c->z0 && k + 1 < c->z1 && entries[c->entry].both;
+    if (both) rows_of(c, entries[c->entry].both, base, scalar, k, from, to);
+    for (long at = k; !both && at < k + 2; ++at)
+      if (at >= c->z0 && at < c->z1) rows_of(c, entries[c->entry].row, base, scalar, at, from, to);
   }
 }
 
@@ -60,7 +75,7 @@ static void plane_lagging(R *const *base, const R *scalar, struct part work, lon
     for (const struct call *c = work.begin; c < work.end; ++c) {
       if (k < c->z0 || k >= c->z1 || c->entry >= ENTRIES || !entries[c->entry].lag) continue;
       const long j = front - entries[c->entry].lag;
-      if (j >= c->y0 && j < c->y1 && front >= y0 && front < y1) rows_of(c, base, scalar, k, j, j + 1);
+      if (j >= c->y0 && j < c->y1 && front >= y0 && front < y1) rows_of(c, entries[c->entry].row, base, scalar, k, j, j + 1);
     }
 }
 
@@ -126,18 +141,20 @@ void run(ARGUMENTS, long tile, long threads) {
   {
     for (long t = omp_get_thread_num(); t < tiles; t += omp_get_num_threads()) {
       const long low = t ? first + t * tile : -(1L << 40), high = t + 1 < tiles ? first + (t + 1) * tile : 1L << 40;
-      for (long p = below; p < last + Z_BEHIND(halves - 1); ++p) {
+      for (long p = below; p < last + Z_BEHIND(halves - 1); p += PLANES_AT_ONCE) {
         for (int spin = 0; __atomic_load_n(&done[8 * t], __ATOMIC_ACQUIRE) < p; ++spin)
           if (spin > 1000) sched_yield();
         for (long m = 0; m < halves; ++m) {
-          const long k = p - Z_BEHIND(m);
-          if (k < below || k >= last) continue;
+          const long k = clip(p - Z_BEHIND(m), below, last), next = clip(p - Z_BEHIND(m) + PLANES_AT_ONCE, below, last);
+          if (k >= next) continue;
           const int level = m % LEVELS;
           const long step = start + m / LEVELS, y0 = low - Y_BEHIND(m), y1 = high - Y_BEHIND(m);
           const long from = clip(y0, Y0 - REACH, Y1 + REACH), to = clip(y1, Y0 - REACH, Y1 + REACH);
           const long tape_from = clip(y0 - TAPE_LAG, Y0 - REACH, Y1 + REACH), tape_to = clip(y1 - TAPE_LAG, Y0 - REACH, Y1 + REACH);
-          const long end = k < TOGETHER ? k + 1 : above;
-          for (long at = k; at < end; ++at) plane(base, scalar, PART(m), at, y0, y1);
+          const long end = next > TOGETHER ? above : next;
+          for (long at = k; at < end; at += 2)
+            if (at + 1 < end) two_planes(base, scalar, PART(m), at, y0, y1);
+            else plane(base, scalar, PART(m), at, y0, y1);
           for (long at = k; pushed[level] && at < end; ++at) inject(base, points, PART(m), level, at, from, to, AMPLITUDE(level, step));
           for (long at = k; at < end; ++at) plane_lagging(base, scalar, PART(m), at, y0, y1);
           for (long at = k; taken[level] && at < end; ++at) record(points, PART(m), level, at, tape_from, tape_to, tape + step * taped);

@@ -1,0 +1,84 @@
+"""Stencils on two planes at once: most of the rows that a plane reads are read by the next one, too, and come into the first cache once.
+
+Each value is computed as on one plane alone, so that results do not depend on which planes go together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from faultwave.kernels.expr import Expr, wrap
+from faultwave.kernels.stencil import Axis, Launch, Point, Recorder, Stencil, record
+from faultwave.kernels.values import ROW, Numbering
+
+MOST_READ = 45
+"""Numbers of arrays around a point: stencils that read more fill the first cache with the rows of one plane."""
+
+
+class _Both(Recorder):
+    """Records what is read on both planes: keys of profiles and tables of the upper one end with a 1."""
+
+    def upper(self, *key: Any) -> Expr:
+        return self._input(*key, 1)
+
+
+class _Upper:
+    """The point one plane above the one that is recorded."""
+
+    def __init__(self, lower: _Both):
+        self.lower, self.on, self.scalar = lower, lower.on, lower.scalar
+
+    def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Expr:
+        return self.lower.at(name, x=x, y=y, z=z + 1)
+
+    def line(self, name: str, axis: Axis) -> Expr:
+        return self.lower.upper("line", name, axis) if axis == "z" else self.lower.line(name, axis)
+
+    def parity(self, name: str) -> Expr:
+        return self.lower.upper("parity", name, "")
+
+
+def recorded(stencil: Stencil, planes: int) -> tuple[Mapping[tuple[Any, ...], Expr], dict[tuple[str, int], Expr]]:
+    """What a stencil reads on one plane or two, and what it writes, by name and plane: the values of a name one after the other."""
+    if planes == 1:
+        reads, writes = record(stencil)
+        return reads, {(name, 0): value for name, value in writes.items()}
+    lower = _Both()
+    points: Sequence[Point] = (lower, _Upper(lower))
+    values = [stencil.function(point) for point in points]
+    return lower.reads, {(name, n): wrap(values[n][name]) for name in values[0] for n in range(planes)}
+
+
+def go_together(row: Sequence[Launch]) -> bool:
+    """Whether two planes of a launch can be worked on at once, and should."""
+    launch = row[0]
+    if len(row) > 1 or launch.lag or launch.stencil.changes or launch.stencil.rows or launch.box.shape[0] < 2:
+        return False
+    numbers = [key for key in record(launch.stencil)[0] if key[0] in ("at", "on")]
+    return len(numbers) <= MOST_READ and not _common_products(launch.stencil)
+
+
+def _common_products(stencil: Stencil) -> bool:
+    """Whether both planes need the same product: a compiler that computes it once would not fuse it with the sum that it enters, and round
+    that in another way."""
+    numbering = Numbering(lambda key: key[0] in ("at", "on", "parity"))
+    used: list[set[int]] = [set(), set()]
+    for (_, plane), value in recorded(stencil, 2)[1].items():
+        used[plane] |= _operands(numbering, [numbering.number(value)])
+    common = [numbering.values[n] for n in used[0] & used[1]]
+    return any(value.op == "mul" and ROW in value.depends for value in common)
+
+
+def _operands(numbering: Numbering, numbers: Iterable[int]) -> set[int]:
+    """The numbers of values, and of all that they are computed from."""
+    found, waiting = set[int](), list(numbers)
+    while waiting:
+        n = waiting.pop()
+        if n not in found:
+            found.add(n)
+            waiting += numbering.values[n].args
+    return found
+
+
+__all__ = ["go_together", "recorded"]
