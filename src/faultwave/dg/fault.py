@@ -29,7 +29,8 @@ from faultwave.dg.rupture import (
     recorded,
     rupture,
 )
-from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Geometry, Mesh, Topology
+from faultwave.domain.tets.geometry import Geometry
+from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Mesh, Topology
 from faultwave.kernels.language import Kernel
 from faultwave.physics.friction import frame
 from faultwave.physics.friction.law import FrictionLaw
