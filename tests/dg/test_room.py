@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import h5py
@@ -17,10 +19,13 @@ from faultwave.case.load import load_case
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.dg import room
+from faultwave.dg.mesh_part import WholeMesh
+from faultwave.dg.plan import make_plan
 from faultwave.dg.room import check_room, least_memory
 from faultwave.dg.share import plan_for
 from faultwave.domain import tets
 from faultwave.run.engines import engine_of
+from tests.domain.test_gmsh_reader import CONTENTS
 
 
 def case(mesh: dict[str, Any], **numerics: Any) -> Case:
@@ -50,7 +55,7 @@ def test_cells_of_a_box_and_of_a_file_are_known_ahead(tmp_path: Path) -> None:
     with h5py.File(path, "w") as file:
         file["connect"] = np.zeros((17, 4), np.int64)
     assert tets.cells_ahead(case({"file": str(path)}).mesh) == 17
-    (tmp_path / "mesh.msh").write_text("$MeshFormat\n")
+    (tmp_path / "mesh.msh").write_text("$MeshFormat\n")  # of other Gmsh files: tests/domain/test_gmsh_ahead.py
     assert tets.cells_ahead(case({"file": str(tmp_path / "mesh.msh")}).mesh) is None
 
 
@@ -61,10 +66,10 @@ def test_a_mesh_that_fits_nowhere_is_refused_before_it_is_made(monkeypatch: pyte
     text = str(caught.value)
     assert "48,000,000,000,000 cells at order 4" in text and "this machine has" in text
     check_room(case(box(4, 4, 4)))
-    monkeypatch.setattr(room, "machine_memory", lambda: 384 * 2399)  # a cell has 20 x 9 and 4 x 10 x 3 numbers
+    monkeypatch.setattr(room, "machine_memory", lambda: 384 * 3359)  # a cell has 20 x 9 and twice 4 x 10 x 3 numbers
     with pytest.raises(InputError):
         check_room(case(box(4, 4, 4)))
-    monkeypatch.setattr(room, "machine_memory", lambda: 384 * 2400)
+    monkeypatch.setattr(room, "machine_memory", lambda: 384 * 3360)
     check_room(case(box(4, 4, 4)))
     check_room(case(box(4, 4, 4), precision="single"))
 
@@ -87,6 +92,21 @@ def test_a_plan_is_refused_as_a_run_is_and_a_mesh_that_cannot_be_looked_at(monke
         engine_of(large).plan(large)
 
 
+@pytest.mark.parametrize("version", ["2.2", "4.1", "4.1 binary"])
+def test_a_gmsh_file_too_large_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    path = tmp_path / "mesh.msh"
+    path.write_bytes(CONTENTS[version])
+    asked = case({"file": str(path)})
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail("the mesh was read"))
+    needed = least_memory(asked, 2)
+    monkeypatch.setattr(room, "machine_memory", lambda: int(needed) - 1)
+    assert any("2 cells at order 4 need more than" in p.what for p in told(lambda: plan_for(asked, World())))
+    monkeypatch.setattr(room, "machine_memory", lambda: int(needed))
+    check_room(asked)
+
+
 def told(ask: Callable[[], Any]) -> Sequence[Problem]:
     with pytest.raises(InputError) as caught:
         ask()
@@ -94,7 +114,28 @@ def told(ask: Callable[[], Any]) -> Sequence[Problem]:
 
 
 def test_memory_asked_for_grows_with_cells_and_order() -> None:
-    assert least_memory(case(box(4, 4, 4)), 10) == 10 * 8 * (20 * 9 + 4 * 10 * 3)
-    assert least_memory(case(box(4, 4, 4), order=6, precision="single"), 10) == 10 * 4 * (56 * 9 + 4 * 21 * 3)
+    assert least_memory(case(box(4, 4, 4)), 10) == 10 * 8 * (20 * 9 + 2 * 4 * 10 * 3)
+    assert least_memory(case(box(4, 4, 4), order=6, precision="single"), 10) == 10 * 4 * (56 * 9 + 2 * 4 * 21 * 3)
+    by_lines = case(box(4, 4, 4), integrator="rk4")
+    assert least_memory(by_lines, 10) == 10 * 8 * (20 * 9 + 4 * 10 * 3)
     memory = machine_memory()
     assert memory is None or memory > 2**28
+
+
+def test_processes_that_read_parts_of_a_mesh_sum_what_they_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each knows only what its part writes; together that does not fit on the disk."""
+    asked = case(box(2, 2, 2) | {}, order=2)
+    kept = {"checkpoint": {"interval": 0.1, "keep": 3}, "folder": str(tmp_path)}
+    asked = asked.model_copy(update={"output": type(asked.output).model_validate(kept)})
+    written = 4 * 2 * 48 * (4 * 9 * 8 + 8)  # three checkpoints and the next, of 48 cells
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=1.5 * written))
+    make_plan(asked)
+
+    class Two(WholeMesh):
+        def everywhere(self, value: Any) -> list[Any]:
+            return [value, value]
+
+    with pytest.raises(InputError, match="snapshots, seismograms and checkpoints need"):
+        make_plan(asked, whole=Two())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 
@@ -32,16 +34,57 @@ def machine_memory() -> int | None:
     return min(found, allowed)
 
 
+def resident_memory() -> int | None:
+    """Memory [bytes] that this process holds now; None where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (ValueError, IndexError, OSError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def untouched(places: Iterable[tuple[int, int]]) -> int | None:
+    """Bytes of memory that lies at ``places``, first byte and size of each, and which the process does not hold before it writes there;
+    None where the system does not say."""
+    try:
+        areas = list(_areas(Path("/proc/self/smaps").read_text()))
+    except (ValueError, IndexError, OSError):
+        return None
+    found, listed = 0, [(begin, begin + size) for begin, size in places]
+    for begin, end, held in areas:
+        asked = sum(max(0, min(end, b) - max(begin, a)) for a, b in listed)
+        found += min(asked, end - begin - held)  # what is held of an area may be any of it
+    return found
+
+
+def _areas(text: str) -> Iterator[tuple[int, int, int]]:
+    """First byte, end, and bytes that are held, of every area of memory that the system tells of."""
+    begin = end = 0
+    for line in text.splitlines():
+        first, *rest = line.split()
+        if first == "Rss:":
+            yield begin, end, 1024 * int(rest[0])
+        elif not first.endswith(":"):
+            begin, end = (int(x, 16) for x in first.split("-"))
+
+
+SMALL = 1 << 29
+"""Bytes of a process that need not look for a few of them."""
+
+
 def release_freed() -> None:
-    """Give freed memory back to the system: a C library keeps what many arrays of some megabytes have left."""
+    """Give freed memory back to the system: a C library keeps what many arrays of some megabytes have left, Python what refers to itself,
+    which a large process looks for."""
+    if (peak_memory() or SMALL) >= SMALL:
+        gc.collect()
     with contextlib.suppress(OSError, AttributeError, TypeError):  # other systems do it by themselves, or have no way
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def whole_memory_rows(snapshots: bool = False) -> list[tuple[str, str]]:
+def whole_memory_rows(snapshots: bool = False, most: float | None = None) -> list[tuple[str, str]]:
     """For ``faultwave plan``, whose process holds by then what that of a run does, with ``snapshots`` also the first of these.
-    Later ones that wait to be written come on top."""
-    most = peak_memory()
+    ``most`` [bytes]: what a run will hold, where that is more than this process has held so far."""
+    most = peak_memory() if most is None else most
     with_what = (
         "with libraries, mesh, plan and first snapshots"
         if snapshots
@@ -50,4 +93,12 @@ def whole_memory_rows(snapshots: bool = False) -> list[tuple[str, str]]:
     return [] if most is None else [("memory of the process", f"{most / 2**20:,.0f} MiB {with_what}")]
 
 
-__all__ = ["machine_memory", "peak_memory", "release_freed", "whole_memory_rows"]
+__all__ = [
+    "SMALL",
+    "machine_memory",
+    "peak_memory",
+    "release_freed",
+    "resident_memory",
+    "untouched",
+    "whole_memory_rows",
+]

@@ -289,6 +289,53 @@ def roofline(
 
 
 @dataclass(frozen=True)
+class SizeOptions:
+    """The boxes whose set-up, steps and memory are measured: the fields of ``bench.size.Setting``."""
+
+    cells: Annotated[
+        list[int] | None,
+        typer.Option("--cells", help="About so many; repeat for several. Default ten thousand to ten million."),
+    ] = None
+    order: Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8.")] = 4
+    precision: Annotated[str, typer.Option("--precision", help="double or single.")] = "double"
+    threads: Threads = None
+    steps: Annotated[int, typer.Option("--steps", help="Steps after the first; their median is told.")] = 7
+
+
+@app.command(epilog="Example: faultwave bench size --cells 10000 --cells 100000 --picture size.png")
+@expanded
+def size(
+    options: SizeOptions,
+    write: Annotated[
+        Path | None, typer.Option("--write", metavar="FILE", help="Put the table between the markers of this file.")
+    ] = None,
+    json: Json = None,
+    picture: Annotated[Path | None, typer.Option("--picture", metavar="PNG", help="Draw it on log paper.")] = None,
+) -> None:
+    """Measure how set-up, steps and memory grow with the mesh: boxes of all sizes that memory holds, each in a process of its own.
+
+    Keep the machine free of other work meanwhile: ten million cells take minutes and most of 24 GiB.
+    """
+    from faultwave.bench import proxy as proxies
+    from faultwave.bench import size as room
+    from faultwave.bench import table as tables
+
+    asked = {name: value for name, value in vars(options).items() if value is not None}
+    setting = room.Setting(**asked)
+    room.check(setting, write)
+    with screen.status("size") as say:
+        found = room.measure(setting, say)
+    text = room.markdown(found)
+    screen.out().print(text, markup=False, soft_wrap=True)
+    if write is not None:
+        tables.insert(write, text, "size")
+    if json is not None:
+        proxies.write(json, found)
+    if picture is not None:
+        screen.files([room.draw(found, picture)])
+
+
+@dataclass(frozen=True)
 class DeviceOptions:
     """What is measured on a graphics processor."""
 

@@ -52,15 +52,11 @@ def warn(warnings: Sequence[Problem]) -> None:
         screen.show_problems(warnings)
 
 
-SMALL = 1 << 29
-"""Bytes of a process that need not look for a few of them."""
-
-
 @contextmanager
 def uncollected() -> Iterator[None]:
     """While modules are imported and a case is read nothing is thrown away: looking for it would take a tenth of the time. Nor is what
     is there then looked through later, but in large runs, where arrays may be among what is thrown away."""
-    from faultwave.base.memory import peak_memory
+    from faultwave.base.memory import SMALL, peak_memory
 
     was = gc.isenabled()
     gc.disable()

@@ -23,7 +23,8 @@ from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
 from faultwave.dg.rupture import FRAME, Sizes, rupture
 from faultwave.domain.tets.curve import hilbert_order
-from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Geometry, Mesh, Topology
+from faultwave.domain.tets.geometry import Geometry
+from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Mesh, Topology
 from faultwave.kernels.language import Kernel
 from faultwave.physics.friction import frame
 from faultwave.physics.friction.law import FrictionLaw

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from faultwave.base.collect import collected
 from faultwave.base.errors import Problem, Problems, suggest
 from faultwave.base.pieces import mapped
 from faultwave.base.projection import check_lengths
+from faultwave.base.timing import young_age
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.dg import integrators
@@ -35,7 +37,7 @@ from faultwave.dg.planning import Planning
 from faultwave.dg.registry import part_modules
 from faultwave.dg.resolved import doubt_conductors, doubt_size
 from faultwave.domain import tets
-from faultwave.domain.tets.mesh import fingerprint
+from faultwave.domain.tets.mesh import fingerprint, narrowed
 from faultwave.engine.backend import check_backend
 from faultwave.engine.disk import check_disk
 from faultwave.engine.part import Part
@@ -90,6 +92,7 @@ class Plan:
     warnings: tuple[Problem, ...] = ()
     penalised: PenalisedFaces | None = None  # faces with another flux than Godunov's
     notes: tuple[str, ...] = ()  # what was chosen for the case, and why
+    seconds: float = 0.0  # that planning took, with libraries where the process began with it
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix
@@ -196,6 +199,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     ``mesh``: taken instead of the one the case names; ``whole``: knows the rest of it where it is a piece, and points in
     other pieces then have cell -2.
     """
+    started, before = clock.perf_counter(), young_age()
     whole = whole or WholeMesh()
     physics = law(case.law)
     mesh, topology = whole.prepared(load_or_build(case) if mesh is None else mesh, case)
@@ -228,10 +232,11 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     _check(planning, parts)
     step = _borne(planning, parts, step)
     clustering = _clusters(planning, parts, step)
+    mesh = replace(mesh, cells=narrowed(mesh.cells, len(mesh.vertices)))
     warn_costly(planning, step, lambda steps: _clusters(planning, parts, steps))
     return Plan(
         case, physics, mesh, topology, shape, material, step, clustering, frictional, walls, parts, warnings=problems.warnings,
-        penalised=penalised, notes=choice.notes,
+        penalised=penalised, notes=choice.notes, seconds=before + clock.perf_counter() - started,
     )  # fmt: skip
 
 
@@ -254,8 +259,7 @@ def _check(planning: Planning, parts: tuple[Part, ...]) -> None:
         with collected(problems):
             vertices = planning.mesh.vertices
             check_lengths(projected(case.projection, "projection"), vertices.min(0), vertices.max(0), problems)
-    if not planning.whole.elsewhere:  # who knows a part of a mesh only does not know how much all write
-        check_disk(case.output.folder, _written(planning, parts), problems)
+    check_disk(case.output.folder, sum(planning.whole.everywhere(_written(planning, parts))), problems)
     _not_built(case, planning.law, problems)
     check_kinds(planning, driven_faces(parts, planning.topology.kinds.shape))
     doubt_symmetry(planning)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,12 +12,11 @@ from faultwave.backends.device.backend import SPARE, readable_bytes
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.base.memory import whole_memory_rows
 from faultwave.case.model import Case
-from faultwave.dg import stepping
 from faultwave.dg.attenuation import attenuates
 from faultwave.dg.attenuation import report as attenuation_report
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import Plan, cfl_number
-from faultwave.dg.replays import AHEAD, Replays
+from faultwave.dg.replays import Replays
 from faultwave.dg.resolved import (
     IN_METRES,
     SMALL,
@@ -30,19 +26,19 @@ from faultwave.dg.resolved import (
     resolved_frequency,
     within_region,
 )
+from faultwave.dg.run_forecast import look, run_time, solver_to_try, whole_memory
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import LatticeFiles, LatticeSeries, Writes
+from faultwave.engine.forecast import RunTime, Unwritten
 
 Rows = list[tuple[str, ...]]
 
 
 def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
     """(section, rows): size, time stepping, cost measured for a few seconds, output, resolution, worst cells."""
-    solver = Solver(plan)
+    solver = solver_to_try(plan)
     launches = _launches(solver)
-    _begin(solver)
-    cost = _cost(plan, solver, measure_seconds)
+    cost = _cost(plan, solver, run_time(solver, _begin(solver), updates(plan), measure_seconds))
     _look(solver)
     return [
         ("size", _size(plan, solver)),  # now the process holds what that of a run does
@@ -56,50 +52,25 @@ def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tu
     ]
 
 
-class Unwritten:
-    """Files of a run that is only planned: nothing is written. See ``engine.part.Files``."""
-
-    def __init__(self, end: float):
-        self.end = end
-
-    def cells(self, *given: Any) -> Sequence[Writes]:
-        return ()
-
-    def lattice(self, kind: str, series: LatticeSeries) -> LatticeFiles:
-        return UnwrittenLattice(series.fields)
-
-    def follow(self, kind: str, snapshots: Any) -> None:
-        """No checkpoint is taken."""
-
-
-@dataclass(frozen=True)
-class UnwrittenLattice:
-    """See ``engine.part.LatticeFiles``."""
-
-    fields: Sequence[str]
-
-    def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """It goes nowhere."""
-
-
-def _begin(solver: Solver) -> None:
+def _begin(solver: Solver) -> Unwritten:
     """What a run does before it steps: parts get ready for their snapshots and take the first, which needs memory."""
-    if solver.backend.asynchronous:
-        return
     files = Unwritten(solver.plan.case.end_time)
+    if solver.backend.asynchronous:
+        return files
     for part in solver.parts.values():
         part.open(files)
     solver.hook()
     solver.finish_reads()
     for part in solver.parts.values():
         part.begin()
+    return files
 
 
 def _look(solver: Solver) -> None:
     """What a run does between steps, as far as it takes memory."""
     if not solver.backend.asynchronous:
         solver.finish_reads()
-        stepping.check(solver)
+        look(solver)
         solver.energies()
 
 
@@ -143,7 +114,7 @@ def _size(plan: Plan, solver: Solver) -> Rows:
         ("degrees of freedom", f"{plan.cells * tet_size(order - 1) * quantities:,}"),
         *_of_parts(plan, "size"),
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
-        *whole_memory_rows(snapshots=not solver.backend.asynchronous),
+        *whole_memory_rows(snapshots=not solver.backend.asynchronous, most=whole_memory(solver)),
         *[row for part in solver.parts.values() for row in part.report().get("size", ())],
         *_room(solver.backend, memory),
     ]
@@ -217,31 +188,14 @@ def _stepping(plan: Plan) -> Rows:
     return rows
 
 
-def _cost(plan: Plan, solver: Solver, seconds: float) -> Rows:
-    solver.replays.advance()  # warms caches and the friction state
-    solver.backend.finish()
-    started, cells = time.perf_counter(), solver.updates
-    while time.perf_counter() - started < seconds:  # as a run goes on: clusters seldom meet
-        solver.replays.advance(AHEAD, _after(min(seconds, stepping.UNSEEN)))
-        solver.backend.finish()
-    rate = (solver.updates - cells) / (time.perf_counter() - started)
+def _cost(plan: Plan, solver: Solver, found: RunTime) -> Rows:
+    by = f", by {100 * found.share:.2g} % of each cluster" if found.share < 1 else ""
+    rupture = ", rupture included" if plan.frictional.any() else ""
     return [
         ("backend", solver.backend.described),
-        ("measured", f"{rate:,.0f} element updates/s" + (", rupture included" if plan.frictional.any() else "")),
-        ("estimated run time", _duration(updates(plan) / rate) + " without output"),
+        ("measured", f"{found.rate:,.0f} element updates/s{rupture}{by}"),
+        *found.rows(),
     ]
-
-
-def _after(seconds: float) -> Callable[[], bool]:
-    """Whether so much time has passed since now."""
-    soon = time.perf_counter() + seconds
-    return lambda: time.perf_counter() > soon
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _resolution(plan: Plan) -> Rows:

@@ -15,9 +15,11 @@ LEAST_OF_MESH = 300
 
 
 def least_memory(case: Case, cells: int) -> float:
-    """Bytes of what every run of so many cells keeps: their modes, and a wave on each face. Runs keep about twice that."""
+    """Bytes of what every run of so many cells keeps: their modes, and on each face the wave that waits for the correction and, with
+    ``ader``, the one that arrives. Runs keep a quarter more."""
     physics, order = law(case.law), case.numerics.order
     modes, waves = tet_size(order - 1) * len(physics.quantities), 4 * triangle_size(order - 1) * physics.face_channels
+    waves *= 2 if case.numerics.integrator == "ader" else 1
     real = 8 if case.numerics.precision == "double" else 4
     return float(cells) * (real * modes + (4 if case.numerics.stored_waves else real) * waves)
 

@@ -49,6 +49,7 @@ class Solver:
     def __init__(self, plan: Plan, backend: backends.Backend | None = None):
         """``backend``: instead of the one the case names."""
         started = clock.perf_counter()
+        release_freed()  # of planning, before more is asked for
         numerics = plan.case.numerics
         self.plan, self.world = plan, plan.world
         threaded = numerics.progress == "thread" and plan.world.size > 1
@@ -85,7 +86,9 @@ class Solver:
         self.replays = Replays(self)
         self._energies: Energies | None = None  # made when they are first asked for
         self.wrong = ""  # with the numbers of a run that blows up, while they are finite
+        waiting = clock.perf_counter()
         self.backend.finish()  # kernels that are being compiled
+        self.compiling = clock.perf_counter() - waiting
         release_freed()
         self.wall = {"setup": clock.perf_counter() - started, "stepping": 0.0}
 
@@ -113,7 +116,7 @@ class Solver:
         cells = Cells(
             geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material, plan.walls,
             driven, top.neighbour_faces, plan.share.beyond if plan.share else None, plan.penalised,
-            plan.echoes, plan.numbers,
+            plan.echoes, plan.share.cells if plan.share else None,
         )  # fmt: skip
         (worst,) = plan.world.largest([worst_shape(geo.inverse, self.backend.dtype)])  # one form for all processes
         form = make_form(numerics, plan.law, plan.time_unit, shapely(worst))

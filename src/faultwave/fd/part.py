@@ -195,6 +195,7 @@ class FdPlan:
     shared: Shared | None = None  # where other processes have the rest of the grid
     below: tuple[FdPlan, ...] = ()  # blocks of larger spacing below this one, without parts
     notes: tuple[str, ...] = ()  # what was chosen for the case, and why
+    seconds: float = 0.0  # that planning took, with libraries where the process began with it
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix

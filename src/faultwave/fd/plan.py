@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ from faultwave import backends
 from faultwave.base.collect import collected
 from faultwave.base.errors import Problems
 from faultwave.base.projection import Projection, check_lengths
+from faultwave.base.timing import young_age
 from faultwave.case.grid import Grid as Setting
 from faultwave.case.model import Case
 from faultwave.comm import World
@@ -87,8 +89,15 @@ class _Stepped:
 
 def make_plan(case: Case, world: World | None = None) -> FdPlan:
     """Read and check everything; of several processes each for its box. Raises InputError with all problems that can be known at
-    once. With ``precision: auto`` single precision is planned first, as its estimate wants the number of steps."""
-    world, asked, problems = world or World(), case.numerics, Problems()
+    once."""
+    started, before = clock.perf_counter(), young_age()
+    made = _in_its_precision(case, world or World())
+    return replace(made, seconds=before + clock.perf_counter() - started)
+
+
+def _in_its_precision(case: Case, world: World) -> FdPlan:
+    """With ``precision: auto`` single precision is planned first, as its estimate wants the number of steps."""
+    asked, problems = case.numerics, Problems()
     if asked.precision != "auto":
         made = _planned(case, world)
         if "precision_error" in asked.model_fields_set:  # single is the default of grids

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import time
+import time as clock
+from pathlib import Path
 
 import numpy as np
 
 from faultwave.base.memory import whole_memory_rows
 from faultwave.case.model import Case
+from faultwave.engine.forecast import RunTime, Unwritten, writing_time
 from faultwave.fd import block_proposal, topography
 from faultwave.fd.grid import SIDES
 from faultwave.fd.part import FdPlan
@@ -23,14 +25,15 @@ and more)."""
 def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
     """(section, rows): size, time stepping, cost measured for a few seconds, what parts say of themselves, resolution."""
     solver, told = FdSolver(plan), dict[str, Rows]()
+    cost = _cost(plan, solver, _run_time(plan, solver, measure_seconds))
     blocks = block_proposal.report(plan)
     for part in plan.parts.values():
         for section, rows in part.report(plan).items():
             told.setdefault(section, []).extend(rows)
     return [
-        ("size", _size(plan, solver)),
+        ("size", _size(plan, solver)),  # now the process holds what that of a run does
         ("time stepping", _stepping(plan)),
-        ("cost", _cost(plan, solver, measure_seconds)),
+        ("cost", cost),
         *([("topography", topography.report(plan.scheme.grid))] if plan.scheme.grid.relief is not None else []),
         *([("blocks", blocks)] if blocks else []),
         *told.items(),
@@ -53,7 +56,7 @@ def _size(plan: FdPlan, solver: FdSolver) -> Rows:
         ("box", f"{corners} m"),
         ("sides", sides + f"; {plan.scheme.absorber.kind} of {plan.scheme.absorber.width} points"),
         ("memory of the grid", f"{memory / 2**20:,.0f} MiB, {memory / plan.points:.0f} bytes a point"),
-        *whole_memory_rows(),
+        *whole_memory_rows(snapshots=True),
     ]
 
 
@@ -72,25 +75,44 @@ def _stepping(plan: FdPlan) -> Rows:
     ]
 
 
-def _cost(plan: FdPlan, solver: FdSolver, seconds: float) -> Rows:
-    op = solver.operator
-    block = getattr(getattr(op.runner, "blocking", None), "steps", 1)
-    op.advance(block)
-    started, steps = time.perf_counter(), op.steps
-    while time.perf_counter() - started < seconds:
-        op.advance(block)
-    rate = (op.steps - steps) * plan.points / (time.perf_counter() - started)
-    total = plan.steps * plan.points / rate
-    duration = f"{total:.0f} s" if total < 120 else f"{total / 60:.0f} min" if total < 7200 else f"{total / 3600:.1f} h"
-    threads = getattr(op.runner, "threads", None)  # graphics processors have none
+def _run_time(plan: FdPlan, solver: FdSolver, seconds: float) -> RunTime:
+    """Step for some ``seconds``, with files that are not written; the first pass touches memory, too."""
+    op, files = solver.operator, Unwritten(plan.case.end_time)
+    for part in solver.parts.values():
+        part.open(files)
+    for part in solver.parts.values():
+        part.begin()
+    solver.take(0)
+    started = clock.perf_counter()
+    op.advance(solver.steps_of_pass)
+    first, begun, steps = clock.perf_counter() - started, clock.perf_counter(), op.steps
+    while clock.perf_counter() - begun < seconds:
+        op.advance(solver.steps_of_pass)
+    rate = (op.steps - steps) * plan.points / (clock.perf_counter() - begun)
+    op.finite()
+    started = clock.perf_counter()
+    solver.take(0)  # on top of all that steps hold
+    taken = clock.perf_counter() - started
+    stepping = plan.steps * plan.points / rate
+    output = taken * files.whole / max(files.first, 1)
+    output += max(0.0, writing_time(Path(plan.case.output.folder), files.whole) - stepping)
+    touch = max(0.0, first - steps * plan.points / rate)
+    return RunTime(rate, 1.0, plan.seconds + solver.wall["setup"], touch, stepping, output)
+
+
+def _cost(plan: FdPlan, solver: FdSolver, found: RunTime) -> Rows:
+    threads, block = (
+        getattr(solver.operator.runner, "threads", None),
+        solver.steps_of_pass,
+    )  # graphics processors have no threads
     where = [
         plan.case.numerics.backend,
         *([] if threads is None else [f"{threads} thread{'s' if threads > 1 else ''}"]),
     ]
     return [
         ("backend", ", ".join([*where, f"{block} step{'s' if block > 1 else ''} in one pass"])),
-        ("measured", f"{rate / 1e6:,.1f} M point updates/s"),
-        ("estimated run time", f"{duration} without output"),
+        ("measured", f"{found.rate / 1e6:,.1f} M point updates/s"),
+        *found.rows(),
     ]
 
 

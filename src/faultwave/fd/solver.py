@@ -147,13 +147,12 @@ class FdSolver:
         last, first = int(np.ceil(end / self.plan.scheme.step * (1 - 1e-9))), op.steps
         for part in self.parts.values():
             part.begin()
-        calls = [call for part in self.parts.values() for call in part.after]
-        calls.append(AfterSteps(self.watch.steps(), self._look))
+        calls = self._calls()
         checkpoints = self._checkpoint_steps(control)
         events = sorted(checkpoints.union(*(call.steps for call in calls)))
         if op.steps == 0:
             _call(calls, 0)
-        chunk, checked = self._block, clock.perf_counter()
+        chunk, checked = self.steps_of_pass, clock.perf_counter()
         stopping = look = False  # what was told before, all hear of after some steps
         while op.steps < last and not stopping:
             following = bisect.bisect_right(events, op.steps)
@@ -176,8 +175,17 @@ class FdSolver:
             control.checkpoint()
         self.wall["stepping"] += clock.perf_counter() - started
 
+    def _calls(self) -> list[AfterSteps]:
+        """Of parts, and to look at the numbers."""
+        found = [call for part in self.parts.values() for call in part.after]
+        return [*found, AfterSteps(self.watch.steps(), self._look)]
+
+    def take(self, steps: int) -> None:
+        """What is to be done after so many steps."""
+        _call(self._calls(), steps)
+
     @property
-    def _block(self) -> int:
+    def steps_of_pass(self) -> int:
         """Steps of one pass."""
         return self.operator.steps_at_once
 
@@ -188,7 +196,9 @@ class FdSolver:
             self.parts[name].sampled(values)
         now = clock.perf_counter()
         self.seconds["step"] += now - before
-        return now, self._block * max(1, int(CHUNK_SECONDS / max((now - before) / count, 1e-9) / self._block))
+        return now, self.steps_of_pass * max(
+            1, int(CHUNK_SECONDS / max((now - before) / count, 1e-9) / self.steps_of_pass)
+        )
 
     def _checkpoint_steps(self, control: Control) -> frozenset[int]:
         """After which steps checkpoints are due by simulated time."""

@@ -7,6 +7,7 @@ projected on the face's polynomials, which are all that the waves see of them; d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from faultwave.physics.friction.outputs import readable
 
 name = "fault"
 AFTER = ("rupture",)
+
+PIECE = 4096
+"""Faces of a cluster that are read at once: what a reading takes is more than what it finds."""
 
 
 @dataclass(frozen=True)
@@ -104,16 +108,28 @@ class AttachedSnapshots(Attached):
         from_velocity = of_case is not None and of_case.slip_rate_output == "velocity"
         exact = of_case is not None and of_case.points == "symmetric"
         clusters, late = solver.layout.clusters, 1e-9 * setting.interval
-        probes = [FaultProbe(fault, items, points, exact, from_velocity, clusters + i) for i, items in enumerate(seen)]
+        most = PIECE if solver.plan.share is None else max(1, len(fault.faces.inside))
+        pieces = [[items[at : at + most] for at in range(0, len(items), most)] for items in seen]
+        probes = [
+            [FaultProbe(fault, some, points, exact, from_velocity, clusters + i) for some in listed]
+            for i, listed in enumerate(pieces)
+        ]
         shots.due_clusters |= {c for c, items in enumerate(seen) if len(items)}
+        waits = not solver.backend.asynchronous
 
         def deliver(number: int, cluster: int) -> None:
-            mine = members[cluster]
+            mine, whole = members[cluster], dict[int, np.ndarray]()
 
-            def take(found: np.ndarray) -> None:
-                shots.deliver(number, cluster, mine, dict(zip(self.part.fields, found[:, : len(mine)], strict=True)))
+            def take(piece: int, found: np.ndarray) -> None:
+                whole[piece] = found
+                if len(whole) == len(probes[cluster]):
+                    values = np.concatenate([whole[i] for i in sorted(whole)], 1)[:, : len(mine)]
+                    shots.deliver(number, cluster, mine, dict(zip(self.part.fields, values, strict=True)))
 
-            probes[cluster].ask(self.part.fields, take)
+            for i, probe in enumerate(probes[cluster]):
+                probe.ask(self.part.fields, partial(take, i))
+                if waits and len(probes[cluster]) > 1:
+                    probe.finish_reads()
 
         def corrected(cluster: int, time: float, step: float) -> None:
             for number, moment in shots.due(cluster, time, (time + step) * (1 + 1e-9) + late):

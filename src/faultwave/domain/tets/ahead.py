@@ -12,16 +12,19 @@ import numpy as np
 
 from faultwave.base.errors import InputError
 from faultwave.base.hdf5 import opened
+from faultwave.domain.tets.gmsh_ahead import gmsh_cells
 
 
 def cells_ahead(setting: Any) -> int | None:
-    """Cells of a box, or of a PUML or netCDF file by its header; None where only reading or making the mesh tells. ``setting``: as for
-    ``load_mesh``."""
+    """Cells of a box, or of a PUML, netCDF or Gmsh file by its headers; None where only reading or making the mesh tells. ``setting``: as
+    for ``load_mesh``."""
     box, path = getattr(setting, "generate", None), getattr(setting, "file", None)
     if box is not None:
         return box.tetrahedra * math.prod(box.cells) if box.shape == "box" else None
-    if path is None or not Path(path).is_file() or not h5py.is_hdf5(path):
+    if path is None or not Path(path).is_file():
         return None
+    if not h5py.is_hdf5(path):
+        return gmsh_cells(Path(path))
     with (
         suppress(InputError, OSError),
         opened(path, "mesh") as file,

@@ -16,6 +16,8 @@ from faultwave.domain.tets.mesh import Floats, Integers, Mesh
 TRIANGLE, TETRAHEDRON = 2, 4
 SHIFT = 100
 """What physical surfaces are numbered above the community's face tags."""
+_HEADER = 512
+"""Bytes of a file that tell its format."""
 
 # Nodes of each element type of the format's first order, and of the orders and shapes we must at least step over.
 NODES = {1: 2, 2: 3, 3: 4, 4: 4, 5: 8, 6: 6, 7: 5, 8: 3, 9: 6, 10: 9, 11: 10, 12: 27, 13: 18, 14: 14, 15: 1, 16: 8,
@@ -44,15 +46,32 @@ def read_gmsh(path: str | Path, name: str | None = None) -> Mesh:
     path = Path(path)
     if not path.is_file():
         raise InputError(Problem(str(path), "the mesh file does not exist"))
-    data = path.read_bytes()
-    if not data.lstrip().startswith(b"$MeshFormat"):
+    with path.open("rb") as file:
+        start = file.read(_HEADER)
+    if not start.lstrip().startswith(b"$MeshFormat"):
         raise InputError(Problem(str(path), "is no Gmsh mesh: it does not begin with $MeshFormat"))
     try:
-        return _Reader(name or str(path), data).read()
+        version, binary = _format(name or str(path), start)
+        return _Reader(name or str(path), path.read_bytes()).read(version, binary)
     except (ValueError, IndexError, EOFError, OverflowError, MemoryError) as error:
         raise InputError(
             Problem(str(path), f"cannot be read as a Gmsh mesh: {error}", advice="It may be truncated or corrupt.")
         ) from None
+
+
+def _format(name: str, start: bytes) -> tuple[str, bool]:
+    """Version, and whether it is binary, of a file that begins so; others are refused before they are read."""
+    header = start[start.index(b"\n") + 1 :].split(b"\n", 1)[0].split()
+    if len(header) < 3:
+        raise ValueError("its $MeshFormat line is incomplete")
+    version, binary = header[0].decode(errors="replace"), header[1] == b"1"
+    if version not in ("2.2", "2.1", "2", "4.1"):
+        what, advice = f"Gmsh mesh format {version}", "Save it again with Mesh.MshFileVersion = 4.1."
+        raise InputError(Problem(name, what, "2.2, 4.1", advice))
+    if version != "4.1" and binary:
+        what, allowed = "binary Gmsh 2.2 meshes are not read", "2.2 ASCII, 4.1 ASCII, 4.1 binary"
+        raise NotBuiltError(Problem(name, what, allowed, "Save it again as 4.1."))
+    return version, binary
 
 
 class _Reader:
@@ -64,29 +83,7 @@ class _Reader:
         self.elements: dict[int, list[tuple[Integers, Integers]]] = {TRIANGLE: [], TETRAHEDRON: []}
         self.periodic: list[Integers] = []
 
-    def read(self) -> Mesh:
-        header = self.data[self.data.index(b"\n") + 1 :].split(b"\n", 1)[0].split()
-        if len(header) < 3:
-            raise ValueError("its $MeshFormat line is incomplete")
-        version, binary = header[0].decode(errors="replace"), header[1] == b"1"
-        if version not in ("2.2", "2.1", "2", "4.1"):
-            raise InputError(
-                Problem(
-                    self.name,
-                    f"Gmsh mesh format {version}",
-                    "2.2, 4.1",
-                    "Save it again with Mesh.MshFileVersion = 4.1.",
-                )
-            )
-        if version != "4.1" and binary:
-            raise NotBuiltError(
-                Problem(
-                    self.name,
-                    "binary Gmsh 2.2 meshes are not read",
-                    "2.2 ASCII, 4.1 ASCII, 4.1 binary",
-                    "Save it again as 4.1.",
-                )
-            )
+    def read(self, version: str, binary: bool) -> Mesh:
         stream: Stream = BinaryStream(self.data) if binary else TextStream(self.data)
         sections = _SECTIONS_4 if version == "4.1" else _SECTIONS_2
         seen = set()

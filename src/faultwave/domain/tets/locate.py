@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.pieces import in_pieces, mapped
-from faultwave.domain.tets.mesh import SORTED_FACES, BoundaryKind, Floats, Geometry, Integers, Topology, bounds
+from faultwave.domain.tets.geometry import Geometry
+from faultwave.domain.tets.mesh import SORTED_FACES, BoundaryKind, Floats, Integers, Topology, bounds
 from faultwave.domain.tets.triangles import nearest_on_triangles
 
 _CHUNK = 4096

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,61 +97,12 @@ class Topology:
     ``BoundaryKind``. tags (nc, 4): face tags in sorted face order.
     """
 
-    cells: Integers
+    cells: Integers  # in half the memory, as neighbours: see ``narrowed``
     order: NDArray[np.integer]
     neighbours: Integers
     neighbour_faces: NDArray[np.integer]
     kinds: NDArray[np.int8]
     tags: NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """Shape of every sorted cell, SI.
-
-    vertices (nv, 3) and cells (nc, 4) of the topology, inverse (nc, 3, 3) of the Jacobian, volume (nc,) positive, normals (nc, 4, 3)
-    outward unit, areas (nc, 4), inradius (nc,). What takes no time to make is made when asked for, and takes no memory: see
-    ``corners_of`` and what follows it.
-    """
-
-    vertices: Floats
-    cells: Integers
-    inverse: Floats
-    volume: Floats
-    normals: Floats
-    areas: Floats
-    inradius: Floats
-
-    def corners_of(self, cells: Any = slice(None)) -> Floats:
-        """(..., 4, 3) of some cells, or all."""
-        return np.asarray(self.vertices[self.cells[cells]])
-
-    def origin(self, cells: Any = slice(None)) -> Floats:
-        """(..., 3) v0."""
-        return np.asarray(self.vertices[self.cells[cells, 0]])
-
-    def jacobian(self, cells: Any = slice(None)) -> Floats:
-        """(..., 3, 3) with columns v1-v0, v2-v0, v3-v0; its determinant may be negative."""
-        corners = self.corners_of(cells)
-        return np.ascontiguousarray(np.moveaxis(corners[..., 1:, :] - corners[..., :1, :], -1, -2))
-
-    def points(self, cells: Any, reference: Floats) -> Floats:
-        """(n, m, 3) places of points (m, 3) of the reference cell in some cells."""
-        return self.origin(cells)[:, None] + np.einsum("cij,nj->cni", self.jacobian(cells), reference)
-
-    @property
-    def centroids(self) -> Floats:
-        """(nc, 3), made anew each time"""
-        return mapped(self.centroid, len(self.cells))
-
-    def centroid(self, cells: Any) -> Floats:
-        """(..., 3) of some cells."""
-        return np.asarray(self.corners_of(cells).mean(axis=-2))
-
-    def of(self, cells: Integers, vertices: Floats, corners: Integers) -> Geometry:
-        """That of some ``cells``, whose ``corners`` (n, 4) are numbers of other ``vertices``."""
-        arrays = {n: getattr(self, n)[cells] for n in ("inverse", "volume", "normals", "areas", "inradius")}
-        return Geometry(vertices, corners, **arrays)
 
 
 def make_mesh(
@@ -175,6 +126,17 @@ def _in_32_bits(values: object, what: str, name: str) -> NDArray[np.int32]:
         wrong = given[narrow != given][0]
         raise InputError(Problem(name, f"has {what} such as {wrong}", f"whole numbers up to {np.iinfo(np.int32).max}"))
     return narrow
+
+
+MOST_NARROW = 1 << 29
+"""Numbers of cells below this, and of four faces each, fit into 32 bits."""
+
+
+def narrowed(numbers: Integers, count: int) -> Integers:
+    """Numbers (n, 4) of ``count`` vertices or cells in half the memory, where these are not too many."""
+    if count > MOST_NARROW:
+        return numbers
+    return cast(Integers, mapped(lambda piece: numbers[piece].astype(np.int32), len(numbers)))
 
 
 def signed_volumes(mesh: Mesh) -> Floats:

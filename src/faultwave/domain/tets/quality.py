@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from faultwave.base.pieces import mapped
-from faultwave.domain.tets.mesh import BoundaryKind, Floats, Geometry, Mesh, Topology
+from faultwave.domain.tets.geometry import Geometry
+from faultwave.domain.tets.mesh import BoundaryKind, Floats, Mesh, Topology
 
 _SLIVER = 6.0
 

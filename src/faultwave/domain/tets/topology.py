@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from faultwave.base.errors import Problems
 from faultwave.domain.tets.checks import check_connections, check_numbers, check_volumes
 from faultwave.domain.tets.matching import match_faces
-from faultwave.domain.tets.mesh import Mesh, Topology, sorted_tags
+from faultwave.domain.tets.mesh import Mesh, Topology, narrowed, sorted_tags
 from faultwave.domain.tets.tags import tag_table
 
 
@@ -30,4 +30,5 @@ def build_topology(
     tags = sorted_tags(mesh, match.order)
     check_connections(mesh, match, tags, table, problems)
     problems.raise_errors()
-    return Topology(match.cells, match.order, match.neighbours, match.neighbour_faces, table.kinds(tags), tags)
+    cells, neighbours = narrowed(match.cells, len(mesh.vertices)), narrowed(match.neighbours, len(mesh.cells))
+    return Topology(cells, match.order, neighbours, match.neighbour_faces, table.kinds(tags), tags)

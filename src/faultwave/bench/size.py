@@ -1,0 +1,233 @@
+"""How time and memory grow with the mesh: boxes from ten thousand cells to ten million, each in a process of its own.
+
+A power law is a straight line on log paper. Exponents are fitted by least squares of logarithms from ``LARGE`` cells on, below which
+cells fit into caches; of what is more than a box of ``TINY`` cells takes, which every run takes whatever its size: libraries, kernels.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import time as clock
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.children import PYTHON
+from faultwave.base.errors import InputError, Problem, Problems, RunError
+from faultwave.base.memory import machine_memory
+from faultwave.bench import table
+from faultwave.bench.proxy import facts
+from faultwave.bench.worker import MARK
+from faultwave.case.load import load_case
+from faultwave.dg.room import least_memory
+from faultwave.plot import style
+
+SIZES = (10_000, 100_000, 1_000_000, 3_000_000, 10_000_000)
+LARGE = 50_000
+"""Cells from which on exponents are fitted."""
+
+TINY = 6
+"""Cells of a box that costs what every run does."""
+
+ROOM = 0.97
+"""Of the machine's memory, what a box may take."""
+
+FORMAT = "faultwave-bench-size-1"
+LAWS = {"setup_s": "set-up", "first_step_s": "first step", "step_s": "a step", "bytes": "memory"}
+"""What is fitted, and what it is called."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """``cells``: about so many, of each box; ``steps`` after the first one, of which the median is told."""
+
+    cells: Sequence[int] = SIZES
+    order: int = 4
+    precision: str = "double"
+    threads: int | None = None
+    steps: int = 7
+
+
+def box(setting: Setting, cells: int) -> dict[str, Any]:
+    """A box of about so many cells in one rock below a free surface, with a point source and a receiver."""
+    bricks = [max(1, round((cells / 6) ** (1 / 3)))] * 2
+    bricks.append(max(1, round(cells / 6 / bricks[0] ** 2)))
+    edge = 100.0
+    generated = {
+        "shape": "box", "cells": bricks, "lower": [0.0, 0.0, -edge * bricks[2]], "upper": [edge * bricks[0], edge * bricks[1], 0.0],
+        "boundaries": {"z+": "free-surface"},
+    }  # fmt: skip
+    middle = [0.37 * edge * bricks[0], 0.41 * edge * bricks[1], -0.43 * edge * bricks[2]]
+    source = {
+        "kind": "moment-tensor", "location": middle, "tensor": {"xy": 1e18}, "time_function": {"kind": "gaussian", "duration": 0.1},
+    }  # fmt: skip
+    numerics = {"order": setting.order, "precision": setting.precision}
+    return {
+        "end_time": 1000.0,
+        "mesh": {"generate": generated},
+        "material": {"constant": {"rho": 2670.0, "vp": 6000.0, "vs": 3464.0}},
+        "sources": [source],
+        "numerics": numerics if setting.threads is None else numerics | {"threads": setting.threads},
+        "output": {"receivers": {"points": [[*middle[:2], 0.0]]}},
+    }
+
+
+def check(setting: Setting, target: Path | None) -> None:
+    """Raises InputError with everything wrong, before minutes are spent."""
+    problems = Problems()
+    if not setting.cells or min(setting.cells) < 6:
+        problems.error("--cells", f"is {list(setting.cells)}", "at least 6 each")
+    if setting.steps < 1:
+        problems.error("--steps", f"is {setting.steps}", "at least 1")
+    if setting.threads is not None and setting.threads < 1:
+        problems.error("--threads", f"is {setting.threads}", "at least 1")
+    _, found = load_case(box(setting, TINY))
+    problems.extend(found.errors)
+    if target is not None:
+        try:
+            table.around(target, "size")
+        except InputError as error:
+            problems.extend(error.problems)
+    problems.raise_errors()
+
+
+def measure(setting: Setting, say: Callable[[str], None]) -> dict[str, Any]:
+    """All sizes that the machine's memory holds, the smallest first; ``left_out``: bytes that those need which it does not hold."""
+    found: list[dict[str, Any]] = []
+    left_out: dict[int, float] = {}
+    memory = machine_memory() or float("inf")
+    sizes = sorted(set(setting.cells))
+    say("compiling kernels")
+    apart(box(setting, TINY), 1)
+    tiny = apart(box(setting, TINY), 1)
+    fixed = {name: float(tiny[name]) for name in LAWS}
+    for cells in sizes:
+        needed = _needed(setting, cells, found)
+        if needed > ROOM * memory:
+            left_out[cells] = needed
+            continue
+        say(f"{cells:,} cells")
+        found.append(apart(box(setting, cells), setting.steps))
+    if not found:
+        what = f"{sizes[0]:,} cells need {needed / 2**30:.3g} GiB, and this machine has {memory / 2**30:.3g}"
+        raise InputError(Problem("--cells", what, advice="Measure smaller boxes."))
+    return {
+        "format": FORMAT, **facts(), "order": setting.order, "precision": setting.precision, "sizes": found, "left_out": left_out,
+        "fixed": fixed, "exponents": {name: exponent(found, name, fixed[name]) for name in LAWS},
+    }  # fmt: skip
+
+
+def _needed(setting: Setting, cells: int, found: Sequence[dict[str, Any]]) -> float:
+    """Bytes of a box: by the largest measured so far, by what every run keeps before there is one that tells."""
+    if found and found[-1]["cells"] >= LARGE:
+        return float(found[-1]["bytes"] / found[-1]["cells"] * cells)
+    case, _ = load_case(box(setting, TINY))
+    assert case is not None
+    return least_memory(case, cells)
+
+
+def apart(case: dict[str, Any], steps: int) -> dict[str, Any]:
+    """One box in another process. Raises RunError with what it said where it fails."""
+    asked = json.dumps({"case": case, "steps": steps, "started": clock.time()})
+    done = subprocess.run([*PYTHON, "-m", "faultwave.bench.size_worker", asked], capture_output=True, text=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
+    if done.returncode or not lines:
+        why = f"was ended by signal {-done.returncode}" if done.returncode < 0 else "failed"
+        raise RunError(f"a box of {case['mesh']['generate']['cells']} bricks {why}: {done.stderr.strip()[-1000:]}")
+    result: dict[str, Any] = json.loads(lines[0][len(MARK) :])
+    return result | {"step_s": statistics.median(result["steps_s"])}
+
+
+def exponent(sizes: Sequence[dict[str, Any]], name: str, fixed: float = 0.0) -> tuple[float, float] | None:
+    """Exponent of cells in the power law of large boxes, of what is more than ``fixed``, and the largest factor by which a box is off; None
+    of fewer than two boxes."""
+    large = [s for s in sizes if s["cells"] >= LARGE and s[name] > fixed]
+    if len(large) < 2:
+        return None
+    x, y = np.log([s["cells"] for s in large]), np.log([s[name] - fixed for s in large])
+    line = np.polyfit(x, y, 1)
+    return float(line[0]), float(np.exp(np.abs(np.polyval(line, x) - y).max()))
+
+
+HEADER = (
+    "cells",
+    "set-up [s]",
+    "first step [s]",
+    "a step [s]",
+    "M updates/s",
+    "memory [GiB]",
+    "of it at set-up",
+    "bytes a cell",
+)
+
+
+def markdown(found: dict[str, Any]) -> str:
+    """When and where, a row for each size, and the fitted exponents."""
+    m, sizes = found["machine"], found["sizes"]
+    threads = sizes[0]["threads"]
+    lines = [
+        f"{found['date'][:10]}, {m['cpu']}, {m['cores']} cores, Faultwave {found['versions']['faultwave']}: boxes of elastic rock, order "
+        f"{found['order']}, {found['precision']} precision, {threads} thread{'s' * (threads > 1)}, each in a process of its own.", "",
+        f"| {' | '.join(HEADER)} |", f"|{' ---: |' * len(HEADER)}",
+    ]  # fmt: skip
+    lines += [f"| {' | '.join(_cells(s))} |" for s in sizes]
+    told = [
+        f"{called} {e[0]:.3f} (within {100 * (e[1] - 1):.0f} %)"
+        for n, called in LAWS.items()
+        if (e := found["exponents"][n])
+    ]
+    if told:
+        fixed = f"{found['fixed']['setup_s']:.2g} s and {found['fixed']['bytes'] / 2**30:.2g} GiB"
+        what = f"Exponents from {LARGE:,} cells on, beside what every run takes ({fixed} with {TINY} cells)"
+        lines += ["", f"{what}: {', '.join(told)}."]
+    left = [f"{int(n):,} cells ({size / 2**30:.3g} GiB)" for n, size in found["left_out"].items()]
+    if left:
+        lines += ["", f"Too large for this machine's memory: {', '.join(left)}."]
+    return "\n".join(lines)
+
+
+def _cells(s: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        f"{s['cells']:,}", *(f"{s[name]:.3g}" for name in ("setup_s", "first_step_s", "step_s")), f"{1e-6 * s['cells'] / s['step_s']:.2f}",
+        f"{s['bytes'] / 2**30:.3g}", f"{100 * s['setup_bytes'] / s['bytes']:.0f} %", f"{s['bytes'] / s['cells']:,.0f}",
+    )  # fmt: skip
+
+
+@style.house()
+def draw(found: dict[str, Any], path: Path) -> Path:
+    """Seconds and memory against cells on log paper, with the fitted lines; PNG, whole or not at all."""
+    fig = style.figure(height=3.4)
+    times, memory = style.mosaic(fig, 1, 2)[0]
+    for colour, name in zip(style.COLOURS, ("setup_s", "first_step_s", "step_s"), strict=False):
+        _line(times, found, name, 1.0, colour)
+    _line(memory, found, "bytes", 2.0**-30, style.COLOURS[3])
+    for axes, label in ((times, "seconds"), (memory, "memory [GiB]")):
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("cells")
+        axes.set_ylabel(label)
+        axes.grid(color="#ececec", lw=0.5)
+        axes.set_axisbelow(True)
+        axes.legend(loc="upper left")
+    return style.save(fig, path)
+
+
+def _line(axes: Any, found: dict[str, Any], name: str, unit: float, colour: str) -> None:
+    """What was measured, and the power law of large boxes through it, with what every run takes."""
+    sizes, law, fixed = found["sizes"], found["exponents"][name], unit * found["fixed"][name]
+    x, y = np.array([s["cells"] for s in sizes], float), unit * np.array([s[name] for s in sizes])
+    label = LAWS[name] if law is None else f"{LAWS[name]}, exponent {law[0]:.2f}"
+    axes.plot(x, y, color=colour, marker="o", ms=3.5, lw=0.0, label=label)
+    if law is not None:
+        large = (x >= LARGE) & (y > fixed)
+        level = np.exp(np.mean(np.log(y[large] - fixed) - law[0] * np.log(x[large])))
+        along = np.geomspace(x.min(), x.max(), 100)
+        axes.plot(along, fixed + level * along ** law[0], color=colour, lw=0.8)
+
+
+__all__ = ["FORMAT", "HEADER", "SIZES", "Setting", "apart", "box", "check", "draw", "exponent", "markdown", "measure"]

@@ -1,0 +1,70 @@
+"""A backend that does a share of every launch: by it a forecast finds out what steps of a large mesh take, touching a part of its memory.
+
+Waves at the edge of that share are nobody's: the numbers are of no use, the time is. It stands around a backend that computes when it is
+told to; what that does beyond launches and buffers passes through.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from faultwave.backends import Backend
+from faultwave.kernels.language import Kernel
+
+
+class Partial:
+    """``share`` of each launch's items is done, a vector of them at least. ``asked`` and ``done``: items so far."""
+
+    def __init__(self, inner: Backend, share: float):
+        self.inner, self.share = inner, share
+        self.asked = self.done = 0
+        self._buffers: list[Callable[[], Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def batch(self, *given: Any, **options: Any) -> Any:
+        return self._kept(self.inner.batch(*given, **options))
+
+    def store(self, *given: Any, **options: Any) -> Any:
+        return self._kept(self.inner.store(*given, **options))
+
+    def _kept(self, buffer: Any) -> Any:
+        self._buffers.append(weakref.ref(buffer))
+        return buffer
+
+    def places(self) -> Iterator[tuple[int, int]]:
+        """First byte and size of the memory of every buffer in use."""
+        for buffer in (ref() for ref in self._buffers):
+            if buffer is not None:
+                yield buffer.storage.ctypes.data, buffer.storage.nbytes
+
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[..., Any]]:
+        made = self.inner.compile(kernels)
+        return {name: self._binder(bind) for name, bind in made.items()}
+
+    def _binder(self, bind: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda buffers: _Launch(self, bind(buffers))
+
+
+class _Launch:
+    """Does the first items of those that it is given."""
+
+    def __init__(self, backend: Partial, launch: Any):
+        self.backend, self.launch = backend, launch
+        self.lanes = max(backend.inner.lanes, backend.inner.fixed_lanes)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.launch, name)
+
+    def __call__(self, begin: int, end: int, **scalars: Any) -> None:
+        some = -(-int(self.backend.share * (end - begin)) // self.lanes) * self.lanes
+        some = min(max(some, self.lanes), end - begin)
+        self.backend.asked += end - begin
+        self.backend.done += some
+        self.launch(begin, begin + some, **scalars)
+
+
+__all__ = ["Partial"]

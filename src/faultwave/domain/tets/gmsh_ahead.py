@@ -1,0 +1,107 @@
+"""Tetrahedra of a Gmsh file, counted before it is read: by the headers of its blocks, in version 2.2 by the kinds of its elements.
+
+The file is looked at where it lies; what is not asked for is not copied. Whatever does not fit the format counts as not known: why is
+told where the file is read.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+import struct
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.domain.tets.gmsh_reader import NODES, TETRAHEDRON
+
+BLOCK = 1 << 20
+"""Bytes of text in which ends of lines are looked for at once."""
+
+_OF_KIND = re.compile(rb"\n[ \t]*\d+[ \t]+%d[ \t]" % TETRAHEDRON)
+_LEAST_LINE = 10
+"""Bytes of a tetrahedron's number and its four nodes, at least."""
+
+
+def gmsh_cells(path: Path) -> int | None:
+    """Tetrahedra that the elements of a file announce; None where it is no Gmsh mesh that can be read."""
+    with (
+        suppress(ValueError, IndexError, KeyError, OSError, struct.error),
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+    ):
+        return _counted(data)
+    return None
+
+
+def _counted(data: mmap.mmap) -> int | None:
+    mark, version, binary, *_ = data[:512].split()
+    if mark != b"$MeshFormat":
+        return None
+    begin = data.find(b"\n$Elements")
+    if begin < 0:
+        return None
+    at = _end_of_line(data, begin + 1)
+    if version == b"4.1":
+        found = _of_binary_blocks(data, at) if binary == b"1" else _of_blocks(data, at)
+    elif binary == b"0":
+        found = _of_lines(data, begin)
+    else:
+        return None
+    return found if found * _LEAST_LINE <= len(data) else None
+
+
+def _end_of_line(data: mmap.mmap, at: int) -> int:
+    """Where the line after that of ``at`` begins."""
+    end = data.find(b"\n", at)
+    if end < 0:
+        raise ValueError("the file ends")
+    return end + 1
+
+
+def _after(data: mmap.mmap, at: int, lines: int) -> int:
+    """Where so many lines after ``at`` are over."""
+    while lines > 0:
+        block = data[at : at + BLOCK]
+        if not block:
+            raise ValueError("the file ends")
+        here = block.count(b"\n")
+        if here >= lines:
+            return at + int(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))[lines - 1]) + 1
+        lines, at = lines - here, at + len(block)
+    return at
+
+
+def _of_blocks(data: mmap.mmap, at: int) -> int:
+    """Of text of version 4.1, whose blocks have a header and a line for each element."""
+    next_line, found = _end_of_line(data, at), 0
+    blocks = int(data[at:next_line].split()[0])
+    for left in range(blocks, 0, -1):
+        at, next_line = next_line, _end_of_line(data, next_line)
+        _, _, kind, count = map(int, data[at:next_line].split())
+        found += count if kind == TETRAHEDRON else 0
+        next_line = _after(data, next_line, count) if left > 1 else next_line
+    return found
+
+
+def _of_binary_blocks(data: mmap.mmap, at: int) -> int:
+    """Of binary files of version 4.1; their order of bytes is that of a number one behind the first lines."""
+    start = _end_of_line(data, _end_of_line(data, data.find(b"$MeshFormat")))
+    order = "<" if data[start] == 1 else ">"
+    found, (blocks, *_) = 0, struct.unpack_from(f"{order}4Q", data, at)
+    at += 32
+    for _ in range(blocks):
+        _, _, kind, count = struct.unpack_from(f"{order}3iQ", data, at)
+        found += count if kind == TETRAHEDRON else 0
+        at += 20 + 8 * count * (1 + NODES[kind])
+    return found
+
+
+def _of_lines(data: mmap.mmap, begin: int) -> int:
+    """Of text of version 2.2: lines that begin with a number and the kind."""
+    end = data.find(b"$EndElements", begin)
+    return sum(1 for _ in _OF_KIND.finditer(data, begin, end if end >= 0 else len(data)))
+
+
+__all__ = ["gmsh_cells"]

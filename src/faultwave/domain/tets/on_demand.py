@@ -1,0 +1,49 @@
+"""Rows that are made when they are asked for, and take no memory before: what can be told from a cell's corners in no time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from faultwave.base.pieces import mapped
+
+
+class OnDemand(NDArrayOperatorsMixin):
+    """Stands for an array (n, ...) of doubles. ``of(rows)`` makes those of a slice or of numbers (k,); what is asked of all is made of all,
+    each time anew."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, of: Callable[[Any], np.ndarray], shape: tuple[int, ...]):
+        self.of, self.shape, self.ndim = of, shape, len(shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        """As of an array."""
+        rows, *inner = key if isinstance(key, tuple) else (key,)
+        if isinstance(rows, np.ndarray) and rows.dtype == bool:
+            inner = [*np.nonzero(rows), *inner]
+            rows = inner.pop(0)
+        if isinstance(rows, slice):
+            return np.asarray(self.of(rows)[(slice(None), *inner)])
+        if rows is None or rows is Ellipsis:
+            return np.asarray(np.asarray(self)[key])
+        numbers = np.asarray(rows)
+        places = np.arange(numbers.size).reshape(numbers.shape)
+        return np.asarray(self.of(numbers.reshape(-1))[(places, *inner)])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        made = mapped(self.of, len(self)) if len(self) else np.zeros(self.shape)
+        return made if dtype is None else made.astype(dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        arrays = [np.asarray(x) if isinstance(x, OnDemand) else x for x in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
+
+__all__ = ["OnDemand"]
