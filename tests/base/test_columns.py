@@ -17,6 +17,12 @@ def test_rows_by_name_and_back():
     assert COLUMNS.labels == ("jacobian", "jacobian", "jacobian", "rho", "z")
 
 
+def test_columns_that_follow_each_other_are_one_run():
+    assert COLUMNS.runs(["jacobian", "rho", "z"]) == [slice(0, 5)]
+    assert COLUMNS.runs(["jacobian", "z"]) == [slice(0, 3), slice(4, 5)] and COLUMNS.runs([]) == []
+    assert COLUMNS.runs(["z", "rho"]) == [slice(4, 5), slice(3, 4)]
+
+
 def test_arrays_by_name_and_back():
     values = np.random.default_rng(0).normal(size=(4, 2, 5))
     parts = COLUMNS.split(values)

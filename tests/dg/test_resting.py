@@ -273,6 +273,28 @@ def test_faces_that_slid_are_not_asked() -> None:
     assert broken(LAWS[0], change=lambda law, data: data["slides"].fill(1.0)).all()
 
 
+@pytest.mark.parametrize(
+    "component, shear, solved", [(0, 73.36e6, True), (0, 73.06e6, False), (3, 73.4e6, True), (3, 73.1e6, False)]
+)
+def test_faces_that_may_slip_only_at_the_first_times_of_a_step(component: int, shear: float, solved: bool) -> None:
+    """Compression grows from 120.2 to 121.1 MPa, or shear traction along the first tangent falls by 0.2 to 1.2 MPa from the first of the
+    times to the last. Without that the strength is 73 MPa."""
+
+    def pressed(law: FrictionLaw, data: dict[str, np.ndarray]) -> None:
+        direction, first = (
+            data["frame"][:, 0, component : component + 3],
+            face_rows(3)[0],
+        )  # the constant part of the derivative
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            traces = np.zeros((ITEMS, sum(face_rows(3)), 6))
+            traces[:, first, :3] = -sign * 1e6 / STEP * direction
+            data["traces"][data["slots"][:, side]] = traces.reshape(ITEMS, -1)
+        data["stress"][..., 1:] = shear, 0.0
+
+    found = broken(LAWS[0], change=pressed)
+    assert found.all() if solved else not found.any()
+
+
 def test_open_points_without_cohesion_are_solved() -> None:
     """In tension there is no strength."""
 

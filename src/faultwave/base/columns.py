@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,16 @@ class Columns:
     def labels(self) -> tuple[str, ...]:
         """The name of every single column: a wide one's is repeated."""
         return tuple(name for name, place in self.places.items() for _ in range(place.stop - place.start))
+
+    def runs(self, names: Iterable[str]) -> list[slice]:
+        """Places of the columns of these names, those together that follow each other."""
+        found: list[slice] = []
+        for place in (self.places[name] for name in names):
+            if found and found[-1].stop == place.start:
+                found[-1] = slice(found[-1].start, place.stop)
+            else:
+                found.append(place)
+        return found
 
     def row(self, values: Sequence[Any]) -> Row:
         """A row (size,) of numbers or expressions by name."""

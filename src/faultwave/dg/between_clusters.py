@@ -7,10 +7,12 @@ need it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
+from faultwave.dg.predictors import Predictor
 from faultwave.kernels.language import Array, Kernel, View
 
 
@@ -19,6 +21,22 @@ def places(rates: Any) -> int:
     cells of one cluster exchange waves in places that alternate."""
     most = max([1, *(int(r) for r in rates)])
     return most + most % 2
+
+
+def part_weights(
+    predictor: Predictor, step: float, ends: Sequence[float], first: int, parts: int
+) -> dict[str, list[float]]:
+    """Arguments of the kernels that leave parts of a step of this length [s]: ``shares`` of the whole step, and the weights of each of the
+    integrals in ``Beside.parts``. ``ends``: of the faster cluster's steps after the start [s], of which the ``first`` reads the slot of
+    that number modulo ``parts``; slots that none of them reads get zeros."""
+    weights, whole = [[0.0] * len(predictor.rows) for _ in range(parts)], predictor.integral(0.0, step, step)
+    for n, (begin, end) in enumerate(pairwise((0.0, *ends))):
+        weights[(first + n) % parts] = predictor.integral(begin, end, step)
+    shares = [w[0] / whole[0] if whole[0] else 0.0 for w in weights[:-1]]
+    found = {"shares": shares}
+    for p, (w, share) in enumerate(zip(weights, shares, strict=False)):
+        found[f"part{p}"] = [0.0, *(a - share * b for a, b in zip(w[1:], whole[1:], strict=True))]
+    return found
 
 
 @dataclass(frozen=True)
@@ -93,4 +111,4 @@ def _index(k: Kernel, name: str, columns: int) -> Array:
     return k.arrays.get(name) or k.index(name, columns)
 
 
-__all__ = ["Beside", "places"]
+__all__ = ["Beside", "part_weights", "places"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from faultwave.backends import Backend
 from faultwave.base.pieces import in_pieces
 from faultwave.dg import kernels
+from faultwave.dg.between_clusters import part_weights
 from faultwave.dg.forms import Cells, Form
 from faultwave.dg.layout import Layout, part_slots, ranged
 from faultwave.dg.penalty_buffers import PenaltyBuffers
@@ -83,12 +83,9 @@ class Operator:
         self.b3, self.b2, self.predictor = self.form.b3, self.form.b2, self.form.predictor
         self.steps = [0.0] * layout.clusters  # of each cluster's last prediction [s]
         self.launches: dict[str, list[Callable[..., None]]] = {}  # as ``_which`` says
-        self.turns = [
-            0
-        ] * layout.clusters  # each cluster's next step modulo ``layout.parts``: it says where the waves go
-        self.sums = [
-            0
-        ] * layout.clusters  # whether each cluster's sums are of an even or an odd step of its slower neighbour
+        # Of each cluster: its next step modulo ``layout.parts``, which says where the waves go; whether its sums are of an even or an odd
+        # step of its slower neighbour.
+        self.turns, self.sums = [0] * layout.clusters, [0] * layout.clusters
         self.remaining: list[Remaining | None] = [None] * layout.clusters  # of steps that have begun
         self.alone = alone
         # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
@@ -291,24 +288,16 @@ class Operator:
 
     def _of_parts(self, cluster: int, step: float, ends: Sequence[float]) -> dict[str, Any]:
         """Weights of the integrals over the parts of a step, by the slots that the faster cluster reads in the steps that come."""
-        if not self.to_faster or not cluster:
+        if not self.to_faster:
+            return {}
+        if not cluster:
             ends = ()
         elif not ends:
             raise ValueError("steps of the next faster cluster are not told")
-        parts, own = self.layout.parts, self.predictor
-        weights = [[0.0] * len(own.rows) for _ in range(parts)]
         # The faster cluster has predicted the first of these steps already where its sums are not of the step that ends now.
         ahead = cluster and self.sums[cluster - 1] != self.turns[cluster] % 2
         first = self.turns[cluster - 1] + (0 if ahead else 1)
-        for n, (begin, end) in enumerate(pairwise((0.0, *ends))):
-            weights[(first + n) % parts] = own.integral(begin, end, step)
-        whole = own.integral(0.0, step, step)
-        shares = [w[0] / whole[0] if whole[0] else 0.0 for w in weights[:-1]]
-        found = {
-            f"part{p}": [0.0, *(a - share * b for a, b in zip(w[1:], whole[1:], strict=True))]
-            for p, (w, share) in enumerate(zip(weights, shares, strict=False))
-        }
-        return found | {"shares": shares}
+        return part_weights(self.predictor, step, ends, first, self.layout.parts)
 
     def _begun(self, cluster: int, name: str, weights: dict[str, Any]) -> None:
         which, (at, end) = self._which(cluster), self.layout.plain_ranges[cluster]

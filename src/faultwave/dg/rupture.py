@@ -128,9 +128,8 @@ class _Rupture:
         self.transforms = transforms(k, s.points, s.degree, group, s.conical)
         if self.may_rest:
             self.mode_bounds = k.matrix("mode_bounds", 1, b2)
-            self.slides = k.batch(
-                "slides", 1, 1, "inout"
-            )  # 1 where the face slipped in the last step, which is not asked again
+            # 1 where the face slipped in the last step, which is not asked again
+            self.slides = k.batch("slides", 1, 1, "inout")
         if s.smooth_sliding:
             self.face_mean = k.matrix("face_mean", 1, s.points)
         self.at_times, self.weight = k.scalar("at_times", s.times, len(s.rows)), k.scalar("weight", s.times)
@@ -228,7 +227,7 @@ class _Rupture:
             "weight": self.weight.view(o, 1), "solved": self.solved, "amount": self.smooth if self.law.project else rate,
             "record": self.record, "slid": self.slid,
         }  # fmt: skip
-        runs = [(array, run) for array, columns, names in self._changing(last) for run in _runs(columns, names)]
+        runs = [(array, run) for array, columns, names in self._changing(last) for run in columns.runs(names)]
         outs = [array.view(0, points, run.start, run.stop - run.start) for array, run in runs]
 
         def advance(row: Row) -> Any:
@@ -487,17 +486,6 @@ def _zero(k: Kernel, target: Array, of: Array) -> None:
     """Zeros, in rows of which an array that is known has as many."""
     given = of.view(0, target.rows, 0, 1)
     k.pointwise(lambda x: [[0.0 * x[0]] * target.cols], [given], [target])
-
-
-def _runs(columns: Columns, names: Sequence[str]) -> list[slice]:
-    """Columns of these names, those together that lie side by side."""
-    found: list[slice] = []
-    for place in (columns.places[name] for name in names):
-        if found and found[-1].stop == place.start:
-            found[-1] = slice(found[-1].start, place.stop)
-        else:
-            found.append(place)
-    return found
 
 
 __all__ = ["FRAME", "Sizes", "rupture"]
