@@ -64,7 +64,10 @@ def test_the_table_and_the_picture(tmp_path: Path) -> None:
     assert dict(zip(size.HEADER, rows[2], strict=True))["bytes a cell"] == "4,000"
     assert dict(zip(size.HEADER, rows[2], strict=True))["of it at set-up"] == "50 %"
     assert "set-up 1.100," in text and "within" not in text, "two points are always on a line"
-    assert "set-up 1.100 (within 0 %)" in size.markdown(found([10_000, 100_000, 1_000_000, 3_000_000])) and "10,000,000 cells (37.3 GiB)" in text
+    assert (
+        "set-up 1.100 (within 0 %)" in size.markdown(found([10_000, 100_000, 1_000_000, 3_000_000]))
+        and "10,000,000 cells (37.3 GiB)" in text
+    )
     assert size.draw(result, tmp_path / "size.png").stat().st_size > 10_000
     assert "Exponents" not in size.markdown(found([10_000]))
 

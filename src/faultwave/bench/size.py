@@ -81,7 +81,9 @@ def check(setting: Setting, target: Path | None, files: Sequence[Path | None] = 
     """Raises InputError with everything wrong, before minutes are spent. ``files``: written at the end."""
     problems = Problems()
     if not setting.cells or not all(6 <= n < float("inf") and n == int(n) for n in setting.cells):
-        problems.error("--cells", f"is {', '.join(f'{n:g}' for n in setting.cells)}", "whole numbers from 6, as 10000 or 1e4")
+        problems.error(
+            "--cells", f"is {', '.join(f'{n:g}' for n in setting.cells)}", "whole numbers from 6, as 10000 or 1e4"
+        )
     if setting.steps < 1:
         problems.error("--steps", f"is {setting.steps}", "at least 1")
     if setting.threads is not None and setting.threads < 1:
@@ -207,8 +209,6 @@ def _cells(s: dict[str, Any]) -> tuple[str, ...]:
 @style.house()
 def draw(found: dict[str, Any], path: Path) -> Path:
     """Seconds and memory against cells on log paper, with the fitted lines, dotted where nothing was fitted; PNG, whole or not at all."""
-    from matplotlib.ticker import LogFormatter  # with the pictures only
-
     fig = style.figure(height=3.8)
     times, memory = style.mosaic(fig, 1, 2)[0]
     for colour, name in zip(style.COLOURS, ("setup_s", "first_step_s", "step_s"), strict=False):
@@ -223,7 +223,8 @@ def draw(found: dict[str, Any], path: Path) -> Path:
         axes.set_axisbelow(True)
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2)
     memory.yaxis.set_major_formatter("{x:g}")
-    memory.yaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(1.5, 0.5)))
+    low, high = memory.get_ylim()
+    memory.yaxis.set_minor_formatter("{x:g}" if high < 10.0 * low else "")
     return style.save(fig, path)
 
 
