@@ -63,7 +63,11 @@ def test_the_table_and_the_picture(tmp_path: Path) -> None:
     )
     assert dict(zip(size.HEADER, rows[2], strict=True))["bytes a cell"] == "4,000"
     assert dict(zip(size.HEADER, rows[2], strict=True))["of it at set-up"] == "50 %"
-    assert "set-up 1.100 (within 0 %)" in text and "10,000,000 cells (37.3 GiB)" in text
+    assert "set-up 1.100," in text and "within" not in text, "two points are always on a line"
+    assert (
+        "set-up 1.100 (within 0 %)" in size.markdown(found([10_000, 100_000, 1_000_000, 3_000_000]))
+        and "10,000,000 cells (37.3 GiB)" in text
+    )
     assert size.draw(result, tmp_path / "size.png").stat().st_size > 10_000
     assert "Exponents" not in size.markdown(found([10_000]))
 
@@ -99,7 +103,7 @@ def test_two_small_boxes(tmp_path: Path) -> None:
     begin, end = table.markers("size")
     page, kept = tmp_path / "page.md", tmp_path / "size.json"
     page.write_text(f"before\n{begin}\n{end}\nafter\n")
-    asked = ["--cells", "3000", "--cells", "600", "--order", "3", "--threads", "1", "--steps", "2"]
+    asked = ["--cells", "3e3", "--cells", "600", "--order", "3", "--threads", "1", "--steps", "2"]
     done = CliRunner().invoke(app, ["bench", "size", *asked, "--write", str(page), "--json", str(kept)])
     assert done.exit_code == 0, done.output
     result = json.loads(kept.read_text())
@@ -116,8 +120,14 @@ def test_everything_wrong_is_told_before_the_first_minute(tmp_path: Path) -> Non
     page = tmp_path / "page.md"
     page.write_text("no markers")
     with pytest.raises(InputError) as caught:
-        size.check(Setting(cells=(2,), order=1, steps=0, threads=0), page)
+        size.check(Setting(cells=(2,), order=1, steps=0, threads=0), page, (tmp_path / "no" / "size.png", None))
     text = str(caught.value)
+    assert text.count("threads") == 1 and "folder does not exist" in text
+    for cells in (float("nan"), float("inf"), 7.5):
+        with pytest.raises(InputError, match="whole numbers from 6"):
+            size.check(Setting(cells=(cells,)), None)
+    with pytest.raises(InputError, match="is auto"):
+        size.check(Setting(precision="auto"), None)
     assert all(word in text for word in ("--cells", "--steps", "--threads", "order", "no place for the table"))
     with pytest.raises(RunError, match="bricks failed"):
         size.apart({"mesh": {"generate": {"cells": [1, 1, 1]}}}, 1)

@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import time as clock
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ LAWS = {"setup_s": "set-up", "first_step_s": "first step", "step_s": "a step", "
 class Setting:
     """``cells``: about so many, of each box; ``steps`` after the first one, of which the median is told."""
 
-    cells: Sequence[int] = SIZES
+    cells: Sequence[float] = SIZES
     order: int = 4
     precision: str = "double"
     threads: int | None = None
@@ -77,22 +77,29 @@ def box(setting: Setting, cells: int) -> dict[str, Any]:
     }
 
 
-def check(setting: Setting, target: Path | None) -> None:
-    """Raises InputError with everything wrong, before minutes are spent."""
+def check(setting: Setting, target: Path | None, files: Sequence[Path | None] = ()) -> None:
+    """Raises InputError with everything wrong, before minutes are spent. ``files``: written at the end."""
     problems = Problems()
-    if not setting.cells or min(setting.cells) < 6:
-        problems.error("--cells", f"is {list(setting.cells)}", "at least 6 each")
+    if not setting.cells or not all(6 <= n < float("inf") and n == int(n) for n in setting.cells):
+        problems.error(
+            "--cells", f"is {', '.join(f'{n:g}' for n in setting.cells)}", "whole numbers from 6, as 10000 or 1e4"
+        )
     if setting.steps < 1:
         problems.error("--steps", f"is {setting.steps}", "at least 1")
     if setting.threads is not None and setting.threads < 1:
         problems.error("--threads", f"is {setting.threads}", "at least 1")
-    _, found = load_case(box(setting, TINY))
+    if setting.precision == "auto":
+        problems.error("--precision", "is auto", "double, single")
+    _, found = load_case(box(replace(setting, threads=None), TINY))
     problems.extend(found.errors)
     if target is not None:
         try:
             table.around(target, "size")
         except InputError as error:
             problems.extend(error.problems)
+    for file in files:
+        if file is not None and not file.absolute().parent.is_dir():
+            problems.error(str(file), "cannot be written: the folder does not exist", advice="Make the folder first.")
     problems.raise_errors()
 
 
@@ -101,7 +108,7 @@ def measure(setting: Setting, say: Callable[[str], None]) -> dict[str, Any]:
     found: list[dict[str, Any]] = []
     left_out: dict[int, float] = {}
     memory = machine_memory() or float("inf")
-    sizes = sorted(set(setting.cells))
+    sizes = sorted({int(n) for n in setting.cells})
     say("compiling kernels")
     apart(box(setting, TINY), 1)
     tiny = apart(box(setting, TINY), 1)
@@ -176,8 +183,9 @@ def markdown(found: dict[str, Any]) -> str:
         f"| {' | '.join(HEADER)} |", f"|{' ---: |' * len(HEADER)}",
     ]  # fmt: skip
     lines += [f"| {' | '.join(_cells(s))} |" for s in sizes]
+    several = sum(s["cells"] >= LARGE for s in sizes) > 2  # a line through two points is always exact
     told = [
-        f"{called} {e[0]:.3f} (within {100 * (e[1] - 1):.0f} %)"
+        f"{called} {e[0]:.3f}" + (f" (within {100 * (e[1] - 1):.0f} %)" if several else "")
         for n, called in LAWS.items()
         if (e := found["exponents"][n])
     ]
@@ -200,8 +208,8 @@ def _cells(s: dict[str, Any]) -> tuple[str, ...]:
 
 @style.house()
 def draw(found: dict[str, Any], path: Path) -> Path:
-    """Seconds and memory against cells on log paper, with the fitted lines; PNG, whole or not at all."""
-    fig = style.figure(height=3.4)
+    """Seconds and memory against cells on log paper, with the fitted lines, dotted where nothing was fitted; PNG, whole or not at all."""
+    fig = style.figure(height=3.8)
     times, memory = style.mosaic(fig, 1, 2)[0]
     for colour, name in zip(style.COLOURS, ("setup_s", "first_step_s", "step_s"), strict=False):
         _line(times, found, name, 1.0, colour)
@@ -213,7 +221,10 @@ def draw(found: dict[str, Any], path: Path) -> Path:
         axes.set_ylabel(label)
         axes.grid(color="#ececec", lw=0.5)
         axes.set_axisbelow(True)
-        axes.legend(loc="upper left")
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2)
+    memory.yaxis.set_major_formatter("{x:g}")
+    low, high = memory.get_ylim()
+    memory.yaxis.set_minor_formatter("{x:g}" if high < 10.0 * low else "")
     return style.save(fig, path)
 
 
@@ -226,8 +237,9 @@ def _line(axes: Any, found: dict[str, Any], name: str, unit: float, colour: str)
     if law is not None:
         large = (x >= LARGE) & (y > fixed)
         level = np.exp(np.mean(np.log(y[large] - fixed) - law[0] * np.log(x[large])))
-        along = np.geomspace(x.min(), x.max(), 100)
-        axes.plot(along, fixed + level * along ** law[0], color=colour, lw=0.8)
+        for begin, end, kind in ((x.min(), x[large].min(), ":"), (x[large].min(), x.max(), "-")):
+            along = np.geomspace(begin, end, 100)
+            axes.plot(along, fixed + level * along ** law[0], color=colour, lw=0.8, ls=kind)
 
 
 __all__ = ["FORMAT", "HEADER", "SIZES", "Setting", "apart", "box", "check", "draw", "exponent", "markdown", "measure"]

@@ -293,8 +293,8 @@ class SizeOptions:
     """The boxes whose set-up, steps and memory are measured: the fields of ``bench.size.Setting``."""
 
     cells: Annotated[
-        list[int] | None,
-        typer.Option("--cells", help="About so many; repeat for several. Default ten thousand to ten million."),
+        list[float] | None,
+        typer.Option("--cells", help="About so many, as 1e4; repeat for several. Default ten thousand to ten million."),
     ] = None
     order: Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8.")] = 4
     precision: Annotated[str, typer.Option("--precision", help="double or single.")] = "double"
@@ -302,7 +302,7 @@ class SizeOptions:
     steps: Annotated[int, typer.Option("--steps", help="Steps after the first; their median is told.")] = 7
 
 
-@app.command(epilog="Example: faultwave bench size --cells 10000 --cells 100000 --picture size.png")
+@app.command(epilog="Example: faultwave bench size --cells 1e4 --cells 1e5 --picture size.png")
 @expanded
 def size(
     options: SizeOptions,
@@ -322,7 +322,7 @@ def size(
 
     asked = {name: value for name, value in vars(options).items() if value is not None}
     setting = room.Setting(**asked)
-    room.check(setting, write)
+    room.check(setting, write, (json, picture))
     with screen.status("size") as say:
         found = room.measure(setting, say)
     text = room.markdown(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from faultwave.case.model import Case
 from faultwave.dg.attenuation import attenuates
-from faultwave.engine.precision import OF_ORDER, Estimate
+from faultwave.engine.precision import LASTING, OF_ORDER, Estimate
 from faultwave.physics.friction import laws
 from faultwave.physics.waves import Law
 
@@ -12,8 +12,8 @@ FRICTION, STATE_OF_FRICTION, ATTENUATION, DRAG, YIELDING, BY_LINES = 4.0, 10.0, 
 """By what the estimate for waves in elastic rock is multiplied; the second is of friction that depends on slip rate."""
 
 
-def estimate(case: Case, law: Law, steps: float) -> Estimate:
-    """What single precision may change in a run of so many of its smallest steps."""
+def estimate(case: Case, law: Law, steps: float, closed: bool) -> Estimate:
+    """What single precision may change in a run of so many of its smallest steps. ``closed``: no side of the mesh absorbs waves."""
     more: dict[str, float] = {}
     if case.fault is not None:
         found = laws().get(case.fault.friction)
@@ -26,7 +26,9 @@ def estimate(case: Case, law: Law, steps: float) -> Estimate:
         more["yielding"] = YIELDING
     if case.numerics.integrator != "ader":
         more[f"integrator {case.numerics.integrator}"] = BY_LINES
-    return Estimate(steps, OF_ORDER[case.numerics.order], more)
+    left = case.sources or case.fault is not None  # stress or displacement that lasts
+    scheme = OF_ORDER[case.numerics.order]
+    return Estimate(steps, scheme, more, lasting=LASTING * scheme if closed and left else 0.0)
 
 
 __all__ = ["estimate"]

@@ -340,8 +340,8 @@ class _Builder:
         later = np.array([0, self.sums])[:, None]
         sums = _nothing((2, len(self.cell_at), 4), np.int32)
         if self.sums:
-            sums = self._per_position(self.summed)
-            sums = np.stack([sums, np.where(sums > 0, sums + self.sums, 0)])
+            second = np.where(self.summed > 0, self.summed + self.sums, 0)  # may need 64 bits where the first do not
+            sums = np.stack([self._per_position(slots) for slots in (self.summed, second)])
         sent = Sent(self._inside(*at), self.summed[at] + later, self.parted[at], self.arrive[at])
         return Layout(
             self.cell_at, self.position, self.ranges[0::3], self.ranges[1::3], self.ranges[2::3],

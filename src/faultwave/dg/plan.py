@@ -222,7 +222,8 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     step = stable_steps(case, physics, shape, material, problems)
     check_integrator(case, physics, problems)
     steps = case.end_time / whole.least(float(step.min()))
-    choice = settle(case.numerics, estimate(case, physics, steps), can_compensate(case, physics), problems)
+    closed = not whole.any(bool((topology.kinds == tets.BoundaryKind.ABSORBING).any()))
+    choice = settle(case.numerics, estimate(case, physics, steps, closed), can_compensate(case, physics), problems)
     case = case.model_copy(update={"numerics": choice.numerics}) if choice.note else case
     planning = Planning(case, physics, mesh, topology, shape, material, frictional, whole, problems)
     parts = _parts(planning)

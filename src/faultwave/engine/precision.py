@@ -1,7 +1,8 @@
 """How much single precision may change seismograms and slip, and the choice of ``numerics.precision: auto``.
 
 The estimate is a bound found by measurement (docs/theory/single-precision.md): errors of rounding grow as the root of the number of steps,
-with the order, and with what the case simulates beside waves in rock.
+with the order, and with what the case simulates beside waves in rock. What lasts in a closed box, where no side takes waves out, is rounded
+in the same way in every step: these errors grow as the number of steps.
 """
 
 from __future__ import annotations
@@ -24,32 +25,51 @@ COMPENSATED = 0.7
 """Share that is left with ``numerics.compensated``."""
 STORED_WAVES = 0.1
 """Share that is left where only waves between cells are in single precision (``numerics.stored_waves``)."""
+LASTING = 1.0 / 12.0
+"""What a step adds in a closed box that holds stress or displacement for good, in units of ``ROUNDING`` times ``OF_ORDER``."""
 
 
 @dataclass(frozen=True)
 class Estimate:
     """What single precision changes by the end of a run of so many ``steps``, at most, relative to the largest values: ``scheme`` is of
-    waves alone, ``more`` by what else multiplies it; ``material`` comes besides, where coefficients have fewer digits."""
+    waves alone, ``more`` by what else multiplies it; ``lasting`` is what a step adds where something lasts in a closed box, 0 elsewhere;
+    ``material`` comes besides, where coefficients have fewer digits."""
 
     steps: float
     scheme: float
     more: Mapping[str, float]
     material: float = 0.0
+    lasting: float = 0.0
 
     @property
     def error(self) -> float:
-        return ROUNDING * self.scheme * math.prod(self.more.values()) * math.sqrt(self.steps) + self.material
+        return ROUNDING * max(self._noise, self._drift) + self.material
+
+    @property
+    def _noise(self) -> float:
+        return self.scheme * math.prod(self.more.values()) * math.sqrt(self.steps)
+
+    @property
+    def _drift(self) -> float:
+        return self.lasting * self.steps
 
     def __str__(self) -> str:
-        reasons = [f"{self.steps:,.0f} steps", *(f"{name} (times {factor:g})" for name, factor in self.more.items())]
+        reasons = [f"{self.steps:,.0f} steps"]
+        if self._drift > self._noise:
+            reasons += ["no side lets out what sources and faults leave behind"]
+        else:
+            reasons += [f"{name} (times {factor:g})" for name, factor in self.more.items()]
         reasons += [f"material in sixteen bits ({self.material:.1e})"] if self.material else []
         return f"up to {self.error:.1e} of the largest seismogram and slip ({', '.join(reasons)})"
 
     def compensated(self) -> Estimate:
-        return replace(self, scheme=COMPENSATED * self.scheme)
+        return self._times(COMPENSATED)
 
     def stored_waves(self) -> Estimate:
-        return replace(self, scheme=STORED_WAVES * self.scheme)
+        return self._times(STORED_WAVES)
+
+    def _times(self, share: float) -> Estimate:
+        return replace(self, scheme=share * self.scheme, lasting=share * self.lasting)
 
 
 @dataclass(frozen=True)
@@ -96,4 +116,4 @@ def settle(numerics: Any, found: Estimate, can_compensate: bool, problems: Probl
     return Choice(made, f"precision auto: double, as single may change results by {best}; {limit}")
 
 
-__all__ = ["OF_GRIDS", "OF_ORDER", "Choice", "Estimate", "settle"]
+__all__ = ["LASTING", "OF_GRIDS", "OF_ORDER", "Choice", "Estimate", "settle"]

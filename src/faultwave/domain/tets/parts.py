@@ -20,7 +20,7 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.hdf5 import BROKEN, held, opened
 from faultwave.domain.tets.checks import check_numbers, check_tags, check_volumes
 from faultwave.domain.tets.matching import Matching, leading_vertices, sort_cells
-from faultwave.domain.tets.mesh import Integers, Mesh, Topology, make_mesh, reorder_cells, sorted_tags
+from faultwave.domain.tets.mesh import Integers, Mesh, Topology, make_mesh, narrowed, reorder_cells, sorted_tags
 from faultwave.domain.tets.puml import unpack, write_puml
 from faultwave.domain.tets.tags import tag_table
 
@@ -164,8 +164,9 @@ def slice_topology(
     cells, order = sort_cells(mesh, piece.leading)
     local = piece.neighbours - piece.first
     here = (piece.neighbours >= 0) & (local >= 0) & (local < len(cells))
-    neighbours, faces = np.where(here, local, -1), np.where(here, piece.neighbour_faces, -1)
+    neighbours, faces = np.where(here, local, -1), np.where(here, piece.neighbour_faces, -1).astype(np.int8)
     tags = sorted_tags(mesh, order)
     match = Matching(cells, order, neighbours, faces, np.zeros(0, np.int64))
     check_tags(mesh, match, piece.neighbours < 0, piece.neighbours >= 0, tags, table, problems)
+    cells, neighbours = narrowed(cells, len(mesh.vertices)), narrowed(neighbours, len(cells))
     return Topology(cells, order, neighbours, faces, table.kinds(tags), tags)
