@@ -167,8 +167,9 @@ def test_strain_green_tensors_are_of_linear_ground(feature):
         green_tensors(made, duration=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
-@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ranks", [2, 4])
 def test_processes_compute_the_same_bits(runs, ranks, tmp_path):
     """One launch for all cases."""
     cases = [runs.case(name, tmp_path / str(n)) for n, name in enumerate(CASES)]
