@@ -1,5 +1,7 @@
 """Every two features that go together do so in a run: on every backend, on several processes, stopped and resumed, forwards and reciprocal;
-every two that do not are told before it."""
+every two that do not are told before it.
+
+All cases run on both backends of the processor in ``make test``; what repeats them on a device, in parts or on processes is slow."""
 
 import re
 from pathlib import Path
@@ -115,7 +117,7 @@ def test_what_does_not_go_together_is_told(runs, pair):
 
 @pytest.mark.parametrize("name", CASES)
 def test_backends_agree(runs, name):
-    """The processor's own to rounding, a device to the last bit; and everything moves."""
+    """To rounding; and everything moves."""
     plain, cpu = (runs.whole(name, of) for of in ("numpy", "cpu"))
     assert (np.abs(plain["run-receivers.h5/receivers/values"]).max((0, 2)) > 0).all()
     rounding = 1e-9 if precision(name) == "double" else 2e-5
@@ -123,10 +125,16 @@ def test_backends_agree(runs, name):
         if values.dtype.kind == "f" and "D5_95" not in key:
             assert np.array_equal(np.isnan(values), np.isnan(cpu[key])), key  # loops that soil has not gone through
             assert np.abs(np.nan_to_num(values - cpu[key])).max() <= rounding * np.abs(np.nan_to_num(values)).max(), key
-    if not missing("opencl"):
-        same(plain, runs.whole(name, "opencl"))
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(bool(missing("opencl")), reason="no OpenCL device")
+@pytest.mark.parametrize("name", CASES)
+def test_a_device_agrees_to_the_last_bit(runs, name):
+    same(runs.whole(name, "numpy"), runs.whole(name, "opencl"))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_resumed_is_undisturbed(runs, name, tmp_path, monkeypatch):
     monkeypatch.setattr("faultwave.fd.solver.CHUNK_SECONDS", 0.0)
@@ -159,8 +167,9 @@ def test_strain_green_tensors_are_of_linear_ground(feature):
         green_tensors(made, duration=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
-@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ranks", [2, 4])
 def test_processes_compute_the_same_bits(runs, ranks, tmp_path):
     """One launch for all cases."""
     cases = [runs.case(name, tmp_path / str(n)) for n, name in enumerate(CASES)]

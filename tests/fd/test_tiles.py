@@ -71,6 +71,8 @@ def test_planes_that_need_the_same_product_go_apart():
     assert go(lambda p: {"u": p.at("u") + p.scalar("c") * (p.at("s", z=1) - p.at("s"))})
     assert go(lambda p: {"u": p.at("u") + p.line("a", "z") * p.at("s", x=1)})
     assert not go(lambda p: {"u": p.at("u") + (p.line("a", "x") * p.at("s", z=1) - p.line("a", "x") * p.at("s"))})
+    assert not go(lambda p: {"u": p.at("u") + p.scalar("c") * p.line("a", "x")})  # changes along the row, too
+    assert go(lambda p: {"u": p.at("u") + p.scalar("c") * p.line("a", "y")})
     assert not go(lambda p: {"u": sum(p.at("s", x=n % 7, y=n // 7) for n in range(two_planes.MOST_READ + 1))})
 
 

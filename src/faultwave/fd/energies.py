@@ -20,6 +20,7 @@ from faultwave.fd.program import Scheme
 from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
 
 ENERGIES = ("elastic_energy", "elastic_kinetic_energy", "momentumX", "momentumY", "momentumZ")
+"""What ``Operator.energies`` gives."""
 
 BLOCK = 1 << 14
 """Points of a block of rows: a dozen arrays of as many numbers fill most of a second cache."""

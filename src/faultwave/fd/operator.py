@@ -30,7 +30,6 @@ from faultwave.kernels.overlap import Reach, works
 from faultwave.kernels.stencil import REACH, Box, Program, Runner, Work
 from faultwave.media.attenuation import ORDER, Relaxation
 
-"""What ``Operator.energies`` gives."""
 AT_ONCE = 1 << 24
 """Numbers given to injections and taken by sample buffers in one go, at most."""
 

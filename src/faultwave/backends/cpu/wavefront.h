@@ -2,9 +2,9 @@
 
    Half-step m of a pass (level m % LEVELS) works on plane p - Z_BEHIND(m) when the front is at p, and in tile t on the rows
    [y_t - Y_BEHIND(m), y_t+1 - Y_BEHIND(m)): every read finds its half-step, done in this tile or the one before, and nothing is
-   overwritten that is still needed (skew.py). The front moves by PLANES_AT_ONCE, with which the same holds: what a half-step reads ahead is then
-   done as far ahead, and what it overwrites the next planes of those before it do not need. From the plane TOGETHER on, a half-step works on all planes at once when it gets there, so that what
-   reads several of them finds them at one time. A tile may be at p once the tile before has finished p, so threads take tiles in
+   overwritten that is still needed (skew.py). The front moves by PLANES_AT_ONCE, and each half-step works on as many planes. The same distances do:
+   half-steps before it have then worked on as many planes more, so that what it reads ahead is done, and what it overwrites they need no longer.
+   From the plane TOGETHER on, a half-step works on all planes at once when it gets there, so that what reads several of them finds them at one time. A tile may be at p once the tile before has finished p, so threads take tiles in
    turn and follow each other. */
 #include <omp.h>
 #include <sched.h>
