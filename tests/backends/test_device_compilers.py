@@ -216,11 +216,12 @@ def test_checks_run_where_the_tests_are_set_up(monkeypatch: pytest.MonkeyPatch) 
 
 @cuda
 def test_report_tells_what_a_kernel_takes_and_could_reach() -> None:
-    title, header, rows = kernel_report("sm_90", ["accumulate"], 2)
+    title, header, rows = kernel_report("sm_90", ["samples"], 2)
     assert "H200" in title and len(rows) == 1 and len(rows[0]) == len(header)
     moved, flops, rate, model = (float(x.replace(",", "")) for x in rows[0][-5:-1])
-    # Two waves in, one out, three modes of three numbers each, and three slot numbers; memory is what counts.
-    assert (moved, flops) == (3 * 9 * 8 + 3 * 4, 2 * 9)
+    # Derivatives of 4 and 1 modes of nine numbers and four weights in, nine numbers out, and two slot numbers; memory is what counts. The
+    # first derivative is weighted, the second added to a mode, and all four modes are summed.
+    assert (moved, flops) == ((5 * 9 + 4 + 9) * 8 + 2 * 4, 4 * 9 + 2 * 9 + 9 + 3 * 2 * 9)
     assert rate == pytest.approx(4.8e12 / moved / 1e6, rel=0.01)
     assert 0 < model <= rate and rows[0][-1] in ("memory", "waiting")
     with pytest.raises(InputError, match="kernel: 'corect' does not exist.*did you mean 'correct'"):
