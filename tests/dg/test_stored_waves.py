@@ -64,7 +64,8 @@ def test_one_pass_gives_the_bits_of_two(law: str) -> None:
         apart.predict(0, step, n == 1)
         together.correct_and_predict(0, step, n == 1)
     np.testing.assert_array_equal(apart.q.get(), together.q.get())
-    np.testing.assert_array_equal(apart.waves.get()[1:], together.waves.get()[1:])  # slot 0 belongs to no face
+    read = np.unique(apart.layout.incoming)  # into the others cells of several threads write
+    np.testing.assert_array_equal(apart.waves.get()[read], together.waves.get()[read])
 
 
 def test_cells_of_rock_hold_few_constants() -> None:
