@@ -57,8 +57,10 @@ def run_time(solver: Any, files: Unwritten, updates: float, seconds: float) -> R
     first = _stretch(solver, solver.replays.advance)
     held = (resident_memory() or 0) - held
     later = _Stretch(0.0, 0.0, 0)
-    while later.wall < seconds:
-        later += _stretch(solver, lambda: solver.replays.advance(AHEAD, _after(min(seconds, stepping.UNSEEN))))
+    # beyond the run's end records would grow that the run never holds
+    unseen = min(seconds, stepping.UNSEEN, 0.02 * first.wall * updates / max(first.updates, 1))
+    while not later.updates or (later.wall < seconds and first.updates + later.updates < updates):
+        later += _stretch(solver, lambda: solver.replays.advance(AHEAD, _after(unseen)))
     one, share = first.updates / later.updates, _share(solver)
     taken = max(0.0, first.observed - one * later.observed) if files.first else 0.0
     touching = max(0.0, first.wall - one * later.wall - taken)
