@@ -101,14 +101,10 @@ def _run_time(plan: FdPlan, solver: FdSolver, seconds: float) -> RunTime:
 
 
 def _cost(plan: FdPlan, solver: FdSolver, found: RunTime) -> Rows:
-    threads, block = (
-        getattr(solver.operator.runner, "threads", None),
-        solver.steps_of_pass,
-    )  # graphics processors have no threads
-    where = [
-        plan.case.numerics.backend,
-        *([] if threads is None else [f"{threads} thread{'s' if threads > 1 else ''}"]),
-    ]
+    threads = getattr(solver.operator.runner, "threads", None)  # graphics processors have none
+    block, where = solver.steps_of_pass, [plan.case.numerics.backend]
+    if threads is not None:
+        where.append(f"{threads} thread{'s' if threads > 1 else ''}")
     return [
         ("backend", ", ".join([*where, f"{block} step{'s' if block > 1 else ''} in one pass"])),
         ("measured", f"{found.rate / 1e6:,.1f} M point updates/s"),
