@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -190,3 +192,24 @@ def test_a_header_of_layers_may_be_a_comment_and_must_be_there(tmp_path):
     file.write_text("# my crust\n" + rows)
     with pytest.raises(InputError, match=r"crust.txt:2: .*nothing names the columns .*depth vp vs rho"):
         read_layers(file)
+
+
+def test_values_are_given_back_at_once():
+    """Not only when Python looks for objects that hold each other, which is seldom."""
+    made = []
+
+    class Columns(Constant):
+        def evaluate(self, points, groups, names, time=None):
+            found = {name: np.array(column) for name, column in super().evaluate(points, groups, names, time).items()}
+            made.extend(map(weakref.ref, found.values()))
+            return found
+
+    material = Converted.of(Columns({"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}))
+    gc.collect()
+    gc.disable()
+    try:
+        found = material.evaluate(POINTS, GROUPS, ["lambda"])
+        assert list(found) == ["lambda"] and len(made) == 3
+        assert not any(column() is not None for column in made)
+    finally:
+        gc.enable()

@@ -394,19 +394,18 @@ class Converted:
     def parameters(self) -> frozenset[str]:
         return self.field.parameters | self.rules.keys()
 
-    def _ingredients(self, name: str) -> frozenset[str]:
-        """The field's own parameters that ``name`` is made of."""
-        if name not in self.rules:
-            return frozenset({name})
-        return frozenset().union(*(self._ingredients(part) for part in self.rules[name][0]))
+    def _needed(self, name: str) -> frozenset[str]:
+        """``name`` and all that it is made of: parameters of the field, and what follows from these."""
+        parts = self.rules[name][0] if name in self.rules else ()
+        return frozenset({name}).union(*map(self._needed, parts))
 
     def evaluate(
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
     ) -> dict[str, Floats]:
         if not self.parameters.issuperset(names):
             raise missing(self, names)
-        needed = sorted(frozenset().union(*(self._ingredients(name) for name in names)))
-        values = self.field.evaluate(points, groups, needed, time)
+        needed = frozenset().union(*map(self._needed, names))
+        values = self.field.evaluate(points, groups, sorted(needed - self.rules.keys()), time)
         for name in ("vp", "vs"):  # their squares would pass
             if name not in values:
                 continue
@@ -418,16 +417,11 @@ class Converted:
                     rows = np.flatnonzero(bad)
                     raise PointError(self.source, fault, points[rows], groups[rows], rows)
 
-        def derive(name: str) -> Floats:
-            if name not in values:
-                ingredients, rule = self.rules[name]
-                for part in ingredients:
-                    derive(part)
-                with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):
+            for name, (_, rule) in self.rules.items():  # in an order in which parts come before what is made of them
+                if name in needed:
                     values[name] = rule(values)
-            return values[name]
-
-        return {name: derive(name) for name in names}
+        return {name: values[name] for name in names}
 
 
 def axes_of(field: Field) -> frozenset[str]:
