@@ -254,6 +254,7 @@ def test_a_program_that_ends_waits_for_no_compiler(tmp_path: Path, monkeypatch: 
     script.chmod(0o755)
     program = (
         "import pathlib, signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # shells have programs in the background ignore it
         "from faultwave.backends.cpu import compile as compilation\n"
         "made = compilation.begin_building((f'k{i}', f'long run(void) {{ return {i}; }}') for i in range(40))\n"
         f"while not any(pathlib.Path({str(marks)!r}).iterdir()):\n"

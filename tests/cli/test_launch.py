@@ -28,8 +28,9 @@ time.sleep(60)
 """A launcher that says who it is and by what it was stopped."""
 
 PARENT = """
-import os, sys
+import os, signal, sys
 from faultwave.cli import launch
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has programs in the background ignore it, and tests may run there
 sys.exit(launch._run([sys.executable, "-c", sys.argv[1]], dict(os.environ)))
 """
 
