@@ -197,6 +197,35 @@ def test_a_command_that_is_stopped_leaves_no_compiler(tmp_path, number):
     assert not any(alive(int(mark.name)) for mark in marks.iterdir())
 
 
+TWICE = """
+import os, signal, sys, time
+from faultwave.cli import main
+from faultwave.run.session import Session
+step = Session._step
+def told(*given):
+    os.kill(os.getpid(), int(sys.argv[1]))
+    step(*given)
+def writing(*given):
+    os.kill(os.getpid(), int(sys.argv[1]))
+    time.sleep(600)
+Session._step, Session._write = told, writing
+main.app(["run", "point-source", "--order", "2", "--output", sys.argv[2]])
+"""
+"""A run that is told to stop before its first step, and again while it writes what it has."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_is_told_to_stop_twice_ends_at_once(tmp_path, number):
+    command = [sys.executable, "-c", TWICE, str(int(number)), str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 130, done.stderr
+    told = " ".join(done.stderr.split())
+    assert "told to stop a second time: ended at once at t = 0" in told and "Traceback" not in told
+    assert "go on from the last checkpoint with: faultwave resume" in told
+    (manifest,) = (tmp_path / "out").glob("*manifest.json")
+    assert json.loads(manifest.read_text())["status"] == "failed"
+
+
 def test_a_check_that_is_stopped_blames_no_case(monkeypatch):
     from faultwave.run import check as room
 

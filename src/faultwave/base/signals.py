@@ -7,6 +7,9 @@ import os
 import signal
 import stat
 
+AT_ONCE = 128 + signal.SIGINT
+"""Exit code of a program that was told to stop a second time, that of shells for a Ctrl-C."""
+
 
 def telling_to_stop() -> list[int]:
     """SIGINT, SIGTERM, SIGUSR1, which launchers pass on, and SIGHUP, that of a lost terminal, where nohup has not made this program
@@ -25,4 +28,4 @@ def forget_lost_terminal() -> None:
                 os.close(nowhere)
 
 
-__all__ = ["forget_lost_terminal", "telling_to_stop"]
+__all__ = ["AT_ONCE", "forget_lost_terminal", "telling_to_stop"]

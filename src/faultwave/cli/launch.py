@@ -94,7 +94,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
-    if told and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code):
+    if told and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code, signals.AT_ONCE):
         raise too_early(told[0])
     return code if code >= 0 else 128 - code
 

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from faultwave.base import signals
 from faultwave.base.asked import command_line
-from faultwave.base.errors import FaultwaveError, InputError, Problem
+from faultwave.base.errors import FaultwaveError, InputError, Interrupted, Problem
 from faultwave.cli import launch, screen
 
 FILES = {
@@ -73,6 +74,10 @@ class Guarded(screen.Commands):
                 screen.show_error(error)
                 launch.leave(error)
                 raise typer.Exit(error.code) from error
+            except KeyboardInterrupt as error:  # a run was told to stop a second time
+                if str(error):
+                    screen.show_error(Interrupted(str(error)))
+                raise typer.Exit(signals.AT_ONCE) from error
 
 
 def _with_value(error: typer.BadParameter) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from faultwave.base import signals
 from faultwave.base.asked import command
 from faultwave.base.errors import BackendError, FaultwaveError, Interrupted
 
@@ -153,17 +154,17 @@ class World:
             return
         try:
             text = _told(error)
-            why = "ends the run" if isinstance(error, Interrupted) else "failed and ends the run"
+            why = "ends the run" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed and ends the run"
             sys.stderr.write(f"\nprocess {self.rank} of {self.size} {why}:\n{text}\n")
             sys.stderr.flush()
             clock.sleep(FORWARDED)
         finally:  # also where nobody listens any more
-            self.mpi.Abort(getattr(error, "code", 1))
+            self.mpi.Abort(getattr(error, "code", signals.AT_ONCE if isinstance(error, KeyboardInterrupt) else 1))
 
 
 def _told(error: BaseException) -> str:
     """What a user is told of an error: what can be acted on needs no trace, nor do messages to a process that has died."""
-    if isinstance(error, FaultwaveError):
+    if isinstance(error, FaultwaveError) or (isinstance(error, KeyboardInterrupt) and str(error)):
         return str(error)
     if type(error).__module__.partition(".")[0] == "mpi4py":
         return (

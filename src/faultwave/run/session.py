@@ -322,7 +322,8 @@ class Session:
             told.append(number)
             signals.forget_lost_terminal()
             if len(told) > 1:
-                raise KeyboardInterrupt
+                last = f"; go on from the last checkpoint with: {self._go_on}" if self.checkpoints else ""
+                raise KeyboardInterrupt(f"told to stop a second time: ended at once at t = {self.time:g} s{last}")
             self.interrupted |= self.advancing  # what is computed is written
 
         for number in signals.telling_to_stop():
