@@ -30,7 +30,8 @@ def _above(z: str, other: Settings) -> Settings:
 
 
 def _case(lower: tuple[float, float, float], top: float = 0.0, blocks: bool = True, **changes: Any) -> Settings:
-    """In single precision, two blocks unless said otherwise; 2,400 m wide, and without layers at the sides."""
+    """In single precision, two blocks unless said otherwise; 2,400 m wide, and without layers at the sides
+    unless ``grid`` has other boundaries."""
     grid: Settings = {
         "lower": lower, "upper": [2400.0, 2400.0, top], "spacing": 100.0, "absorbing": {"width": 4},
         "boundaries": {"x": "rigid", "y": "rigid", "z-": "rigid", "z+": "free-surface"},
@@ -63,6 +64,7 @@ def _fault(law: str, parameters: Settings, **more: Any) -> Settings:
 CASES: dict[str, Callable[[], Settings]] = {
     "blocks": lambda: _case((0.0, 0.0, -4800.0), attenuation={}),
     "hill": lambda: _below_a_hill(attenuation={}),
+    "hill-layers": lambda: _below_a_hill(attenuation={}, grid={"boundaries": {"z+": "free-surface"}}),
     "order-8": lambda: _case((0.0, 0.0, -6400.0), grid={"order": 8, "upper": [3200.0, 3200.0, 0.0]}, attenuation={}),
     "fluids": lambda: _case((0.0, 0.0, -3600.0), blocks=False, material=_above("-1600 + 40*sin(0.004*x)", SEA), attenuation={}),
     "drucker-prager": lambda: _case((0.0, 0.0, -4800.0), plasticity=YIELDS),
