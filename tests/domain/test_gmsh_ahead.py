@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from faultwave.base.errors import NotBuiltError
+from faultwave.base.errors import InputError, NotBuiltError
 from faultwave.domain import tets
 from faultwave.domain.tets import gmsh_ahead
 from faultwave.domain.tets.gmsh_reader import read_gmsh
@@ -67,6 +67,19 @@ def test_numbers_that_no_file_can_hold_are_no_count(tmp_path: Path) -> None:
     binary, header = CONTENTS["4.1 binary"], struct.pack("<3iQ", 3, 2, 4, 1)
     assert header in binary
     assert ahead(tmp_path, binary.replace(header, struct.pack("<3iQ", 3, 2, 4, 10**12))) is None
+
+
+@pytest.mark.parametrize("version", CONTENTS)
+def test_the_first_lines_are_read_as_the_reader_reads_them(tmp_path: Path, version: str) -> None:
+    """Blank lines before them do not matter; versions that are refused are not counted."""
+    data, written = CONTENTS[version], version.split()[0].encode()
+    assert data.split()[:2] == [b"$MeshFormat", written]
+    assert ahead(tmp_path, b"\n" + data) == 2
+    assert len(read_gmsh(tmp_path / "m.msh").cells) == 2
+    for other in (data.replace(written, b"4.0", 1), data.replace(b"$MeshFormat", b"$Format", 1)):
+        assert ahead(tmp_path, other) is None
+        with pytest.raises(InputError):
+            read_gmsh(tmp_path / "m.msh")
 
 
 def test_binary_files_of_version_2_are_refused_by_their_first_lines(

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -34,6 +35,18 @@ def consistent(mesh, topology):
         file_tags = {frozenset(mesh.cells[c, f]): t for f, t in zip(FILE_FACES, mesh.tags[c], strict=True)}
         for f in range(4):
             assert file_tags[frozenset(topology.cells[c, SORTED_FACES[f]])] == topology.tags[c, f]
+
+
+def test_edges_of_cells_are_worked_out_once(monkeypatch):
+    """A pass for volumes and areas, and one more where outward normals are asked for."""
+    room = import_module("faultwave.domain.tets.geometry")
+    edges, asked = room._edges, []
+    monkeypatch.setattr(room, "_edges", lambda v: asked.append(len(v)) or edges(v))
+    mesh = box_mesh(Box((2, 2, 2), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), {}))
+    topology = tets.build_topology(mesh)
+    shape = tets.geometry(mesh, topology)
+    assert sum(asked) == len(mesh.cells)
+    closed(mesh, topology, shape)
 
 
 def closed(mesh, topology, geometry):

@@ -141,8 +141,8 @@ def test_the_time_of_a_run_and_what_it_is_spent_on() -> None:
     assert found.whole == 62.5
     rows = dict(found.rows())
     assert rows["estimated time stepping"] == "40 s"
-    assert rows["estimated run time"] == "62 s, of it set-up 12 s, first touch of memory 10 s"
-    assert dict(RunTime(1.0, 1.0, 0.0, 0.0, 7200.0, 0.0).rows())["estimated run time"] == "2.0 h"
+    assert rows["estimated run time"] == "1 min 02 s, of it set-up 12 s, first touch of memory 10 s"
+    assert dict(RunTime(1.0, 1.0, 0.0, 0.0, 7200.0, 0.0).rows())["estimated run time"] == "2 h 00 min"
 
 
 def test_snapshots_count_until_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.progress import duration
 from faultwave.engine.part import LatticeFiles, LatticeSeries, Writes
 
 WRITTEN = 1 << 25
@@ -110,13 +111,6 @@ class RunTime:
         ]
 
 
-def duration(seconds: float) -> str:
-    """As people read it."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
 def writing_time(folder: Path, size: float) -> float:
     """Seconds that the disk of a folder, which need not be there yet, takes for so many bytes; 0 where these are few."""
     if size < COUNTS * WRITTEN:
@@ -134,4 +128,4 @@ def writing_time(folder: Path, size: float) -> float:
         return 0.0
 
 
-__all__ = ["RunTime", "Unwritten", "duration", "writing_time"]
+__all__ = ["RunTime", "Unwritten", "writing_time"]

@@ -40,7 +40,7 @@ class Geometry:
     @property
     def normals(self) -> Floats:
         """(nc, 4, 3) outward unit normals."""
-        return cast(Floats, OnDemand(lambda some: _outward(self.corners_of(some))[0], (len(self.cells), 4, 3)))
+        return cast(Floats, OnDemand(lambda some: _normals(self.corners_of(some)), (len(self.cells), 4, 3)))
 
     def corners_of(self, cells: Any = slice(None)) -> Floats:
         """(..., 4, 3) of some cells, or all."""
@@ -86,14 +86,20 @@ def _inverse(v: Floats) -> Floats:
     return np.asarray(np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1) / determinant[:, None, None])
 
 
-def _outward(v: Floats) -> tuple[Floats, Floats]:
-    """Unit normals (n, 4, 3) of the faces of cells with corners (n, 4, 3), and areas (n, 4)."""
+def _normals(v: Floats) -> Floats:
+    """(n, 4, 3) outward unit normals of the faces of cells with corners (n, 4, 3)."""
     determinant = _edges(v)[3]
+    spanned, double_areas = _spanned(v)
+    spanned *= (_WINDING * np.sign(determinant)[:, None])[:, :, None]
+    return np.asarray(spanned / double_areas[:, :, None])
+
+
+def _spanned(v: Floats) -> tuple[Floats, Floats]:
+    """Products (n, 4, 3) of two edges of each face of cells with corners (n, 4, 3), wound as its corners ascend, and their lengths (n, 4):
+    twice the areas."""
     corners = v[:, SORTED_FACES]
-    outward = np.cross(corners[:, :, 1] - corners[:, :, 0], corners[:, :, 2] - corners[:, :, 0])
-    outward *= (_WINDING * np.sign(determinant)[:, None])[:, :, None]
-    double_areas = np.linalg.norm(outward, axis=2)
-    return outward / double_areas[:, :, None], double_areas / 2
+    spanned = np.cross(corners[:, :, 1] - corners[:, :, 0], corners[:, :, 2] - corners[:, :, 0])
+    return spanned, np.linalg.norm(spanned, axis=2)
 
 
 def geometry(mesh: Mesh, topology: Topology) -> Geometry:
@@ -111,7 +117,7 @@ def geometry(mesh: Mesh, topology: Topology) -> Geometry:
         if not (np.abs(determinant) > 0).all():
             flat.append(piece.start + int(np.flatnonzero(~(np.abs(determinant) > 0))[0]))
             return
-        areas[piece] = _outward(v)[1]
+        areas[piece] = _spanned(v)[1] / 2
         volume[piece] = np.abs(determinant) / 6
         inradius[piece] = 3 * volume[piece] / areas[piece].sum(axis=1)
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.domain.tets.gmsh_reader import NODES, TETRAHEDRON
+from faultwave.base.errors import InputError
+from faultwave.domain.tets.gmsh_reader import HEADER, NODES, TETRAHEDRON, file_format
 
 BLOCK = 1 << 20
 """Bytes of text in which ends of lines are looked for at once."""
@@ -27,28 +28,23 @@ _LEAST_LINE = 10
 def gmsh_cells(path: Path) -> int | None:
     """Tetrahedra that the elements of a file announce; None where it is no Gmsh mesh that can be read."""
     with (
-        suppress(ValueError, IndexError, KeyError, OSError, struct.error),
+        suppress(ValueError, IndexError, KeyError, OSError, struct.error, InputError),
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
     ):
-        return _counted(data)
+        return _counted(data, *file_format(str(path), data[:HEADER]))
     return None
 
 
-def _counted(data: mmap.mmap) -> int | None:
-    mark, version, binary, *_ = data[:512].split()
-    if mark != b"$MeshFormat":
-        return None
+def _counted(data: mmap.mmap, version: str, binary: bool) -> int | None:
     begin = data.find(b"\n$Elements")
     if begin < 0:
         return None
     at = _end_of_line(data, begin + 1)
-    if version == b"4.1":
-        found = _of_binary_blocks(data, at) if binary == b"1" else _of_blocks(data, at)
-    elif binary == b"0":
-        found = _of_lines(data, begin)
+    if version == "4.1":
+        found = _of_binary_blocks(data, at) if binary else _of_blocks(data, at)
     else:
-        return None
+        found = _of_lines(data, begin)
     return found if found * _LEAST_LINE <= len(data) else None
 
 

@@ -16,7 +16,7 @@ from faultwave.domain.tets.mesh import Floats, Integers, Mesh
 TRIANGLE, TETRAHEDRON = 2, 4
 SHIFT = 100
 """What physical surfaces are numbered above the community's face tags."""
-_HEADER = 512
+HEADER = 512
 """Bytes of a file that tell its format."""
 
 # Nodes of each element type of the format's first order, and of the orders and shapes we must at least step over.
@@ -47,11 +47,9 @@ def read_gmsh(path: str | Path, name: str | None = None) -> Mesh:
     if not path.is_file():
         raise InputError(Problem(str(path), "the mesh file does not exist"))
     with path.open("rb") as file:
-        start = file.read(_HEADER)
-    if not start.lstrip().startswith(b"$MeshFormat"):
-        raise InputError(Problem(str(path), "is no Gmsh mesh: it does not begin with $MeshFormat"))
+        start = file.read(HEADER)
     try:
-        version, binary = _format(name or str(path), start)
+        version, binary = file_format(name or str(path), start)
         return _Reader(name or str(path), path.read_bytes()).read(version, binary)
     except (ValueError, IndexError, EOFError, OverflowError, MemoryError) as error:
         raise InputError(
@@ -59,9 +57,15 @@ def read_gmsh(path: str | Path, name: str | None = None) -> Mesh:
         ) from None
 
 
-def _format(name: str, start: bytes) -> tuple[str, bool]:
-    """Version, and whether it is binary, of a file that begins so; others are refused before they are read."""
-    header = start[start.index(b"\n") + 1 :].split(b"\n", 1)[0].split()
+def file_format(name: str, start: bytes) -> tuple[str, bool]:
+    """Version, and whether it is binary, of a file that begins so; others are refused before they are read.
+
+    Raises InputError for other files and versions, NotBuiltError for binary files of version 2, ValueError where the line breaks off.
+    """
+    mark, *lines = start.lstrip().split(b"\n", 2)
+    if not mark.startswith(b"$MeshFormat"):
+        raise InputError(Problem(name, "is no Gmsh mesh: it does not begin with $MeshFormat"))
+    header = lines[0].split() if lines else []
     if len(header) < 3:
         raise ValueError("its $MeshFormat line is incomplete")
     version, binary = header[0].decode(errors="replace"), header[1] == b"1"
