@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.bench import table as tables
+from faultwave.bench import kept
 from faultwave.bench.accuracy import estimates, ladder, planned, propose, table
 from faultwave.bench.accuracy.picture import draw
 from faultwave.bench.accuracy.problem import Point, Setting, energetic_frequency, problems
@@ -96,13 +96,13 @@ def test_a_ladder_ends_at_the_budget_and_at_the_error():
 
 def test_a_ladder_has_the_engine_and_order_asked_for():
     known = problems()
-    ladder.check(ladder.Ask((known["cavity"], known["loh1"]), engines=("fd",), orders=(8,)))
+    ladder.check(ladder.Ask((known["cavity"], known["loh1"]), engines=("fd",), orders=(8,)), kept.Files())
     with pytest.raises(InputError, match=r"fdd is not measured on loh1[\s\S]*dg, fd[\s\S]*9 is not[\s\S]*2, 3, 4"):
-        ladder.check(ladder.Ask((known["loh1"],), engines=("fdd",), orders=(9,)))
+        ladder.check(ladder.Ask((known["loh1"],), engines=("fdd",), orders=(9,)), kept.Files())
     with pytest.raises(InputError, match="fd is not measured on cavity"):
-        ladder.check(ladder.Ask((known["cavity"],), engines=("fd",)))
+        ladder.check(ladder.Ask((known["cavity"],), engines=("fd",)), kept.Files())
     with pytest.raises(InputError, match="together"):
-        ladder.check(ladder.Ask((known["loh1"],), engines=("fd",), orders=(5,)))
+        ladder.check(ladder.Ask((known["loh1"],), engines=("fd",), orders=(5,)), kept.Files())
 
 
 def test_problems_of_which_nothing_was_measured_are_left_out():
@@ -145,7 +145,7 @@ def test_rows_mark_the_cheapest_and_what_is_outside():
 
 def test_files_are_read_back_and_others_refused(tmp_path):
     path = tmp_path / "accuracy.json"
-    table.write(path, whole(made()))
+    kept.write_json(path, whole(made()))
     assert table.read(path)["problems"] == json.loads(json.dumps([made()]))
     path.write_text("{}")
     with pytest.raises(InputError, match="no file of faultwave bench accuracy"):
@@ -319,14 +319,6 @@ def test_sources_without_a_highest_frequency_need_one():
     with pytest.raises(InputError, match="--frequency"):
         planned.section(wanted, table.read(), 0.01)
     assert planned.section(wanted, table.read(), 0.01, 1.0)[1]
-
-
-def test_the_documentation_has_a_place_for_it(tmp_path):
-    path = tmp_path / "page.md"
-    opening, closing = tables.markers("accuracy")
-    path.write_text(f"before\n{opening}\nold\n{closing}\nafter\n")
-    tables.insert(path, "new", "accuracy")
-    assert path.read_text() == f"before\n{opening}\nnew\n{closing}\nafter\n"
 
 
 def test_estimated_errors_are_set_beside_true_ones():

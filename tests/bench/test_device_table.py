@@ -9,7 +9,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.bench import device_table as room
-from faultwave.bench import table as tables
+from faultwave.bench import kept
 
 
 def proxy(order: int, precision: str, cells: int, rate: float) -> dict[str, Any]:
@@ -58,9 +58,9 @@ def test_every_order_is_measured_and_set_beside_what_is_wanted(monkeypatch: pyte
     assert rows["TPV5, order 4, 5 cells, 3 clusters, outputs on"][:2] == ["90.00", "70.00"]
     assert "Copy 4,000 GB/s, multiply-add 30,000 GFLOP/s" in text and "7 launches in 5 stages, 8 updates" in text
     page = tmp_path / "page.md"
-    begin, end = tables.markers("device")
+    begin, end = kept.markers("device")
     page.write_text(f"before\n{begin}\n{end}\nafter\n")
-    tables.insert(page, text, "device")
+    kept.insert(page, text, "device")
     assert page.read_text() == f"before\n{begin}\n{text}\n{end}\nafter\n"
 
 
@@ -69,12 +69,12 @@ def test_only_some_orders(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_page_has_a_place_for_the_table() -> None:
-    tables.around(Path(__file__).parents[2] / "docs" / "performance.md", "device")
+    kept.around(Path(__file__).parents[2] / "docs" / "performance.md", "device")
 
 
 def test_everything_wrong_is_told_before(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        room.check(room.Plan("cpu", orders=(3,)), tmp_path / "none.md")
+        room.check(room.Plan("cpu", orders=(3,)), kept.Files(tmp_path / "none.md"))
     told = str(caught.value)
     assert "'cpu' is not a backend of graphics processors" in told and "4 among them" in told and "none.md" in told
-    room.check(room.Plan("cuda"), None)
+    room.check(room.Plan("cuda"), kept.Files())

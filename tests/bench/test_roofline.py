@@ -5,7 +5,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from faultwave.bench import roofline
-from faultwave.bench.proxy import Setting, proxy, write
+from faultwave.bench.kept import write_json
+from faultwave.bench.proxy import Setting, proxy
 from faultwave.plot import style
 
 TINY = {"cells": 162, "order": 2, "steps": 1, "threads": 1, "repeats": 1}
@@ -56,7 +57,7 @@ def test_the_command(results, tmp_path):
 
     from faultwave.cli.main import app
 
-    write(tmp_path / "a.json", results[0])
+    write_json(tmp_path / "a.json", results[0])
     target = tmp_path / "picture.png"
     done = CliRunner().invoke(app, ["bench", "roofline", str(tmp_path / "a.json"), "--output", str(target)])
     assert done.exit_code == 0, done.output

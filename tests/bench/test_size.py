@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from faultwave.base.errors import InputError, RunError
-from faultwave.bench import size, table
+from faultwave.bench import size
+from faultwave.bench.kept import Files, markers
 from faultwave.bench.size import Setting
 
 
@@ -100,7 +101,7 @@ def test_two_small_boxes(tmp_path: Path) -> None:
     """In processes of their own, by the command, into a page."""
     from faultwave.cli.main import app
 
-    begin, end = table.markers("size")
+    begin, end = markers("size")
     page, kept = tmp_path / "page.md", tmp_path / "size.json"
     page.write_text(f"before\n{begin}\n{end}\nafter\n")
     asked = ["--cells", "3e3", "--cells", "600", "--order", "3", "--threads", "1", "--steps", "2"]
@@ -120,14 +121,14 @@ def test_everything_wrong_is_told_before_the_first_minute(tmp_path: Path) -> Non
     page = tmp_path / "page.md"
     page.write_text("no markers")
     with pytest.raises(InputError) as caught:
-        size.check(Setting(cells=(2,), order=1, steps=0, threads=0), page, (tmp_path / "no" / "size.png", None))
+        size.check(Setting(cells=(2,), order=1, steps=0, threads=0), Files(page, picture=tmp_path / "no" / "size.png"))
     text = str(caught.value)
     assert text.count("threads") == 1 and "folder does not exist" in text
     for cells in (float("nan"), float("inf"), 7.5):
         with pytest.raises(InputError, match="whole numbers from 6"):
-            size.check(Setting(cells=(cells,)), None)
+            size.check(Setting(cells=(cells,)), Files())
     with pytest.raises(InputError, match="is auto"):
-        size.check(Setting(precision="auto"), None)
+        size.check(Setting(precision="auto"), Files())
     assert all(word in text for word in ("--cells", "--steps", "--threads", "order", "no place for the table"))
     with pytest.raises(RunError, match="bricks failed"):
         size.apart({"mesh": {"generate": {"cells": [1, 1, 1]}}}, 1)

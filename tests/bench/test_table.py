@@ -6,6 +6,7 @@ import pytest
 
 from faultwave.base.errors import InputError, RunError
 from faultwave.bench import table
+from faultwave.bench.kept import Files
 from faultwave.bench.proxy import Setting, proxy
 
 
@@ -64,24 +65,14 @@ def test_a_goal_stands_beside_one_thread_out_of_cache_only(result):
     assert sorted(row[head.index("goal")] for row in rows) == ["", "42 %"]
 
 
-def test_only_the_table_of_a_file_changes(tmp_path):
-    page = tmp_path / "page.md"
-    begin, end = table.markers("bench")
-    page.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
-    table.insert(page, "| new |")
-    assert page.read_text() == f"before\n{begin}\n| new |\n{end}\nafter\n"
-    table.insert(page, "| newer |")
-    assert page.read_text() == f"before\n{begin}\n| newer |\n{end}\nafter\n"
-
-
 def test_everything_wrong_is_told_before_the_first_minute(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("no markers")
     with pytest.raises(InputError) as found:
-        table.check([0, 1], 0, page)
+        table.check([0, 1], 0, Files(page))
     assert [p.where for p in found.value.problems] == ["--threads", "--repeats", str(page)]
     with pytest.raises(InputError, match="cannot be read"):
-        table.check([1], 1, tmp_path / "absent.md")
+        table.check([1], 1, Files(tmp_path / "absent.md"))
     assert page.read_text() == "no markers"
 
 

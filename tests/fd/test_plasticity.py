@@ -34,6 +34,22 @@ def yielding(cohesion="5e4", folder="", attenuation=True, **changes):
     return made | ({"attenuation": {}} if attenuation else {})
 
 
+@pytest.mark.mpi
+def test_odd_numbers_of_periodic_points_are_told_of_before(tmp_path):
+    """With attenuation such a grid runs on one process: ``check`` warns of it, and several processes refuse it."""
+    sides = {"x": "periodic", "y": "periodic", "z-": "rigid"}
+    made = yielding(
+        folder=tmp_path / "out", grid__boundaries=sides, grid__upper=[1500.0, 1700.0, 0.0], grid__spacing=100.0
+    )
+    (told,) = (p for p in check(made).warnings if "one process only" in p.what)
+    assert told.where == "grid" and told.what.startswith("17 points along y") and "rock that yields" in told.what
+    done = launch(2, made)
+    assert done.returncode != 0 and "one process only" in done.stderr, done.stderr
+    for changes in ({"attenuation": False}, {"grid__upper": [1500.0, 1600.0, 0.0]}):
+        other = {"grid__upper": [1500.0, 1700.0, 0.0], "grid__boundaries": sides, "grid__spacing": 100.0} | changes
+        assert not any("one process only" in p.what for p in check(yielding(**other)).warnings)
+
+
 LATERAL = "5e4 + 20 * x + 10 * y"
 
 

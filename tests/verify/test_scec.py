@@ -12,7 +12,7 @@ from faultwave.case.load import load_case
 from faultwave.media.load import load_field
 from faultwave.output.results import load_results
 from faultwave.run.check import check
-from faultwave.verify.scec import checks, convergence, drive, on_grid, page, references, texts
+from faultwave.verify.scec import checks, convergence, drive, mesh_key, on_grid, page, references, texts
 from faultwave.verify.scec.benchmark import Fault, Resolution, benchmarks, find, quick
 from faultwave.verify.scec.box import undisturbed
 from faultwave.verify.scec.folder import Cost, begin, end, settings, write_case
@@ -474,6 +474,42 @@ def test_runs_that_ended_are_read_where_that_is_asked(both_runs, monkeypatch):
         )
     with pytest.raises(Ran):  # the one that was begun just now
         drive.run_one(lambda text: None, known, True, place, reuse=True)
+
+
+def test_runs_on_other_meshes_are_not_read(tmp_path, monkeypatch):
+    """Where the shapes change, or the code that makes meshes."""
+    pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
+    tpv5, tpv29 = find("tpv5"), find("tpv29")
+    at = tpv5.quick
+    key = mesh_key.mesh_key(tpv5, at)
+    begin(tmp_path, "title: a case")
+    end(tmp_path, Cost(12.0, 1000, mesh=key))
+    assert has_ended(tmp_path, "title: a case", mesh_key.mesh_key(tpv5, replace(at, order=6, end_time=1.0)))
+    assert has_ended(tmp_path, "title: a case") is None
+
+    (fault, *_) = tpv5.faults
+    hills = tpv29.domain.relief
+    others = [
+        mesh_key.mesh_key(tpv5, replace(at, size=2 * at.size)),
+        mesh_key.mesh_key(tpv5, replace(at, reach=5e3)),
+        mesh_key.mesh_key(replace(tpv5, domain=replace(tpv5.domain, margin=9e3)), at),
+        mesh_key.mesh_key(replace(tpv5, faults=(replace(fault, dip=60.0),)), at),
+        mesh_key.mesh_key(tpv29, at),
+        mesh_key.mesh_key(replace(tpv29, domain=replace(tpv29.domain, relief=lambda x, z: 1.1 * hills(x, z))), at),
+    ]
+    made = {path.name for path in mesh_key.makers()}
+    assert {"mesh.py", "box.py", "gmsh_session.py", "assemble.py", "puml.py"} <= made and "solver.py" not in made
+    copies = []
+    for path in mesh_key.makers():  # a line more in any of the files
+        copies.append(tmp_path / f"{len(copies)}-{path.name}")
+        copies[-1].write_bytes(path.read_bytes())
+    monkeypatch.setattr(mesh_key, "makers", lambda: copies)
+    assert mesh_key.mesh_key(tpv5, at) == key
+    with copies[-1].open("a") as file:
+        file.write("# more\n")
+    others.append(mesh_key.mesh_key(tpv5, at))
+    assert len({key, *others}) == 1 + len(others)
+    assert not any(has_ended(tmp_path, "title: a case", other) for other in others)
 
 
 def test_runs_of_other_versions_are_not_read(tmp_path, monkeypatch):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.bench.kept import Files
 from faultwave.bench.problem import Setting
 from faultwave.bench.proxy import facts
-from faultwave.bench.table import apart, around
+from faultwave.bench.table import apart
 
 FORMAT = "faultwave-bench-device-1"
 CELLS, FEW = 524_288, 4_096
@@ -52,18 +52,14 @@ class Plan:
     orders: tuple[int, ...] | None = None
 
 
-def check(plan: Plan, target: Path | None) -> None:
+def check(plan: Plan, files: Files) -> None:
     """Raises InputError with everything wrong, before anything is measured."""
     problems = Problems()
     if plan.backend in ("cpu", "numpy"):
         problems.error("--backend", f"'{plan.backend}' is not a backend of graphics processors", "cuda, hip, opencl")
     if plan.orders is not None and 4 not in plan.orders:
         problems.error("--order", f"{', '.join(map(str, plan.orders))}", "4 among them: others are set beside it")
-    if target is not None:
-        try:
-            around(target, "device")
-        except InputError as error:
-            problems.extend(error.problems)
+    problems.extend(files.problems("device"))
     problems.raise_errors()
 
 

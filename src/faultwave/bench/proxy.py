@@ -23,7 +23,6 @@ from faultwave.bench.problem import Setting
 from faultwave.bench.roofs import Roofs, last_cache_bytes
 from faultwave.dg.solver import Solver
 from faultwave.kernels.count import cost
-from faultwave.output.atomic import atomic_text
 from faultwave.output.manifest import machine, versions
 
 FORMAT = "faultwave-bench-proxy-1"
@@ -269,15 +268,8 @@ def _spread(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / _median(values)
 
 
-def write(path: Path, result: Any) -> None:
-    """A result as JSON, whole or not at all."""
-    with atomic_text(path) as file:
-        json.dump(result, file, indent=1)
-        file.write("\n")
-
-
 def read(path: Path) -> dict[str, Any]:
-    """A result written by ``write``. Raises InputError where there is none."""
+    """A result of ``faultwave bench proxy --json``. Raises InputError where there is none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -289,4 +281,4 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
-__all__ = ["FORMAT", "Setting", "facts", "proxy", "read", "write"]
+__all__ = ["FORMAT", "Setting", "facts", "proxy", "read"]

@@ -14,7 +14,6 @@ from faultwave.base.children import PYTHON
 from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
-from faultwave.output.atomic import atomic_text
 
 Rows = list[tuple[str, ...]]
 
@@ -167,13 +166,6 @@ def tune(
         say(f"{ranks} processes of {threads} threads, {mode}")
         found.append(run(launcher, case, ranks, threads, {**overrides, "progress": mode}, seconds))
     return sorted(found, key=lambda r: -r["rate"])
-
-
-def write_json(path: str | Path, content: Any) -> Path:
-    """Everything measured, whole or not at all."""
-    with atomic_text(path) as file:
-        json.dump(content, file, indent=1)
-    return Path(path)
 
 
 def draw(results: Sequence[dict[str, Any]], path: str | Path) -> Path:

@@ -20,7 +20,7 @@ import numpy as np
 from faultwave.base.children import PYTHON
 from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.base.memory import machine_memory
-from faultwave.bench import table
+from faultwave.bench.kept import Files
 from faultwave.bench.proxy import facts
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
@@ -77,7 +77,7 @@ def box(setting: Setting, cells: int) -> dict[str, Any]:
     }
 
 
-def check(setting: Setting, target: Path | None, files: Sequence[Path | None] = ()) -> None:
+def check(setting: Setting, files: Files) -> None:
     """Raises InputError with everything wrong, before minutes are spent. ``files``: written at the end."""
     problems = Problems()
     if not setting.cells or not all(6 <= n < float("inf") and n == int(n) for n in setting.cells):
@@ -92,14 +92,7 @@ def check(setting: Setting, target: Path | None, files: Sequence[Path | None] = 
         problems.error("--precision", "is auto", "double, single")
     _, found = load_case(box(replace(setting, threads=None), TINY))
     problems.extend(found.errors)
-    if target is not None:
-        try:
-            table.around(target, "size")
-        except InputError as error:
-            problems.extend(error.problems)
-    for file in files:
-        if file is not None and not file.absolute().parent.is_dir():
-            problems.error(str(file), "cannot be written: the folder does not exist", advice="Make the folder first.")
+    problems.extend(files.problems("size"))
     problems.raise_errors()
 
 

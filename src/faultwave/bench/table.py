@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.children import PYTHON
-from faultwave.base.errors import InputError, Problem, Problems, RunError
+from faultwave.base.errors import Problems, RunError
 from faultwave.bench.book import Book
+from faultwave.bench.kept import Files
 from faultwave.bench.problem import SMALLEST, Setting, enough_cells, solver
 from faultwave.bench.proxy import read
 from faultwave.bench.roofs import TITLES, last_cache_bytes
-from faultwave.output.atomic import atomic_text
 
 IN_CACHE, OUT_OF_CACHE = 0.4, 8.0
 """Memory of a proxy, in last caches."""
@@ -152,45 +152,15 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share else ""
 
 
-def check(threads: Sequence[int], repeats: int, target: Path | None) -> None:
+def check(threads: Sequence[int], repeats: int, files: Files) -> None:
     """Raises InputError with everything wrong, before minutes are spent."""
     problems = Problems()
     if min(threads) < 1:
         problems.error("--threads", f"is {min(threads)}", "at least 1")
     if repeats < 1:
         problems.error("--repeats", f"is {repeats}", "at least 1")
-    if target is not None:
-        try:
-            around(target)
-        except InputError as error:
-            problems.extend(error.problems)
+    problems.extend(files.problems("bench"))
     problems.raise_errors()
 
 
-def markers(name: str) -> tuple[str, str]:
-    """Lines between which a table stands in a file."""
-    return f"<!-- {name} table: begin -->", f"<!-- {name} table: end -->"
-
-
-def around(path: Path, name: str = "bench") -> tuple[str, str]:
-    """What stands before and after the table. Raises InputError for a file without a place for it."""
-    opening, closing = markers(name)
-    try:
-        before = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
-    head, begin, rest = before.partition(opening)
-    _, end, tail = rest.partition(closing)
-    if not (begin and end):
-        raise InputError(Problem(str(path), "has no place for the table", f"lines '{opening}' and '{closing}'"))
-    return head, tail
-
-
-def insert(path: Path, text: str, name: str = "bench") -> None:
-    """Put ``text`` between the markers of a file. Raises InputError where it has none."""
-    (head, tail), (opening, closing) = around(path, name), markers(name)
-    with atomic_text(path) as file:
-        file.write(f"{head}{opening}\n{text}\n{closing}{tail}")
-
-
-__all__ = ["CASES", "apart", "around", "check", "insert", "markdown", "markers", "measure", "settings"]
+__all__ = ["CASES", "apart", "check", "markdown", "measure", "settings"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,10 +15,45 @@ from faultwave.base.progress import rate
 from faultwave.cli import screen
 from faultwave.cli.options import expanded
 
+if TYPE_CHECKING:
+    from faultwave.bench.kept import Files
+
 app = typer.Typer(cls=screen.Commands, help="Measure how fast this machine is, and how fast Faultwave is on it.")
 
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default all cores.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write everything measured here.")]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Where a table is kept: the fields of ``bench.kept.Files``, without a picture."""
+
+    write: Annotated[
+        Path | None, typer.Option("--write", metavar="FILE", help="Put the table between the markers of this file.")
+    ] = None
+    json: Json = None
+
+
+@dataclass(frozen=True)
+class DrawnOptions(TableOptions):
+    """The same of a table that is drawn, too."""
+
+    picture: Annotated[Path | None, typer.Option("--picture", metavar="PNG", help="Also draw it.")] = None
+
+
+def _keep(files: Files, name: str, text: str, found: Any, draw: Callable[[Path], Path] | None = None) -> None:
+    """Print the table ``name`` and keep it where it was asked for."""
+    screen.out().print(text, markup=False, soft_wrap=True)
+    screen.files(files.keep(found, draw, (name, text)))
+
+
+def _show(sections: Iterable[tuple[str, Any, Any]], found: Any, json: Path | None) -> None:
+    """Print what was measured, titles, headers and rows, and keep all of it where that was asked for."""
+    from faultwave.bench.kept import Files
+
+    for title, header, rows in sections:
+        screen.out().print(screen.table(title, rows, header), "")
+    Files(json=json).keep(found)
 
 
 @dataclass(frozen=True)
@@ -66,15 +102,12 @@ def proxy(options: ProxyOptions, json: Json = None) -> None:
     The mesh is unstructured and periodic, all cells share one time step; kernels, memory and threads are those of a run.
     """
     from faultwave.bench import report
-    from faultwave.bench.proxy import Setting, write
+    from faultwave.bench.proxy import Setting
     from faultwave.bench.proxy import proxy as measure
 
     with screen.status("proxy") as say:
         result = measure(Setting(**vars(options)), say)
-    for title, header, rows in report.proxy_sections(result):
-        screen.out().print(screen.table(title, rows, header), "")
-    if json is not None:
-        write(json, result)
+    _show(report.proxy_sections(result), result, json)
 
 
 Case = Annotated[str, typer.Argument(metavar="CASE", help="A case, as for run.")]
@@ -109,6 +142,7 @@ def scaling(
     Efficiencies are those against the first line, of time stepping and of the whole run with its start.
     """
     from faultwave.bench import scaling as bench
+    from faultwave.bench.kept import Files
     from faultwave.cli.launch import mpiexec
 
     found = []
@@ -123,10 +157,7 @@ def scaling(
             found.append(bench.run(mpiexec() if number > 1 else "", chosen, number, each, asked, seconds, repeats))
     rows, header = bench.weak_scaling(found) if weak else bench.scaling(found)
     screen.out().print(screen.table(f"{case}: {found[0]['cells']:,} cells", rows, header))
-    if json is not None:
-        bench.write_json(json, found)
-    if picture is not None:
-        screen.files([bench.draw(found, picture)])
+    screen.files(Files(json=json, picture=picture).keep(found, lambda path: bench.draw(found, path)))
 
 
 @dataclass(frozen=True)
@@ -167,8 +198,7 @@ def comm(
             measured.append(bench.run(mpiexec(), case, ranks, threads, asked, seconds, 10 if delay else 3, delay))
     for found in measured:
         _exchanged(found, delay)
-    if json is not None:
-        bench.write_json(json, measured if len(measured) > 1 else measured[0])
+    _show([], measured if len(measured) > 1 else measured[0], json)
 
 
 def _exchanged(found: dict[str, Any], delay: float) -> None:
@@ -212,14 +242,10 @@ def fd(
     The best way to block space and time is looked for first, as a long run does.
     """
     from faultwave.bench import fd as room
-    from faultwave.bench.proxy import write
 
     with screen.status("fd") as say:
         result = room.bench(room.Setting(cells, attenuation, boundaries, precision, threads, repeats), say)
-    for title, header, rows in room.sections(result):
-        screen.out().print(screen.table(title, rows, header), "")
-    if json is not None:
-        write(json, result)
+    _show(room.sections(result), result, json)
 
 
 @app.command(epilog="Example: faultwave bench grids --threads 1 --case fault --case few-yield")
@@ -244,14 +270,10 @@ def grids(
     The cases are measured in turns, so that a machine that slows down does so for all.
     """
     from faultwave.bench import grids as room
-    from faultwave.bench.proxy import write
 
     with screen.status("grids") as say:
         result = room.bench(room.Setting(cells, precision, threads, repeats, case or ()), say)
-    for title, header, rows in room.sections(result):
-        screen.out().print(screen.table(title, rows, header), "")
-    if json is not None:
-        write(json, result)
+    _show(room.sections(result), result, json)
 
 
 @app.command(epilog="Example: faultwave bench peak --threads 2")
@@ -264,16 +286,13 @@ def peak(threads: Threads = None, json: Json = None) -> None:
     if threads is not None and threads < 1:
         raise InputError(Problem("--threads", f"is {threads}", "at least 1"))
     from faultwave.bench import report
-    from faultwave.bench.proxy import facts, write
+    from faultwave.bench.proxy import facts
     from faultwave.bench.roofs import measure
 
     with screen.status("peak") as say:
         say("measuring")
         rows = measure(threads)
-    title, header, lines = report.peak_section(rows)
-    screen.out().print(screen.table(title, lines, header), "")
-    if json is not None:
-        write(json, {"format": "faultwave-bench-peak-1", **facts(), "roofs": rows})
+    _show([report.peak_section(rows)], {"format": "faultwave-bench-peak-1", **facts(), "roofs": rows}, json)
 
 
 @app.command(epilog="Example: faultwave bench roofline proxy.json --output roofline.png")
@@ -306,33 +325,22 @@ class SizeOptions:
 @expanded
 def size(
     options: SizeOptions,
-    write: Annotated[
-        Path | None, typer.Option("--write", metavar="FILE", help="Put the table between the markers of this file.")
-    ] = None,
-    json: Json = None,
-    picture: Annotated[Path | None, typer.Option("--picture", metavar="PNG", help="Draw it on log paper.")] = None,
+    kept: DrawnOptions,
 ) -> None:
     """Measure how set-up, steps and memory grow with the mesh: boxes of all sizes that memory holds, each in a process of its own.
 
     Keep the machine free of other work meanwhile: ten million cells take minutes and most of 24 GiB.
     """
-    from faultwave.bench import proxy as proxies
     from faultwave.bench import size as room
-    from faultwave.bench import table as tables
+    from faultwave.bench.kept import Files
 
+    files = Files(**vars(kept))
     asked = {name: value for name, value in vars(options).items() if value is not None}
     setting = room.Setting(**asked)
-    room.check(setting, write, (json, picture))
+    room.check(setting, files)
     with screen.status("size") as say:
         found = room.measure(setting, say)
-    text = room.markdown(found)
-    screen.out().print(text, markup=False, soft_wrap=True)
-    if write is not None:
-        tables.insert(write, text, "size")
-    if json is not None:
-        proxies.write(json, found)
-    if picture is not None:
-        screen.files([room.draw(found, picture)])
+    _keep(files, "size", room.markdown(found), found, lambda path: room.draw(found, path))
 
 
 @dataclass(frozen=True)
@@ -354,28 +362,20 @@ class DeviceOptions:
 @expanded
 def device(
     options: DeviceOptions,
-    write: Annotated[
-        Path | None, typer.Option("--write", metavar="FILE", help="Put the table between the markers of this file.")
-    ] = None,
-    json: Json = None,
+    kept: TableOptions,
 ) -> None:
     """Measure a graphics processor: proxies of every order, a small one, and TPV5 with outputs, beside what is wanted of them."""
     from faultwave.bench import device_table as room
-    from faultwave.bench import proxy as proxies
-    from faultwave.bench import table as tables
+    from faultwave.bench.kept import Files
 
+    files = Files(**vars(kept))
     asked = dict(vars(options))
     orders = asked.pop("order")
     plan = room.Plan(**asked, orders=tuple(orders) if orders else None)
-    room.check(plan, write)
+    room.check(plan, files)
     with screen.status("device") as say:
         found = room.measure(plan, say)
-    text = room.markdown(found)
-    screen.out().print(text, markup=False, soft_wrap=True)
-    if write is not None:
-        tables.insert(write, text, "device")
-    if json is not None:
-        proxies.write(json, found)
+    _keep(files, "device", room.markdown(found), found)
 
 
 @dataclass(frozen=True)
@@ -402,11 +402,7 @@ class AccuracyOptions:
 @expanded
 def accuracy(
     options: AccuracyOptions,
-    write: Annotated[
-        Path | None, typer.Option("--write", metavar="FILE", help="Put the table between the markers of this file.")
-    ] = None,
-    json: Json = None,
-    picture: Annotated[Path | None, typer.Option("--picture", metavar="PNG", help="Draw errors against costs.")] = None,
+    kept: DrawnOptions,
 ) -> None:
     """Measure how many core-seconds seismograms of a given error cost, over engines, orders, spacings and precisions.
 
@@ -414,18 +410,17 @@ def accuracy(
     is climbed until the error is small or a run would exceed the budget. What is measured is processor time of one thread.
     """
     from faultwave.base.registry import pick
-    from faultwave.bench import table as tables
     from faultwave.bench.accuracy import ladder
     from faultwave.bench.accuracy import table as room
     from faultwave.bench.accuracy.picture import draw
     from faultwave.bench.accuracy.problem import problems
+    from faultwave.bench.kept import Files
 
+    files = Files(**vars(kept))
     known = problems()
     chosen = [pick(known, name, "problem", "bench accuracy") for name in options.problem or known]
-    if write is not None:
-        tables.around(write, "accuracy")
     ask = ladder.Ask(tuple(chosen), options.budget, tuple(options.engine or ()), tuple(options.order or ()))
-    ladder.check(ask)
+    ladder.check(ask, files)
     with screen.status("accuracy") as say:
         measured = ladder.measure(ask, say)
     if not measured:
@@ -433,14 +428,7 @@ def accuracy(
         needs = sorted({problem.needs for problem in chosen if problem.needs})
         raise InputError(Problem("bench accuracy", what, advice=f"Install {', '.join(needs)}, or choose others."))
     found = room.written(measured)
-    text = room.markdown(found)
-    typer.echo(text)
-    if write is not None:
-        tables.insert(write, text, "accuracy")
-    if json is not None:
-        room.write(json, found)
-    if picture is not None:
-        screen.files([draw(found, picture)])
+    _keep(files, "accuracy", room.markdown(found), found, lambda path: draw(found, path))
 
 
 @app.command(epilog="Example: faultwave bench estimates --problem loh1")
@@ -465,34 +453,26 @@ def estimates(
 
 
 @app.command(epilog="Example: faultwave bench table --write docs/performance.md --picture roofline.png")
+@expanded
 def table(
+    kept: DrawnOptions,
     threads: Annotated[
         list[int] | None, typer.Option("--threads", help="Threads; repeat for several. Default 1 and 2.")
     ] = None,
     repeats: Annotated[int, typer.Option("--repeats", help="How often each proxy measures everything.")] = 5,
-    insert: Annotated[
-        Path | None, typer.Option("--write", metavar="FILE", help="Put the table between the markers of this file.")
-    ] = None,
-    json: Json = None,
-    picture: Annotated[Path | None, typer.Option("--picture", metavar="PNG", help="Also draw the rooflines.")] = None,
 ) -> None:
     """Measure the proxies of every order in and out of cache, some minutes, and print the table of the documentation.
 
     Each runs in a process of its own. Keep the machine free of other work meanwhile.
     """
     from faultwave.bench import table as tables
-    from faultwave.bench.proxy import write
+    from faultwave.bench.kept import Files
     from faultwave.bench.roofline import draw
 
+    files = Files(**vars(kept))
     counts = sorted(set(threads or (1, 2)))
-    tables.check(counts, repeats, insert)
+    tables.check(counts, repeats, files)
     with screen.status("table") as say:
         results = tables.measure(counts, repeats, say)
-    text = tables.markdown(results)
-    typer.echo(text)
-    if insert is not None:
-        tables.insert(insert, text)
-    if json is not None:
-        write(json, results)
-    if picture is not None:
-        screen.files([draw([r for r in results if not r["in_cache"]], picture)])
+    out_of_cache = [r for r in results if not r["in_cache"]]
+    _keep(files, "bench", tables.markdown(results), results, lambda path: draw(out_of_cache, path))

@@ -316,6 +316,7 @@ def tune(
     """
     from faultwave.base import cores as available
     from faultwave.bench import scaling as bench
+    from faultwave.bench.kept import write_json
     from faultwave.cli.launch import mpiexec
     from faultwave.output.atomic import explaining
 
@@ -330,7 +331,7 @@ def tune(
     target = output if output.suffix == ".json" else output / "tuned.json"
     with explaining(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
-    screen.files([bench.write_json(target, best)])
+    screen.files([write_json(target, best)])
 
 
 @dataclass(frozen=True)

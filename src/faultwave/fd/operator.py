@@ -227,7 +227,8 @@ class Operator:
     def _memory_coefficients(self, relaxation: Relaxation) -> None:
         """r' = A r - B (...): Crank-Nicolson of tau r_t + r = -(defect) (strain rate), with r halved (Day & Bradley 2001)."""
         for name, table in memory_tables(relaxation, self.scheme.step).items():
-            self.runner.view(name)[...] = table[:, :, np.arange(self.box.lo[2], self.box.hi[2]) % 2]
+            along = np.arange(self.box.lo[2], self.box.hi[2]) % self.scheme.grid.shape[2]
+            self.runner.view(name)[...] = table[:, :, along % 2]
 
     @property
     def time(self) -> float:

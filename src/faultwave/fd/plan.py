@@ -36,7 +36,7 @@ from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
 from faultwave.fd.program import Scheme
 from faultwave.fd.registry import part_modules
 from faultwave.fd.resources import check_disk, check_kept, check_memory
-from faultwave.fd.share import cut_up, share, shared_medium, with_borders
+from faultwave.fd.share import cut_up, one_process_only, share, shared_medium, with_borders
 from faultwave.fd.time_dispersion import check_removal
 from faultwave.fd.topography import Ground, Hanging, Lines, check_slopes, read_ground, relief_of, step_share
 from faultwave.fd.unused_settings import check_unused
@@ -223,6 +223,8 @@ def _fill(field: Field, placing: Placing, laid: Sequence[Laid], parts: Mapping[s
     with collected(problems):
         if world.size > 1:
             subdomains = cut_up(case, laid, parts, world)
+        elif (alone := one_process_only(case, laid, parts)) is not None:
+            problems.extend([replace(alone, severity="warning")])
     if world.size > 1 and subdomains[0] is None:
         problems.raise_errors()
     media = list[Medium]()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,8 +25,8 @@ from faultwave.fd.part import GridPart, surface_needed
 from faultwave.fd.program import Observer, Scheme, build_program
 from faultwave.fd.stencils import AXES
 from faultwave.fd.surface import motion
-from faultwave.kernels.overlap import Reach, reach
-from faultwave.kernels.stencil import Box
+from faultwave.kernels.overlap import Reach, key_of, reach
+from faultwave.kernels.stencil import Box, Program, record
 from faultwave.media.field import Field
 from faultwave.media.quality import farthest
 
@@ -42,7 +42,28 @@ def observers(parts: Mapping[str, GridPart], scheme: Scheme, box: Box) -> list[O
 
 def reach_of(parts: Mapping[str, GridPart], scheme: Scheme, steps: int) -> Reach:
     """What so many steps of the whole grid reach."""
-    return reach(build_program(scheme, observers=observers(parts, scheme, scheme.grid.box)), steps)
+    return reach(_program(parts, scheme), steps)
+
+
+def _program(parts: Mapping[str, GridPart], scheme: Scheme) -> Program:
+    return build_program(scheme, observers=observers(parts, scheme, scheme.grid.box))
+
+
+def _keeps_mechanisms(program: Program, found: Reach, odd: tuple[bool, bool, bool]) -> bool:
+    """Whether all points have their own mechanism, where the number of points is ``odd`` along periodic axes (z, y, x).
+
+    Mechanisms alternate from point to point, as numbers of points along z and y are even or odd. Around the end of an odd number they are
+    not what the point has that is meant. So nothing that depends on them may be computed there beyond what a process owns. Along x
+    they stand in a table, which goes around.
+    """
+    alternating = {
+        key_of(launch)
+        for level in program.levels
+        for launch in level
+        if any(read[0] == "parity" for read in record(launch.stencil)[0])
+    }
+    far = [points for half in found.outward for key, points in half.items() if key in alternating]
+    return not any(points[k] and odd[k] for points in far for k in (0, 1))
 
 
 def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], world: World) -> list[Subdomain]:
@@ -52,18 +73,11 @@ def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], worl
     Raises InputError where the grid is too small for so many processes.
     """
     around = _around(laid[0].sides)
-    for block in laid:
-        odd = [n for n, a in zip(block.grid.shape, around, strict=True) if a and n % 2]
-        if odd and case.attenuation is not None:
-            what = f"{odd[0]} points along a periodic axis cannot be shared by processes with attenuation"
-            advice = "Mechanisms alternate from point to point."
-            raise InputError(Problem("grid", what, "an even number of points", advice))
     if len(laid) > 1:
         return _cut_blocks(case, laid, parts, world)
     grid, trial = laid[0].grid, laid[0].scheme(case)
     shape = _to_cut(grid.shape, trial.fault)
-    for steps in range(_most_steps(case), 0, -1):
-        found = reach_of(parts, trial, steps)
+    for steps, (found,) in _reaches(case, laid, parts, around):
         deep = trial.deep * trial.free_surface  # planes that no cut and no overlap of another part may come to
         least = max(*found.margin, found.margin[0] + deep, WORTH * steps if steps > 1 else 0)
         cut = best_cut(shape, world.size, around, least)
@@ -91,8 +105,7 @@ def _cut_blocks(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart],
     around = _around(laid[0].sides)
     shape = (1, *laid[-1].grid.shape[1:])  # one plane is not cut along z
     wider = laid[-1].grid.spacing / laid[0].grid.spacing
-    for steps in range(_most_steps(case), 0, -1):
-        found = [reach_of(parts, block.scheme(case), steps) for block in laid]
+    for steps, found in _reaches(case, laid, parts, around):
         least = max(*(max(f.margin[1:]) for f in found), int(np.ceil(WORTH * steps / wider)) if steps > 1 else 0)
         cut = best_cut(shape, world.size, around, least)
         if cut is not None:
@@ -105,9 +118,43 @@ def _cut_blocks(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart],
     raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
 
 
-def _most_steps(case: Case) -> int:
-    """Between two exchanges."""
-    return 1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED
+def _reaches(
+    case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], around: tuple[bool, bool, bool]
+) -> Iterator[tuple[int, list[Reach]]]:
+    """Steps between two exchanges that are possible, the most first, and what they reach in each block; InputError where none is."""
+    if (problem := one_process_only(case, laid, parts)) is not None:
+        raise InputError(problem)
+    programs = [_program(parts, block.scheme(case)) for block in laid]
+    for steps in range(1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED, 0, -1):
+        found = [reach(program, steps) for program in programs]
+        if all(map(_keeps_mechanisms, programs, found, _odd(laid, around))):
+            yield steps, found
+
+
+def _odd(laid: Sequence[Laid], around: tuple[bool, bool, bool]) -> list[tuple[bool, bool, bool]]:
+    """Along which axes (z, y, x) of each block an odd number of points goes ``around``."""
+    return [(around[0] and z % 2 == 1, around[1] and y % 2 == 1, around[2] and x % 2 == 1)
+            for z, y, x in (block.grid.shape for block in laid)]  # fmt: skip
+
+
+def one_process_only(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart]) -> Problem | None:
+    """Why a grid cannot be shared by processes, however many points it has; None where it can."""
+    odd = _odd(laid, _around(laid[0].sides))
+    if case.attenuation is None or not any(z or y for z, y, _ in odd):
+        return None
+    for block, each in zip(laid, odd, strict=True):
+        program = _program(parts, block.scheme(case))
+        if not _keeps_mechanisms(program, reach(program, 1), each):
+            number, axis = next((block.grid.shape[k], "zy"[k]) for k in (0, 1) if each[k])
+            ground = (
+                " and soil" if case.soil is not None else " and rock that yields" if case.plasticity is not None else ""
+            )
+            what = (
+                f"{number} points along {axis}, which is periodic, run on one process only with attenuation{ground}: "
+                "mechanisms alternate from point to point"
+            )
+            return Problem("grid", what, "an even number of points, or one process")
+    return None
 
 
 def inside_grid(subdomain: Subdomain) -> Box:
@@ -199,4 +246,4 @@ def share(
     )
 
 
-__all__ = ["cut_up", "inside_grid", "observers", "share", "shared_medium", "with_borders"]
+__all__ = ["cut_up", "inside_grid", "observers", "one_process_only", "share", "shared_medium", "with_borders"]

@@ -103,7 +103,8 @@ def _whole(found: dict[Key, np.ndarray]) -> dict[Key, Points3]:
     return {key: (int(z), int(y), int(x)) for key, (z, y, x) in found.items()}
 
 
-def _key(launch: Launch) -> Key:
+def key_of(launch: Launch) -> Key:
+    """By which ``Reach`` knows a launch."""
     return launch.stencil.name, *(f"{a}={b}" for a, b in sorted(launch.names.items())), str(launch.lag)
 
 
@@ -136,7 +137,7 @@ def _access(program: Program, launch: Launch) -> _Access:
             result[place] = np.maximum(result.get(place, 0), distance)
     sides = list(_sides(launch.box.lo[0], launch.box.hi[0] - 1, low, high))
     written = {(launch.names.get(n, n), outside) for n in writes for outside in sides}
-    return _Access(_key(launch), result, frozenset(written))
+    return _Access(key_of(launch), result, frozenset(written))
 
 
 def _sides(first: int, last: int, low: int, high: int) -> Iterator[bool]:
@@ -177,7 +178,7 @@ def works(program: Program, owned: Owned, found: Reach, ahead: bool = True) -> t
     everything = owned.grown(found.margin)
     for half, (outward, inward) in enumerate(zip(found.outward, found.inward, strict=True)):
         level = program.levels[half % len(program.levels)]
-        slots = [*((_key(x), x.box) for x in level), (INJECTIONS, everything), (SAMPLES, everything)]
+        slots = [*((key_of(x), x.box) for x in level), (INJECTIONS, everything), (SAMPLES, everything)]
         before.append([])
         after.append([])
         for key, box in slots:
@@ -200,7 +201,7 @@ def apart(program: Program, work: Work, found: Reach, low: int, high: int) -> tu
         level = program.levels[half % len(program.levels)]
         first.append([])
         rest.append([])
-        for key, boxes in zip((*map(_key, level), INJECTIONS, SAMPLES), slots, strict=True):
+        for key, boxes in zip((*map(key_of, level), INJECTIONS, SAMPLES), slots, strict=True):
             back = inward[key][0]
             middle = Box((low + back, -FAR, -FAR), (high - back, FAR, FAR))
             met = [meet(box, middle) for box in boxes]
@@ -217,7 +218,7 @@ def _separable(program: Program, found: Reach, low: int, high: int) -> bool:
         return False
     recorded = [[(launch, *record(launch.stencil)) for launch in level] for level in program.levels]
     written = [
-        [(_key(launch), {launch.names.get(name, name) for name in writes}) for launch, _, writes in level]
+        [(key_of(launch), {launch.names.get(name, name) for name in writes}) for launch, _, writes in level]
         for level in recorded
     ]
     moving = {name for level in written for _, names in level for name in names}
@@ -278,4 +279,4 @@ def _some(box: Box) -> bool:
     return all(a < b for a, b in zip(box.lo, box.hi, strict=True))
 
 
-__all__ = ["EMPTY", "FAR", "Owned", "Reach", "apart", "around", "meet", "reach", "works"]
+__all__ = ["EMPTY", "FAR", "Owned", "Reach", "apart", "around", "key_of", "meet", "reach", "works"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.bench.accuracy.problem import AccuracyProblem, Point, Setting
+from faultwave.bench.kept import Files
 
 BRIEF, REPEATS = 2.0, 3
 """Runs shorter than so many core-seconds are repeated, and medians taken."""
@@ -26,11 +27,13 @@ class Ask:
     orders: tuple[int, ...] = ()
 
 
-def check(ask: Ask) -> None:
-    """InputError for engines and orders that no ladder of the chosen problems has, one by one and together."""
+def check(ask: Ask, files: Files) -> None:
+    """InputError for engines and orders that no ladder of the chosen problems has, one by one and together, and for ``files`` that cannot
+    be written at the end."""
     there = [key[:2] for problem in ask.problems for key in problem.ladders]
     names = ", ".join(problem.name for problem in ask.problems)
     problems = Problems()
+    problems.extend(files.problems("accuracy"))
     wrong: tuple[tuple[str, Sequence[Any], set[Any]], ...] = (
         ("--engine", ask.engines, {engine for engine, _ in there}),
         ("--order", ask.orders, {order for _, order in there}),

@@ -13,7 +13,6 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.version import __version__
-from faultwave.output.atomic import atomic_text
 from faultwave.output.manifest import machine
 
 FORMAT = "faultwave-bench-accuracy-1"
@@ -27,12 +26,6 @@ def written(found: Sequence[Kept]) -> dict[str, Any]:
     """The whole file."""
     now = datetime.now(UTC).strftime("%Y-%m-%d")
     return {"format": FORMAT, "date": now, "version": __version__, "cpu": machine()["cpu"], "problems": list(found)}
-
-
-def write(path: Path, table: Kept) -> None:
-    with atomic_text(path) as file:
-        json.dump(table, file, indent=1)
-        file.write("\n")
 
 
 def read(path: Path | None = None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from faultwave.verify.scec import checks, on_grid, pictures
 from faultwave.verify.scec.benchmark import Benchmark, Resolution, benchmarks, find
 from faultwave.verify.scec.folder import RESULTS, Cost, begin, case_text, end, ended, write_mesh
 from faultwave.verify.scec.measure import Measured, Run, read_run
+from faultwave.verify.scec.mesh_key import mesh_key
 from faultwave.verify.scec.references import against_reference
 from faultwave.verify.scec.summary import PICTURE, Summary, folder_of, keep
 
@@ -109,15 +110,16 @@ def run_at(progress: Progress, benchmark: Benchmark, resolution: Resolution, fol
     meshed = time.process_time()
     sim = simulate(case, force=True, output=place / RESULTS)
     sim.run(_tenths(progress, benchmark.name))
-    cost = Cost(time.process_time() - meshed, sim.solver.size, meshed - before)
+    key = mesh_key(benchmark, resolution)
+    cost = Cost(time.process_time() - meshed, sim.solver.size, meshed - before, mesh=key)
     end(place, cost)
     return read_run(benchmark, resolution, place, cost)
 
 
 def _ended(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Run | None:
-    """What an earlier run of the same case left in ``folder``, None where there is none or it did not end."""
+    """What an earlier run of the same case and mesh left in ``folder``, None where there is none or it did not end."""
     place = folder / f"{resolution.size:.0f}m"
-    cost = ended(place, case_text(benchmark, resolution))
+    cost = ended(place, case_text(benchmark, resolution), mesh_key(benchmark, resolution))
     return None if cost is None else read_run(benchmark, resolution, place, cost)
 
 

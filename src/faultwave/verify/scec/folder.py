@@ -23,12 +23,14 @@ CASE, MESH, RESULTS, PREFIX, COST = "case.yaml", "mesh.h5", "results", "run", "c
 
 @dataclass(frozen=True)
 class Cost:
-    """Core seconds of set-up and time stepping, cells or points of a run, seconds that making the mesh took, and the version that ran."""
+    """Core seconds of set-up and time stepping, cells or points of a run, seconds that making the mesh took, the version that ran, and the
+    key of its ``mesh`` (``mesh_key``), none on a grid."""
 
     core_seconds: float
     cells: int
     mesh_seconds: float = 0.0
     version: str = __version__
+    mesh: str = ""
 
 
 def write_case(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Path:
@@ -61,13 +63,14 @@ def end(folder: Path, cost: Cost) -> None:
         file.write("\n")
 
 
-def ended(folder: Path, text: str) -> Cost | None:
-    """What the run of this very case in ``folder`` cost, None where there is none, it did not end or another version ran."""
+def ended(folder: Path, text: str, mesh: str = "") -> Cost | None:
+    """What the run of this very case in ``folder`` cost, None where there is none, it did not end, another version ran or its mesh had
+    another key."""
     case, cost = folder / CASE, folder / COST
     if not cost.is_file() or not case.is_file() or case.read_text(encoding="utf-8") != text:
         return None
     found = Cost(**json.loads(cost.read_text(encoding="utf-8")))
-    return found if found.version == __version__ else None
+    return found if (found.version, found.mesh) == (__version__, mesh) else None
 
 
 def case_text(benchmark: Benchmark, resolution: Resolution) -> str:

@@ -1,0 +1,83 @@
+"""What a benchmark leaves beside what it prints: everything as JSON, a table between the markers of a page, a picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.output.atomic import atomic_text
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where what was measured goes: the page to ``write`` the table into, ``json``, ``picture``; None for what is not asked for."""
+
+    write: Path | None = None
+    json: Path | None = None
+    picture: Path | None = None
+
+    def problems(self, name: str) -> list[Problem]:
+        """What is wrong with them, before minutes are spent: a page without a place for the table ``name``, folders that are not there."""
+        problems = Problems()
+        if self.write is not None:
+            try:
+                around(self.write, name)
+            except InputError as error:
+                problems.extend(error.problems)
+        for file in (self.json, self.picture):
+            if file is not None and not file.absolute().parent.is_dir():
+                advice = "Make the folder first."
+                problems.error(str(file), "cannot be written: the folder does not exist", advice=advice)
+        return problems.items
+
+    def keep(
+        self, found: Any, draw: Callable[[Path], Path] | None = None, table: tuple[str, str] | None = None
+    ) -> list[Path]:
+        """Write what is asked for: ``found`` as JSON, the ``table`` (name, text), and what ``draw`` makes of a path; pictures made."""
+        if self.write is not None and table is not None:
+            name, text = table
+            insert(self.write, text, name)
+        if self.json is not None:
+            write_json(self.json, found)
+        return [draw(self.picture)] if self.picture is not None and draw is not None else []
+
+
+def write_json(path: Path, found: Any) -> Path:
+    """What was measured as JSON, whole or not at all."""
+    with atomic_text(path) as file:
+        json.dump(found, file, indent=1)
+        file.write("\n")
+    return path
+
+
+def markers(name: str) -> tuple[str, str]:
+    """Lines between which a table stands in a file."""
+    return f"<!-- {name} table: begin -->", f"<!-- {name} table: end -->"
+
+
+def around(path: Path, name: str) -> tuple[str, str]:
+    """What stands before and after the table. Raises InputError for a file without a place for it."""
+    opening, closing = markers(name)
+    try:
+        before = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
+    head, begin, rest = before.partition(opening)
+    _, end, tail = rest.partition(closing)
+    if not (begin and end):
+        raise InputError(Problem(str(path), "has no place for the table", f"lines '{opening}' and '{closing}'"))
+    return head, tail
+
+
+def insert(path: Path, text: str, name: str) -> None:
+    """Put ``text`` between the markers of a file. Raises InputError where it has none."""
+    (head, tail), (opening, closing) = around(path, name), markers(name)
+    with atomic_text(path) as file:
+        file.write(f"{head}{opening}\n{text}\n{closing}{tail}")
+
+
+__all__ = ["Files", "around", "insert", "markers", "write_json"]
