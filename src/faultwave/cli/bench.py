@@ -340,7 +340,7 @@ def size(
     room.check(setting, files)
     with screen.status("size") as say:
         found = room.measure(setting, say)
-    _keep(files, "size", room.markdown(found), found, lambda path: room.draw(found, path))
+    _keep(files, room.table_name(setting), room.markdown(found), found, lambda path: room.draw(found, path))
 
 
 @dataclass(frozen=True)
