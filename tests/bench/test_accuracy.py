@@ -67,6 +67,17 @@ def test_the_layer_is_seen_by_both_engines():
     assert max(layered.run(Setting("dg", 3, 1, "double")).errors) < 0.3
 
 
+def test_ruptures_have_more_time(monkeypatch):
+    given = {}
+    monkeypatch.setattr(ladder, "absent", lambda problem: False)
+    monkeypatch.setattr(
+        ladder, "climb", lambda problem, rungs, budget, say: given.setdefault(problem.name, budget) and []
+    )
+    chosen = tuple(problems()[name] for name in ("cavity", "tpv5"))
+    assert ladder.measure(ladder.Ask(chosen, 10.0), print) == []
+    assert given == {"cavity": 10.0, "tpv5": 40.0}
+
+
 def test_a_ladder_ends_at_the_budget_and_at_the_error():
     class Steep:
         name = "steep"

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from faultwave.bench.kept import Files, insert, markers
 from faultwave.cli.main import app
 
-COMMANDS = {"size": "size", "device": "device", "accuracy": "accuracy", "table": "bench"}
+COMMANDS = {"size": "double size", "device": "device", "accuracy": "accuracy", "table": "bench"}
 """Commands with a table, and the name between whose markers it stands."""
 
 

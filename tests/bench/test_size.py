@@ -101,7 +101,7 @@ def test_two_small_boxes(tmp_path: Path) -> None:
     """In processes of their own, by the command, into a page."""
     from faultwave.cli.main import app
 
-    begin, end = markers("size")
+    begin, end = markers("double size")
     page, kept = tmp_path / "page.md", tmp_path / "size.json"
     page.write_text(f"before\n{begin}\n{end}\nafter\n")
     asked = ["--cells", "3e3", "--cells", "600", "--order", "3", "--threads", "1", "--steps", "2"]

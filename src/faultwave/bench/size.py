@@ -27,7 +27,7 @@ from faultwave.case.load import load_case
 from faultwave.dg.room import least_memory
 from faultwave.plot import style
 
-SIZES = (10_000, 100_000, 1_000_000, 3_000_000, 10_000_000)
+SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 5_000_000, 10_000_000)
 LARGE = 50_000
 """Cells from which on exponents are fitted."""
 
@@ -77,6 +77,11 @@ def box(setting: Setting, cells: int) -> dict[str, Any]:
     }
 
 
+def table_name(setting: Setting) -> str:
+    """Of the table in a page: one for each precision."""
+    return f"{setting.precision} size"
+
+
 def check(setting: Setting, files: Files) -> None:
     """Raises InputError with everything wrong, before minutes are spent. ``files``: written at the end."""
     problems = Problems()
@@ -92,7 +97,7 @@ def check(setting: Setting, files: Files) -> None:
         problems.error("--precision", "is auto", "double, single")
     _, found = load_case(box(replace(setting, threads=None), TINY))
     problems.extend(found.errors)
-    problems.extend(files.problems("size"))
+    problems.extend(files.problems(table_name(setting)))
     problems.raise_errors()
 
 

@@ -340,7 +340,7 @@ def size(
     room.check(setting, files)
     with screen.status("size") as say:
         found = room.measure(setting, say)
-    _keep(files, "size", room.markdown(found), found, lambda path: room.draw(found, path))
+    _keep(files, room.table_name(setting), room.markdown(found), found, lambda path: room.draw(found, path))
 
 
 @dataclass(frozen=True)
@@ -389,7 +389,12 @@ class AccuracyOptions:
     engine: Annotated[list[str] | None, typer.Option("--engine", help="dg or fd; default both.")] = None
     order: Annotated[list[int] | None, typer.Option("--order", help="Only this; repeat for several.")] = None
     budget: Annotated[
-        float, typer.Option("--budget", min=0.0, help="Core-seconds that no run should take more of.")
+        float,
+        typer.Option(
+            "--budget",
+            min=0.0,
+            help="Core-seconds that no run should exceed; those of tpv5 have four times as much.",
+        ),
     ] = 40.0
 
 

@@ -70,7 +70,7 @@ def measure(ask: Ask, say: Callable[[str], None]) -> list[dict[str, Any]]:
             if not _asked(ask, engine, order):
                 continue
             rungs = [Setting(engine, order, n, precision) for n in sizes]  # type: ignore[arg-type]
-            points += climb(problem, rungs, ask.budget, say)
+            points += climb(problem, rungs, ask.budget * problem.budgets, say)
         if points:
             found.append(as_kept(problem, points))
     return found

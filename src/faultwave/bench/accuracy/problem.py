@@ -68,6 +68,7 @@ class AccuracyProblem:
     """``run(setting)`` gives records or what it makes of them; ``points(setting)`` the points per wavelength. ``distances`` in wavelengths,
     ``volume_time``: cubic wavelengths of the box times periods of the run, for costs of other boxes. ``levels`` are the errors that
     the table asks for. ``ladders``: sizes by (engine, order, precision), coarsest first. ``needs``: a module without which it is left out.
+    ``budgets``: how many budgets one run may take, more than one where even coarse runs cost much.
     """
 
     name: str
@@ -80,6 +81,7 @@ class AccuracyProblem:
     levels: tuple[float, ...] = (0.05, 0.01, 0.001)
     unit: str = ""
     needs: str = ""
+    budgets: float = 1.0
 
 
 def problems() -> dict[str, AccuracyProblem]:

@@ -20,7 +20,7 @@ from faultwave.verify.scec.folder import write_case
 
 END, REACH, PIECES = 2.5, 4000.0, 12_000.0
 """End [s], distance [m] from the start that the front does not reach by then, length [m] over which sizes are counted."""
-FINEST = Setting("dg", 5, 48, "double")
+FINEST = Setting("dg", 5, 64, "double")
 """The run that the others are compared with."""
 ZONE = 828.0
 """[m]: 9 pi / 32 mu d_c / ((1 - nu) (strength drop)), in plane."""
@@ -64,10 +64,10 @@ def run(setting: Setting) -> Point:
     return Point(setting, points(setting), seconds, updates, (difference,))
 
 
-SIZES = (12, 16, 20, 27, 36)
+SIZES = (12, 16, 20, 27, 36, 48)
 RUPTURE = AccuracyProblem(
     name="tpv5",
-    title="rupture times of TPV5, against order 5 on edges of 250 m",
+    title="rupture times of TPV5, against order 5 on edges of 190 m",
     distances=(END,),
     volume_time=1.0,
     points=points,
@@ -76,4 +76,5 @@ RUPTURE = AccuracyProblem(
     levels=(0.05, 0.02, 0.01),
     unit="s",
     needs="gmsh",
+    budgets=4.0,
 )
