@@ -26,7 +26,7 @@ from faultwave.backends.cpu.compile import (
     vector_registers,
 )
 from faultwave.backends.cpu.lower import lower
-from faultwave.backends.cpu.queue import Launchable, Queue, address, copies
+from faultwave.backends.cpu.queue import Launchable, Queue, address, copies, prepared
 from faultwave.backends.immediate import Immediate
 from faultwave.base import cores
 from faultwave.base.errors import BackendError
@@ -369,15 +369,31 @@ class _Compiled:
         numbers = (ctypes.c_double * max(1, sum(t.rows * t.cols for t in self.kernel.scalars)))()
         lanes, queue = self.lanes, self.backend.queue
 
-        def launch(begin: int, end: int, **scalars: Any) -> None:
+        def flattened(scalars: Mapping[str, Any]) -> list[Any]:
             if not of.function:
                 of.function = address(self.load())
-            flat = [x for name in names for x in _flat(scalars[name])]
+            return [x for name in names for x in _flat(scalars[name])]
+
+        def prepare(begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+            flat = flattened(scalars)
+            kept, where = (ctypes.c_double * max(1, len(flat)))(*flat), (begin // lanes, end // lanes)
+            waits, held, items = prepared(of, kept, *where), (of, kept), end - begin
+
+            def again() -> None:
+                if queue.defers:
+                    queue.put(waits, held, items)
+                else:
+                    self.function(of.arguments, kept, *map(ctypes.c_long, where))
+
+            return again
+
+        def launch(begin: int, end: int, **scalars: Any) -> None:
+            flat = flattened(scalars)
             if queue.defers:
                 queue.add(of, flat, begin // lanes, end // lanes, end - begin)
                 return
             numbers[: len(flat)] = flat
             self.function(of.arguments, numbers, ctypes.c_long(begin // lanes), ctypes.c_long(end // lanes))
 
-        launch.buffers = bound  # type: ignore[attr-defined]
+        launch.buffers, launch.prepared = bound, prepare  # type: ignore[attr-defined]
         return launch
