@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,17 @@ Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Record, stress and friction state of the faces, dofs of both sides' cells in the form's own quantities."""
 
 Then = Callable[[np.ndarray], None]
-Asked = tuple[tuple[str, ...], Then]
+
+
+@dataclass
+class Asked:
+    """So many readings, one after the other, of the same quantities for the same receiver."""
+
+    names: tuple[str, ...]
+    then: Then
+    count: int = 1
+
+
 CHANGED = ("record", "stress", "state")
 
 SIMULTANEOUS = 1e-6
@@ -153,13 +163,17 @@ class FaultProbe:
         return self._values(names, self._look())
 
     def ask(self, names: Sequence[str], then: Then) -> None:
-        """Hand the quantities (names, n, q) of now, or where ``Fault.predicted`` of before the cells predicted, to ``then`` when the
-        readings are worked out: many at once, at a ``Fault.finish_reads`` that waits for them at the latest, and in their order. Faces
+        """Hand the quantities of now, or where ``Fault.predicted`` of before the cells predicted, to ``then`` when the readings are worked
+        out: many at once (names, readings, n, q), at a ``Fault.finish_reads`` that waits for them at the latest, and in their order. Faces
         owned elsewhere are only seen for their owner."""
         if self.sample_buffer.full:
             self.finish_reads(wait=not self.fault.operator.backend.asynchronous)
         self.sample_buffer.take(int(self.fault.predicted), self.fault.replayed)
-        self.asked.append((tuple(names), then))
+        last = self.asked[-1] if self.asked else None
+        if last is not None and last.then is then and last.names == names:
+            last.count += 1
+        else:
+            self.asked.append(Asked(tuple(names), then))
         self.fault.reading[self] = None
 
     def begin(self) -> None:
@@ -181,8 +195,9 @@ class FaultProbe:
             if self.late:
                 seen = self._delayed(seen)
             if self.read_for_others or self.missing:
-                for i, (names, then) in enumerate(asked):
-                    self._share(names, then, tuple(v[i] for v in seen))
+                each = [run for run in asked for _ in range(run.count)]
+                for i, run in enumerate(each):
+                    self._share(run, tuple(v[i] for v in seen))
             else:
                 self._work_out(asked, seen)
         return not self.brought
@@ -205,7 +220,7 @@ class FaultProbe:
         plus, minus = (np.concatenate([first, sides[:-1]]) for first, sides in zip(before, seen[3:], strict=True))
         return (*seen[:3], plus, minus)
 
-    def _share(self, names: Sequence[str], then: Then, seen: Seen) -> None:
+    def _share(self, asked: Asked, seen: Seen) -> None:
         """One reading of faces whose other side another process sees."""
         sides = [self._side(side, seen[3 + side]) for side in range(2)]
         for rank, rows in self.read_for_others.items():
@@ -216,7 +231,7 @@ class FaultProbe:
                 rows = self.missing[rank]
                 for mine, theirs in zip(sides[1], into, strict=True):
                     mine[:, rows] = theirs
-            then(np.stack(list(self._put_together(names, seen, sides).values())))
+            asked.then(np.stack(list(self._put_together(asked.names, seen, sides).values()))[:, None])
 
         channels = self.fault.coupling.channels
         sources = [(rank, np.empty((2, channels, len(rows), self.shape[1]))) for rank, rows in self.missing.items()]
@@ -227,15 +242,17 @@ class FaultProbe:
 
     def _work_out(self, asked: list[Asked], seen: Seen) -> None:
         """Readings of faces that are wholly here, those of the same quantities together."""
-        n, results = len(self.items), dict[int, np.ndarray]()
-        for names in dict.fromkeys(names for names, _ in asked):
-            which = [i for i, (wanted, _) in enumerate(asked) if wanted == names]
+        results = dict[int, np.ndarray]()
+        number = np.repeat(np.arange(len(asked)), [run.count for run in asked])  # of what asked for each reading
+        for names in dict.fromkeys(run.names for run in asked):
+            which = np.flatnonzero([asked[i].names == names for i in number])
             stacked: Any = tuple(v[which].reshape(-1, *v.shape[2:]) for v in seen)
             found = np.stack(list(self._times(len(which))._values(names, stacked).values()))
-            for at, i in enumerate(which):
-                results[i] = found[:, at * n : (at + 1) * n]
-        for i, (_, then) in enumerate(asked):
-            then(results[i])
+            found = found.reshape(len(names), len(which), *self.shape)
+            for i in np.unique(number[which]).tolist():
+                results[i] = found[:, number[which] == i]
+        for i, run in enumerate(asked):
+            run.then(results[i])
 
     def _times(self, count: int) -> FaultProbe:
         """The same points ``count`` times, one reading after the other."""
