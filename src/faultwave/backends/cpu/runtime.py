@@ -286,7 +286,9 @@ class CpuBackend(Immediate):
         return buffer
 
     def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
-        listed = [(p.buffer, p.buffer.places(p.items, p.rows).reshape(-1), p.store) for p in parts if len(p.items)]
+        listed = [
+            (p.buffer, p.chosen(p.buffer.places(p.items, p.rows)).reshape(-1), p.store) for p in parts if len(p.items)
+        ]
         flat = [(buffer.storage.reshape(-1), at, store.storage.reshape(-1)) for buffer, at, store in listed]
         queue, waiting = self.queue, list[Launchable]()
 
