@@ -93,8 +93,8 @@ class FaultProbe:
         last = self.asked[-1] if self.asked else None
         if last is not None and last.then is then and last.names == names:
             last.count += 1
-        else:
-            self.asked.append(Asked(tuple(names), then))
+            return
+        self.asked.append(Asked(tuple(names), then))
         self.fault.reading[self] = None
 
     def begin(self) -> None:

@@ -69,7 +69,7 @@ class SampleBuffer:
         own = np.dtype(backend.dtype).itemsize
         self.nbytes = sum(len(s.items) * s.size * (8 if s.fixed else own) for s in self.sources)
         self.length = min(MOST, ROOM // max(1, self.nbytes))
-        self.worthwhile = self.length >= LEAST
+        self.worthwhile, self.length = self.length >= LEAST, max(1, self.length)
         self.stores: list[Any] = []
         if self.worthwhile:
             self.stores = [backend.store(self.length * len(s.items), s.size, s.fixed) for s in self.sources]
@@ -91,7 +91,7 @@ class SampleBuffer:
 
     @property
     def full(self) -> bool:
-        return self.count >= max(1, self.length)
+        return self.count >= self.length
 
     def bring(self) -> Brought:
         """Begin to bring all readings; the next is the first of others."""

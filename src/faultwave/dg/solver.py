@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time as clock
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, get_args
 
 import numpy as np
@@ -225,8 +226,17 @@ class Solver:
 
     def finish_reads(self, wait: bool = True) -> None:
         """Where all clusters have met: parts process the values that they have read since."""
-        for part in self.parts.values():
-            part.finish_reads(wait)
+        with self.observing():
+            for part in self.parts.values():
+                part.finish_reads(wait)
+
+    @contextmanager
+    def observing(self) -> Iterator[None]:
+        """What is done inside counts as observed."""
+        before = self.section
+        self._enter("observe")
+        yield
+        self._enter(before)
 
     def added(self, here: Mapping[str, float]) -> dict[str, float]:
         """Sums over all processes, on the first; what is here on the others."""
@@ -347,6 +357,8 @@ class Solver:
 
     def _enter(self, section: Section) -> None:
         """What comes now belongs to a section. Launches that had waited count for their own."""
+        if section is self.section:
+            return
         now = clock.perf_counter()
         if self.queue is not None:
             now -= self.queue.computed

@@ -16,7 +16,7 @@ import numpy as np
 
 from faultwave.backends.cpu.compile import build, load
 
-MOST, ITEMS, NUMBERS = 128, 1 << 15, 1 << 14
+MOST, ITEMS, NUMBERS = 512, 1 << 17, 1 << 16
 """Launches, their items and their scalars that wait at most: a program must still heed signals and tell how far it is."""
 
 _SOURCE = """#include <time.h>

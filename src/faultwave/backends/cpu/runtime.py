@@ -291,12 +291,13 @@ class CpuBackend(Immediate):
         ]
         flat = [(buffer.storage.reshape(-1), at, store.storage.reshape(-1)) for buffer, at, store in listed]
         queue, waiting = self.queue, list[Launchable]()
+        none = (ctypes.c_double * 1)()
 
         def copy(reading: int) -> None:
             if queue.defers:
                 if not waiting:
                     waiting.append(copies(queue, flat))
-                queue.add(waiting[0], [], reading, reading, 0)
+                queue.put(prepared(waiting[0], none, reading, reading), waiting, 0)
                 return
             for source, at, target in flat:
                 into = target[reading * len(at) : (reading + 1) * len(at)]
