@@ -156,7 +156,9 @@ def test_items_are_copied_to_slots(name: str, precision: str, fixed: bool) -> No
     ])  # fmt: skip
     table = np.array([[14, 0, 6], [2, 2, 11], [5, 4, 3]])  # numbers of each item, counted row by row
     picked, of_store = backend.store(6, 3, fixed), backend.store(4, 2, fixed)
-    pick = backend.copier([Part(buffer, chosen, slice(None), picked, table), Part(buffer, few, slice(None), of_store, table[:2, :2])])
+    pick = backend.copier(
+        [Part(buffer, chosen, slice(None), picked, table), Part(buffer, few, slice(None), of_store, table[:2, :2])]
+    )
     copy(1)
     pick(1)
     buffer.put(0.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -18,6 +17,7 @@ from faultwave.dg.between_clusters import part_weights
 from faultwave.dg.forms import Cells, Form
 from faultwave.dg.layout import Layout, part_slots, ranged
 from faultwave.dg.penalty_buffers import PenaltyBuffers
+from faultwave.dg.prepared import KEPT_STEPS, PreparedStep, Remaining
 from faultwave.dg.rounding import spread
 from faultwave.kernels.language import Kernel, fuse
 
@@ -32,32 +32,6 @@ def turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
 
 def _nothing(cluster: int) -> None:
     return None
-
-
-Prepared = Callable[[], None]
-"""A launch with all that it is given."""
-
-KEPT_STEPS = 256
-"""Steps of a cluster that are kept prepared at most; those of a run differ in a few numbers that come again and again."""
-
-
-@dataclass(frozen=True)
-class PreparedStep:
-    """Launches of a step that clusters take again and again: of cells that leave more than waves, of all plain ones, ``plain``, and of any
-    part of these."""
-
-    special: tuple[Prepared, ...]
-    plain: tuple[int, int]
-    whole: Prepared
-    part: Callable[[int, int], None]
-
-
-@dataclass
-class Remaining:
-    """Plain cells from ``at`` on that a step has left for later."""
-
-    at: int
-    step: PreparedStep
 
 
 class CellWork(Protocol):

@@ -247,11 +247,17 @@ def test_smooth_step_values_and_increments():
     assert sum(parts) == pytest.approx(1.0, rel=1e-14) and min(parts) >= 0
     jump = [increment(a, b, 0.0, 0.0) for a, b in zip(times, times[1:], strict=False)]
     assert jump[0] == 1.0 and sum(jump) == 1.0
-    for start, duration in ((0.3, 0.9), (0.3, 0.0), (-1.0, 0.0)):  # to the last bit, in steps that it does not reach too
+    for start, duration in (
+        (0.3, 0.9),
+        (0.3, 0.0),
+        (-1.0, 0.0),
+    ):  # to the last bit, in steps that it does not reach too
         first = float(unmistakable(start)) if duration == 0 else start
         ends = np.concatenate([times, np.nextafter([0.3, 0.3, 1.2, 1.2], [0, 1, 0, 2]), [0.3, 1.2]])
         for a, b in itertools.combinations(np.sort(ends), 2):
-            whole = smooth_step(np.array(b - first), np.array(duration)) - smooth_step(np.array(a - first), np.array(duration))
+            whole = smooth_step(np.array(b - first), np.array(duration)) - smooth_step(
+                np.array(a - first), np.array(duration)
+            )
             assert increment(a, b, start, duration) == whole
 
 
