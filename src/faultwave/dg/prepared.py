@@ -14,7 +14,7 @@ KEPT_STEPS = 256
 
 @dataclass(frozen=True)
 class PreparedStep:
-    """``special``: launches on cells that leave more than waves; ``whole``: the one on all plain cells, the range ``plain``, and ``part`` on
+    """``special``: launches on cells that leave more than waves; ``whole``: that on all plain cells, the range ``plain``, and ``part`` on
     some of these."""
 
     special: tuple[Prepared, ...]
