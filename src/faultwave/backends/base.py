@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Any, Protocol
 
@@ -56,6 +57,13 @@ class Store(Buffer, Protocol):
 Band = tuple[np.ndarray, np.ndarray]
 """A matrix with few numbers other than zero: by row, the first column that has one, and all ``weights`` (rows, n) from there on."""
 Launch = Callable[..., None]  # launch(begin, end, **scalars): items [begin, end), multiples of the lanes
+
+
+def prepared(launch: Launch, begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+    """A launch with everything that it is given, to be done many times. Backends for which that saves work have a way of their own,
+    ``launch.prepared``."""
+    own = getattr(launch, "prepared", None)
+    return partial(launch, begin, end, **scalars) if own is None else own(begin, end, **scalars)
 
 
 class Mark(Protocol):

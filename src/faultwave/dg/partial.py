@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from faultwave.backends import Backend
@@ -58,6 +59,9 @@ class _Launch:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.launch, name)
+
+    def prepared(self, begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+        return partial(self, begin, end, **scalars)
 
     def __call__(self, begin: int, end: int, **scalars: Any) -> None:
         some = -(-int(self.backend.share * (end - begin)) // self.lanes) * self.lanes
