@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -56,6 +57,14 @@ class Store(Buffer, Protocol):
 Band = tuple[np.ndarray, np.ndarray]
 """A matrix with few numbers other than zero: by row, the first column that has one, and all ``weights`` (rows, n) from there on."""
 Launch = Callable[..., None]  # launch(begin, end, **scalars): items [begin, end), multiples of the lanes
+
+
+def repeated(launch: Launch, begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+    """The launch of these items with these numbers, to be done again and again: a backend that offers ``launch.repeated`` makes the
+    numbers ready once."""
+    ready = getattr(launch, "repeated", None) or functools.partial(functools.partial, launch)
+    made: Callable[[], None] = ready(begin, end, **scalars)
+    return made
 
 
 class Mark(Protocol):

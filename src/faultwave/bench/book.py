@@ -93,6 +93,8 @@ class Book:
 class _Noted:
     """A launch that writes itself into the book while it is open."""
 
+    repeated = None  # every time
+
     def __init__(self, book: Book, kernel: Kernel, launch: Any, buffers: Mapping[str, Any]):
         self.book, self.kernel, self.launch, self.buffers = book, kernel, launch, buffers
 

@@ -296,7 +296,7 @@ class Fault:
         """Weights of the traces' derivatives at the times of a step, time by time, and of these times, as a launch takes them."""
         tau, weight, _ = self.times
         own = self.operator.predictor
-        values = [x for t in tau for x in own.at(t * step, step)[: len(own.rows)]]
+        values = [float(x) for t in tau for x in own.at(t * step, step)[: len(own.rows)]]
         return values, np.ravel(weight * step).tolist()
 
     def acts(self, cluster: int) -> bool:

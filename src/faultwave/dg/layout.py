@@ -298,7 +298,7 @@ class _Builder:
             outgoing[:, piece] = 1 + 4 * np.arange(piece.start, piece.stop)[:, None] + np.arange(4)
             outgoing[1, piece][real] = np.where(self.equal[cell], self._inside(near, face), outgoing[1, piece][real])
             spare = self.first_spare + (piece.start + np.flatnonzero(real)[:, None]) // SHARE
-            outgoing[:, piece][:, real] = np.where(self.slower[cell], spare, outgoing[:, piece][:, real])
+            outgoing[:, piece][:, real] = np.where(self.slower[cell] | self.faster[cell], spare, outgoing[:, piece][:, real])
             if incoming is outgoing:
                 return
             part, total = self.parted[near, face], self.summed[near, face]

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.backends import Backend
+from faultwave.backends.base import repeated
 from faultwave.base.pieces import in_pieces
 from faultwave.dg import kernels
 from faultwave.dg.between_clusters import part_weights
@@ -18,6 +19,9 @@ from faultwave.dg.layout import Layout, part_slots, ranged
 from faultwave.dg.penalty_buffers import PenaltyBuffers
 from faultwave.dg.rounding import spread
 from faultwave.kernels.language import Kernel, fuse
+
+STEPS = 256
+"""Steps of clusters whose launches are kept ready at most."""
 
 FEW = 4096
 """Plain cells of a cluster that are fewer than a large device works on at once: a launch of their own would not be done any sooner."""
@@ -87,6 +91,8 @@ class Operator:
         # step of its slower neighbour.
         self.turns, self.sums = [0] * layout.clusters, [0] * layout.clusters
         self.remaining: list[Remaining | None] = [None] * layout.clusters  # of steps that have begun
+        self.ready: dict[tuple, list[Callable[[], None]]] = {}  # launches of steps that come again and again
+        self.noted: list[Callable[[], None]] | None = None  # those of a step that is made ready
         self.alone = alone
         # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
         few = [end - begin <= FEW and alone and backend.asynchronous for begin, end in layout.plain_ranges]
@@ -264,10 +270,27 @@ class Operator:
         return {name: value for work in self.between for name, value in work.scalars(step).items()}
 
     def correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
-        """After ``correct_observed``: correct the other cells and predict all, in one pass where that can be."""
-        with self.backend.independent() if self.alone else nullcontext():
+        """After ``correct_observed``: correct the other cells and predict all, in one pass where that can be. Clusters take the same
+        steps again and again: what they launch is made ready once."""
+        if not self.alone:
             self.begin_correct_and_predict(cluster, step, restart, ends)
             self.finish(cluster)
+            return
+        beside = (self.turns[cluster - 1], self.sums[cluster - 1]) if cluster else ()
+        key = (cluster, step, self.steps[cluster], restart, *ends, self.turns[cluster], self.sums[cluster], *beside)
+        with self.backend.independent():
+            if key in self.ready:
+                self._begin_step(cluster, step, restart)
+                self._end_step(cluster)
+                for launch in self.ready[key]:
+                    launch()
+                return
+            if len(self.ready) >= STEPS:
+                self.ready.clear()
+            self.noted = self.ready[key] = []
+            self.begin_correct_and_predict(cluster, step, restart, ends)
+            self.finish(cluster)
+            self.noted = None
 
     def begin_correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
         """``correct_and_predict`` of special cells, as ``begin``."""
@@ -280,11 +303,17 @@ class Operator:
 
     def _weights(self, cluster: int, step: float, restart: bool, ends: Sequence[float]) -> dict[str, Any]:
         """Arguments of the kernels that predict a step, which begins."""
-        self.steps[cluster] = step
-        self.sums[cluster] ^= int(restart)
+        self._begin_step(cluster, step, restart)
         own = self.predictor
         found = {"advance": own.at(step, step), "integral": own.integral(0.0, step, step), **own.scalars(step)}
         return found | {"keep": 0.0 if restart else 1.0} | self._of_parts(cluster, step, ends)
+
+    def _begin_step(self, cluster: int, step: float, restart: bool) -> None:
+        self.steps[cluster] = step
+        self.sums[cluster] ^= int(restart)
+
+    def _end_step(self, cluster: int) -> None:
+        self.turns[cluster] = (self.turns[cluster] + 1) % self.layout.parts
 
     def _of_parts(self, cluster: int, step: float, ends: Sequence[float]) -> dict[str, Any]:
         """Weights of the integrals over the parts of a step, by the slots that the faster cluster reads in the steps that come."""
@@ -301,7 +330,7 @@ class Operator:
 
     def _begun(self, cluster: int, name: str, weights: dict[str, Any]) -> None:
         which, (at, end) = self._which(cluster), self.layout.plain_ranges[cluster]
-        self.turns[cluster] = (self.turns[cluster] + 1) % self.layout.parts
+        self._end_step(cluster)
         self.border_predicted(cluster)
         self.remaining[cluster] = Remaining(name, end if self.joined[cluster] else at, end, which, weights)
 
@@ -320,8 +349,15 @@ class Operator:
         return False
 
     def _run(self, name: str, part: tuple[int, int], which: int = 0, **scalars: Any) -> None:
-        if part[1] > part[0]:
-            self.launches[name][which](*part, **scalars)
+        if part[1] <= part[0]:
+            return
+        launch = self.launches[name][which]
+        if self.noted is None:
+            launch(*part, **scalars)
+            return
+        ready = repeated(launch, *part, **scalars)
+        self.noted.append(ready)
+        ready()
 
     def sampler(
         self, points: np.ndarray, cells: np.ndarray | None = None, columns: Sequence[int] | None = None

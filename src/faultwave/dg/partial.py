@@ -52,6 +52,8 @@ class Partial:
 class _Launch:
     """Does the first items of those that it is given."""
 
+    repeated = None  # it counts every time
+
     def __init__(self, backend: Partial, launch: Any):
         self.backend, self.launch = backend, launch
         self.lanes = max(backend.inner.lanes, backend.inner.fixed_lanes)

@@ -341,14 +341,18 @@ class Solver:
         return clock.perf_counter() - float(self.queue.computed)
 
     def _predict(self, cluster: int, time: float, step: float, action: Callable[[], None]) -> None:
-        start = self._now("observe")
-        self._call("before predict", cluster, time, step)
+        self._observe("before predict", cluster, time, step)
         middle = self._now("predict")
         action()
-        done = self._now("observe")
-        self._call("after predict", cluster, time, step)
-        self.seconds["observe"] += middle - start + self._now("observe") - done
-        self.seconds["predict"] += done - middle
+        self.seconds["predict"] += self._now("observe") - middle
+        self._observe("after predict", cluster, time, step)
+
+    def _observe(self, when: When, cluster: int, time: float, step: float) -> None:
+        """``_call``, as part of what is observed."""
+        if self.calls[when]:
+            started = self._now("observe")
+            self._call(when, cluster, time, step)
+            self.seconds["observe"] += self._now("observe") - started
 
     def correct(self, cluster: int, time: float, step: float) -> None:
         solved = self._solve_friction(cluster, time, step)
@@ -374,12 +378,10 @@ class Solver:
     def _stepped(self, cluster: int, time: float, step: float, predicted: bool) -> None:
         """After the step from ``time``, before or after the one that follows has been ``predicted``."""
         if self.calls["after step"]:
-            started = self._now("observe")
             self.predicted = predicted
             with self.backend.independent(readings=True):
-                self._call("after step", cluster, time, step)
+                self._observe("after step", cluster, time, step)
             self.predicted = False
-            self.seconds["observe"] += self._now("observe") - started
 
     predicted = False
     """Whether cells have predicted since the correction that calls of 'after step' look at."""
@@ -406,11 +408,9 @@ class Solver:
             self.cluster_exchange.finish_sending(cluster)
             self.conservation(cluster)
         self.operator.change_corrected(cluster, observed)
-        done = self._now("observe")
-        self._call("after correct", cluster, time, step)
+        self.seconds["correct"] += self._now("observe") - since
+        self._observe("after correct", cluster, time, step)
         self.updates += int(self.sizes[cluster])
-        self.seconds["correct"] += done - since
-        self.seconds["observe"] += self._now("observe") - done
 
     def _call(self, when: When, cluster: int, time: float, step: float) -> None:
         for call in self.calls[when]:

@@ -191,7 +191,7 @@ class March:
                 self.actions.predict(i, start, following, restart)
                 self._begin(own)
             return more
-        if not all(n.predicted >= min(now, n.limit) for n in (faster, slower) if n):
+        if (faster and faster.predicted < min(now, faster.limit)) or (slower and slower.predicted < min(now, slower.limit)):
             return False
         if now < own.limit and not more:
             return False

@@ -100,12 +100,19 @@ class Queue:
             self.flush()
         at = self.numbers
         self.scalars[at : at + size] = scalars
+        self.numbers = at + size
+        self._add(of, self.first + 8 * at, begin, end, items, None)
+
+    def add_ready(self, of: Launchable, scalars: Numbers, begin: int, end: int, items: int) -> None:
+        """``add`` with numbers that stay where they are."""
+        self._add(of, scalars.address, begin, end, items, scalars)
+
+    def _add(self, of: Launchable, scalars: int, begin: int, end: int, items: int, held: Any) -> None:
         x = self.launches[self.count]
-        x.run, x.arguments, x.scalars, x.begin, x.end = of.function, of.address, self.first + 8 * at, begin, end
-        self.waiting.append((self.section, of))
+        x.run, x.arguments, x.scalars, x.begin, x.end = of.function, of.address, scalars, begin, end
+        self.waiting.append((self.section, (of, held)))
         self.count += 1
         self.items += items
-        self.numbers = at + size
         if self.count == MOST or self.items >= ITEMS:
             self.flush()
 
@@ -126,6 +133,14 @@ def address(function: Any) -> int:
     return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
 
 
+class Numbers:
+    """Scalars of a launch, at an ``address``."""
+
+    def __init__(self, values: Sequence[float]):
+        self.values = (ctypes.c_double * max(1, len(values)))(*values)
+        self.address = ctypes.addressof(self.values)
+
+
 class Launchable:
     """A function at an address, with its arguments' addresses; ``held`` is what lies there."""
 
@@ -144,4 +159,4 @@ def copies(queue: Queue, listed: Sequence[tuple[np.ndarray, np.ndarray, np.ndarr
     return Launchable(queue.copy_items, [ctypes.addressof(table)], (table, listed))
 
 
-__all__ = ["Launchable", "Queue", "address", "copies"]
+__all__ = ["Launchable", "Numbers", "Queue", "address", "copies"]

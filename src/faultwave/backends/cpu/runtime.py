@@ -26,7 +26,7 @@ from faultwave.backends.cpu.compile import (
     vector_registers,
 )
 from faultwave.backends.cpu.lower import lower
-from faultwave.backends.cpu.queue import Launchable, Queue, address, copies
+from faultwave.backends.cpu.queue import Launchable, Numbers, Queue, address, copies
 from faultwave.backends.immediate import Immediate
 from faultwave.base import cores
 from faultwave.base.errors import BackendError
@@ -328,13 +328,18 @@ class CpuBackend(Immediate):
             self.compiling.pop().load()
 
 
-def _flat(value: Any) -> list[Any]:
-    """The numbers of a scalar or a table, row by row; launches come by the thousand, and most give one number or a list."""
-    if isinstance(value, float):
-        return [value]
-    if isinstance(value, list) and isinstance(value[0], float):
-        return value
-    return cast(list[Any], np.ravel(value).tolist())
+def _flat(names: Sequence[str], given: Mapping[str, Any]) -> list[float]:
+    """The numbers of scalars and tables, row by row; launches come by the thousand, and most give numbers and lists of them."""
+    found: list[float] = []
+    for name in names:
+        value = given[name]
+        if type(value) is float:
+            found.append(value)
+        elif type(value) is list and type(value[0]) is float:
+            found += value
+        else:
+            found += np.ravel(value).tolist()
+    return found
 
 
 class _Compiled:
@@ -370,14 +375,28 @@ class _Compiled:
         lanes, queue = self.lanes, self.backend.queue
 
         def launch(begin: int, end: int, **scalars: Any) -> None:
+            flat = _flat(names, scalars)
             if not of.function:
                 of.function = address(self.load())
-            flat = [x for name in names for x in _flat(scalars[name])]
             if queue.defers:
                 queue.add(of, flat, begin // lanes, end // lanes, end - begin)
                 return
             numbers[: len(flat)] = flat
             self.function(of.arguments, numbers, ctypes.c_long(begin // lanes), ctypes.c_long(end // lanes))
 
+        def repeated(begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+            ready, first, last, items = Numbers(_flat(names, scalars)), begin // lanes, end // lanes, end - begin
+
+            def again() -> None:
+                if not of.function:
+                    of.function = address(self.load())
+                if queue.defers:
+                    queue.add_ready(of, ready, first, last, items)
+                else:
+                    self.function(of.arguments, ready.values, ctypes.c_long(first), ctypes.c_long(last))
+
+            return again
+
+        launch.repeated = repeated  # type: ignore[attr-defined]
         launch.buffers = bound  # type: ignore[attr-defined]
         return launch
