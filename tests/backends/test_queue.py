@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from faultwave.backends.base import repeated
 from faultwave.backends.copier import Part
 from faultwave.backends.cpu import queue as queues
 from faultwave.backends.cpu.runtime import CpuBackend
@@ -57,3 +58,36 @@ def test_no_more_waits_than_there_is_room_for() -> None:
     launches[1](0, queues.ITEMS, c=[1.0, 1.0])
     assert backend.queue.count == 0, "long work does not wait"
     assert (few.get() == 3 * queues.MOST + 1).all() and (many.get() == 1).all()
+
+
+@pytest.mark.parametrize("defers", [False, True])
+def test_launches_that_are_made_ready_are_done_in_their_turn(defers: bool) -> None:
+    """With the numbers that they were given, however often and whatever came between, also where nobody holds them any more."""
+    backend = CpuBackend("double", 1)
+    size = 2 * backend.lanes
+    x = backend.batch(size, 1, 2)
+    launch = backend.compile([scaled()])["scaled"]({"x": x})
+    if defers:
+        backend.queue.defer()
+    numbers = [2.0, 1.0]
+    again, part = (
+        repeated(launch, 0, size, c=numbers),
+        repeated(launch, backend.lanes, size, c=np.array([[10.0], [0.0]])),
+    )
+    numbers[:] = 7.0, 7.0
+    again()
+    launch(0, size, c=[3.0, 0.0])
+    again()
+    part()
+    del again, part
+    assert (backend.queue.count == 4) == defers
+    np.testing.assert_array_equal(x.get()[:, 0, 0], np.repeat([7.0, 70.0], backend.lanes))
+
+
+def test_what_cannot_be_made_ready_is_launched_again() -> None:
+    calls = []
+    again = repeated(lambda *given, **scalars: calls.append((given, scalars)), 3, 5, c=1.0)
+    assert not calls
+    again()
+    again()
+    assert calls == [((3, 5), {"c": 1.0})] * 2

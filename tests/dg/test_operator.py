@@ -17,7 +17,7 @@ from faultwave.domain.tets.mesh import Mesh, make_mesh
 from faultwave.observe.receivers import ReceiverRecorder
 from tests.backends.here import DEVICE, needs_device
 
-from .driver import Waves, cube, plane_waves
+from .driver import ROCK, Waves, cube, plane_waves
 
 # Relative L2 errors of s_xx and v_x at t = 0.5 (docs/theory/exact-solutions.md, "Plane waves"), [order, bricks a side].
 TABLE = {(3, 4): (1.5e-1, 1.8e-1), (4, 4): (3.5e-2, 3.0e-2), (2, 8): (1.4e-1, 1.7e-1), (3, 8): (1.94e-2, 1.72e-2), (5, 4): (6.9e-3, 6.4e-3),
@@ -111,6 +111,49 @@ def test_the_order_in_which_clusters_step_changes_no_bit() -> None:
     found = [stepped(change) for change in (lambda waves: None, as_beside_others, backwards)]
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
+
+
+LENGTHS = (8.0, 8.0, 5.3, 8.0, 2.7, 5.3, 8.0, 8.0, 3.0, 16.0)
+"""Of times between meetings, in smallest steps: whole ones, and some that are cut short."""
+
+
+def advanced(law: str, change: Callable[[Waves], None]) -> np.ndarray:
+    """A random state after some meetings of clusters."""
+    material = {"conductivity": 2.0} if law == "maxwell" else ROCK
+    waves = Waves(graded(), law, 3, rates=(2,), cfl=0.4, material=material)
+    assert waves.layout.clusters >= 3
+    waves.operator.set_dofs(np.random.default_rng(5).normal(size=waves.operator.dofs().shape))
+    change(waves)
+    for length in LENGTHS:
+        waves.march.advance(waves.march.time + length * waves.march.tick)
+    return np.asarray(waves.operator.state())
+
+
+@pytest.mark.parametrize("law", ["elastic", "maxwell"])  # in lossy matter the length of the step before counts, too
+def test_steps_that_are_made_ready_once_change_no_bit(law: str) -> None:
+    done = []
+
+    def counted(waves: Waves) -> None:
+        again = waves.operator.ready.again
+        waves.operator.ready.again = lambda key: done.append(again(key)) or done[-1]  # type: ignore[func-returns-value, method-assign]
+
+    def never(waves: Waves) -> None:
+        waves.operator.ready.again = lambda key: False  # type: ignore[method-assign]
+
+    np.testing.assert_array_equal(advanced(law, counted), advanced(law, never))
+    assert 0.5 < np.mean(done) < 1.0
+
+
+def test_few_steps_are_kept_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("faultwave.dg.ready_steps.MOST", 3)
+    kept = []
+
+    def watched(waves: Waves) -> None:
+        known = waves.operator.ready.known
+        waves.predicted.append(lambda *_: kept.append(len(known)))
+
+    advanced("elastic", watched)
+    assert max(kept) == 3 and 1 in kept[kept.index(3) :]
 
 
 @needs_device

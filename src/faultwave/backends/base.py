@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,10 +59,10 @@ Launch = Callable[..., None]  # launch(begin, end, **scalars): items [begin, end
 
 
 def repeated(launch: Launch, begin: int, end: int, **scalars: Any) -> Callable[[], None]:
-    """The launch of these items with these numbers, to be done again and again: a backend that offers ``launch.repeated`` makes the
+    """again(): the launch of these items with these numbers, as often as it is called. A backend that offers ``launch.repeated`` makes the
     numbers ready once."""
-    ready = getattr(launch, "repeated", None) or functools.partial(functools.partial, launch)
-    made: Callable[[], None] = ready(begin, end, **scalars)
+    ready = getattr(launch, "repeated", None)
+    made: Callable[[], None] = ready(begin, end, **scalars) if ready else lambda: launch(begin, end, **scalars)
     return made
 
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from faultwave.backends import Backend
-from faultwave.backends.base import repeated
 from faultwave.base.pieces import in_pieces
 from faultwave.dg import kernels
 from faultwave.dg.between_clusters import part_weights
 from faultwave.dg.forms import Cells, Form
 from faultwave.dg.layout import Layout, part_slots, ranged
 from faultwave.dg.penalty_buffers import PenaltyBuffers
+from faultwave.dg.ready_steps import ReadySteps
 from faultwave.dg.rounding import spread
 from faultwave.kernels.language import Kernel, fuse
-
-STEPS = 256
-"""Steps of clusters whose launches are kept ready at most."""
 
 FEW = 4096
 """Plain cells of a cluster that are fewer than a large device works on at once: a launch of their own would not be done any sooner."""
@@ -91,8 +87,7 @@ class Operator:
         # step of its slower neighbour.
         self.turns, self.sums = [0] * layout.clusters, [0] * layout.clusters
         self.remaining: list[Remaining | None] = [None] * layout.clusters  # of steps that have begun
-        self.ready: dict[tuple, list[Callable[[], None]]] = {}  # launches of steps that come again and again
-        self.noted: list[Callable[[], None]] | None = None  # those of a step that is made ready
+        self.ready = ReadySteps()
         self.alone = alone
         # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
         few = [end - begin <= FEW and alone and backend.asynchronous for begin, end in layout.plain_ranges]
@@ -271,7 +266,7 @@ class Operator:
 
     def correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
         """After ``correct_observed``: correct the other cells and predict all, in one pass where that can be. Clusters take the same
-        steps again and again: what they launch is made ready once."""
+        steps again and again: what these launch is made ready once, where no messages come between."""
         if not self.alone:
             self.begin_correct_and_predict(cluster, step, restart, ends)
             self.finish(cluster)
@@ -279,18 +274,13 @@ class Operator:
         beside = (self.turns[cluster - 1], self.sums[cluster - 1]) if cluster else ()
         key = (cluster, step, self.steps[cluster], restart, *ends, self.turns[cluster], self.sums[cluster], *beside)
         with self.backend.independent():
-            if key in self.ready:
+            if self.ready.again(key):
                 self._begin_step(cluster, step, restart)
                 self._end_step(cluster)
-                for launch in self.ready[key]:
-                    launch()
                 return
-            if len(self.ready) >= STEPS:
-                self.ready.clear()
-            self.noted = self.ready[key] = []
-            self.begin_correct_and_predict(cluster, step, restart, ends)
-            self.finish(cluster)
-            self.noted = None
+            with self.ready.noting(key):
+                self.begin_correct_and_predict(cluster, step, restart, ends)
+                self.finish(cluster)
 
     def begin_correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
         """``correct_and_predict`` of special cells, as ``begin``."""
@@ -349,15 +339,8 @@ class Operator:
         return False
 
     def _run(self, name: str, part: tuple[int, int], which: int = 0, **scalars: Any) -> None:
-        if part[1] <= part[0]:
-            return
-        launch = self.launches[name][which]
-        if self.noted is None:
-            launch(*part, **scalars)
-            return
-        ready = repeated(launch, *part, **scalars)
-        self.noted.append(ready)
-        ready()
+        if part[1] > part[0]:
+            self.ready.launch(self.launches[name][which], *part, **scalars)
 
     def sampler(
         self, points: np.ndarray, cells: np.ndarray | None = None, columns: Sequence[int] | None = None

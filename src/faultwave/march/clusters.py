@@ -191,7 +191,9 @@ class March:
                 self.actions.predict(i, start, following, restart)
                 self._begin(own)
             return more
-        if (faster and faster.predicted < min(now, faster.limit)) or (slower and slower.predicted < min(now, slower.limit)):
+        if (faster and faster.predicted < min(now, faster.limit)) or (
+            slower and slower.predicted < min(now, slower.limit)
+        ):
             return False
         if now < own.limit and not more:
             return False
