@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -49,13 +51,13 @@ def test_waiting_launches_are_done_in_order_before_anybody_looks(precision: str)
 
 def test_no_more_waits_than_there_is_room_for() -> None:
     backend = CpuBackend("double", 1)
-    few, many = backend.batch(backend.lanes, 1, 2), backend.batch(queues.ITEMS, 1, 2)
+    few, many = backend.batch(backend.lanes, 1, 2), backend.batch(queues.LARGEST, 1, 2)
     backend.queue.defer()
     launches = [backend.compile([scaled()])["scaled"]({"x": x}) for x in (few, many)]
     for _ in range(3 * queues.MOST + 1):
         launches[0](0, backend.lanes, c=[1.0, 1.0])
     assert 1 <= backend.queue.count < queues.MOST
-    launches[1](0, queues.ITEMS, c=[1.0, 1.0])
+    launches[1](0, queues.LARGEST, c=[1.0, 1.0])
     assert backend.queue.count == 0, "long work does not wait"
     assert (few.get() == 3 * queues.MOST + 1).all() and (many.get() == 1).all()
 
@@ -91,3 +93,30 @@ def test_what_cannot_be_made_ready_is_launched_again() -> None:
     again()
     again()
     assert calls == [((3, 5), {"c": 1.0})] * 2
+
+
+@pytest.mark.parametrize("pace, room", [(1e5, "ITEMS"), (1e6, "between"), (1e9, "LARGEST")])
+def test_as_much_waits_as_takes_a_while(pace: float, room: str) -> None:
+    """By how long the last launches took, an item of which counts so many a second."""
+    backend = CpuBackend("double", 1)
+    x = backend.batch(backend.lanes, 1, 2)
+    backend.queue.defer()
+    launch = backend.compile([scaled()])["scaled"]({"x": x})
+    backend.queue.library = Timed(backend.lanes / pace, backend.queue)
+    assert backend.queue.room == queues.ITEMS
+    for _ in range(5):
+        launch(0, backend.lanes, c=[1.0, 1.0])
+    backend.queue.flush()
+    expected = {"ITEMS": queues.ITEMS, "LARGEST": queues.LARGEST, "between": queues.SECONDS * pace}[room]
+    assert backend.queue.room == pytest.approx(expected, abs=1)
+
+
+class Timed:
+    """A library whose launches all take so long."""
+
+    def __init__(self, seconds: float, queue: queues.Queue):
+        self.seconds, self.queue = seconds, queue
+
+    def play(self, launches: Any, count: Any) -> None:
+        for x in launches[: count.value]:
+            x.seconds = self.seconds

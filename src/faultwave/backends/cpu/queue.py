@@ -15,8 +15,12 @@ import numpy as np
 
 from faultwave.backends.cpu.compile import build, load
 
-MOST, ITEMS, NUMBERS = 128, 1 << 15, 1 << 14
-"""Launches, their items and their scalars that wait at most: a program must still heed signals and tell how far it is."""
+MOST, NUMBERS = 512, 1 << 14
+"""Launches and their scalars that wait at most."""
+
+ITEMS, LARGEST, SECONDS = 1 << 15, 1 << 17, 0.05
+"""Items that wait at least and at most before all are done, in between as many as take so long: a program must still heed signals and tell
+how far it is."""
 
 _SOURCE = """#include <time.h>
 struct launch {
@@ -75,12 +79,13 @@ Section = tuple[dict[str, float], str]
 
 
 class Queue:
-    """``section``: what launches that come now belong to; ``computed``: seconds of all that had waited."""
+    """``section``: what launches that come now belong to; ``computed``: seconds of all that had waited; ``room``: items that may wait."""
 
     def __init__(self) -> None:
         self.defers, self.computed = False, 0.0
         self.section: Section = ({}, "")
         self.count = self.items = self.numbers = 0
+        self.room = ITEMS
         self.waiting: list[tuple[Section, Any]] = []
         self.library: Any = None
 
@@ -113,19 +118,21 @@ class Queue:
         self.waiting.append((self.section, (of, held)))
         self.count += 1
         self.items += items
-        if self.count == MOST or self.items >= ITEMS:
+        if self.count == MOST or self.items >= self.room:
             self.flush()
 
     def flush(self) -> None:
         """Do what waits."""
         if not self.count:
             return
-        waiting = self.waiting
+        waiting, items, before = self.waiting, self.items, self.computed
         self.waiting, self.count, self.items, self.numbers = [], 0, 0, 0
         self.library.play(self.launches, ctypes.c_long(len(waiting)))
         for x, ((seconds, name), _) in zip(self.launches, waiting, strict=False):
             seconds[name] = seconds.get(name, 0.0) + x.seconds
             self.computed += x.seconds
+        pace = items / max(self.computed - before, 1e-9)
+        self.room = min(max(int(SECONDS * pace), ITEMS), LARGEST)
 
 
 def address(function: Any) -> int:
