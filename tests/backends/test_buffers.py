@@ -154,7 +154,13 @@ def test_items_are_copied_to_slots(name: str, precision: str, fixed: bool) -> No
     copy = backend.copier([
         Part(buffer, chosen, slice(None), store), Part(buffer, none, slice(None), store), Part(single, few, slice(1, 3), some)
     ])  # fmt: skip
+    table = np.array([[14, 0, 6], [2, 2, 11], [5, 4, 3]])  # numbers of each item, counted row by row
+    picked, of_store = backend.store(6, 3, fixed), backend.store(4, 2, fixed)
+    pick = backend.copier(
+        [Part(buffer, chosen, slice(None), picked, table), Part(buffer, few, slice(None), of_store, table[:2, :2])]
+    )
     copy(1)
+    pick(1)
     buffer.put(0.0)
     single.put(-1.0)
     other = backend.store(4, 4, fixed)
@@ -162,6 +168,12 @@ def test_items_are_copied_to_slots(name: str, precision: str, fixed: bool) -> No
     want = np.zeros((9, 15))
     want[3:6] = values[chosen].reshape(3, 15)
     np.testing.assert_array_equal(store.get(), want)
+    flat = values.reshape(64, 15)
+    np.testing.assert_array_equal(picked.get()[3:6], np.take_along_axis(flat[chosen], table, 1))
+    np.testing.assert_array_equal(of_store.get()[2:4], np.take_along_axis(flat[few], table[:2, :2], 1))
+    again = backend.store(2, 2, fixed)
+    backend.copier([Part(store, np.array([3, 5]), slice(None), again, table[:2, 1:])])(0)
+    np.testing.assert_array_equal(again.get(), np.take_along_axis(want[[3, 5]], table[:2, 1:], 1))
     np.testing.assert_array_equal(some.get()[2:4], numbers[few, 1:3].reshape(2, 6))
     np.testing.assert_array_equal(other.get()[2:4], want[[4, 2], 5:9])
     np.testing.assert_array_equal(some.get()[[0, 1, 4, 5]], 0.0)
@@ -213,3 +225,20 @@ def test_pieces_fit_into_what_buffers_leave() -> None:
     assert piece_of(141 << 30) == 64 << 20 and piece_of(16 << 30) == 32 << 20
     for room in (1 << 28, 1 << 30, 24 << 30):
         assert 8 * piece_of(room) <= SPARE * room
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_prepared_launch_is_that_launch_again_and_again(name: str) -> None:
+    """With the scalars that it was given, whatever became of them."""
+    backend: Any = backends.make(name)
+    k = Kernel("stretched")
+    x, c = k.batch("x", 1, 1, "inout"), k.scalar("c", 2)
+    k.pointwise(lambda x, a, b: [[a[0] * x[0] + b[0]]], [x, c.view(0, 1), c.view(1, 1)], [x])
+    buffer = backend.batch(64, 1, 1)
+    launch = backend.compile([k])["stretched"]({"x": buffer})
+    once = backends.prepared(launch, 0, 32, c=[3.0, 1.0])
+    for want in (1.0, 4.0, 13.0):
+        once()
+        backends.prepared(launch, 32, 64, c=[1.0, 2.0])()
+        np.testing.assert_array_equal(buffer.get()[:32], want)
+    np.testing.assert_array_equal(buffer.get()[32:], 6.0)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from faultwave.backends.base import repeated
+from faultwave.backends import prepared
 from faultwave.backends.copier import Part
 from faultwave.backends.cpu import queue as queues
 from faultwave.backends.cpu.runtime import CpuBackend
@@ -44,6 +42,12 @@ def test_waiting_launches_are_done_in_order_before_anybody_looks(precision: str)
     np.testing.assert_array_equal(x.get()[:, 0, 0], np.repeat([14.0, 7.0], [backend.lanes, size - backend.lanes]))
     np.testing.assert_array_equal(kept.get(), np.repeat([7.0, 0.0, 14.0], 2)[:, None] * np.ones(2))
     assert set(seconds) == {"first", "second"} and sum(seconds.values()) == backend.queue.computed > 0
+    again = prepared(launch, 0, size, c=[2.0, 1.0])
+    for _ in range(2):
+        again()
+        copy(1)
+    assert backend.queue.count == 4
+    np.testing.assert_array_equal(kept.get()[2:4], [[4.0 * 14.0 + 3.0] * 2, [4.0 * 14.0 + 3.0] * 2])
     launch(0, size, c=[0.0, 5.0])
     x.put(np.full((1, 1, 2), 1.0), np.array([0]))
     np.testing.assert_array_equal(x.get()[:2, 0, 0], [1.0, 5.0])
@@ -51,72 +55,12 @@ def test_waiting_launches_are_done_in_order_before_anybody_looks(precision: str)
 
 def test_no_more_waits_than_there_is_room_for() -> None:
     backend = CpuBackend("double", 1)
-    few, many = backend.batch(backend.lanes, 1, 2), backend.batch(queues.LARGEST, 1, 2)
+    few, many = backend.batch(backend.lanes, 1, 2), backend.batch(queues.ITEMS, 1, 2)
     backend.queue.defer()
     launches = [backend.compile([scaled()])["scaled"]({"x": x}) for x in (few, many)]
     for _ in range(3 * queues.MOST + 1):
         launches[0](0, backend.lanes, c=[1.0, 1.0])
     assert 1 <= backend.queue.count < queues.MOST
-    launches[1](0, queues.LARGEST, c=[1.0, 1.0])
+    launches[1](0, queues.ITEMS, c=[1.0, 1.0])
     assert backend.queue.count == 0, "long work does not wait"
     assert (few.get() == 3 * queues.MOST + 1).all() and (many.get() == 1).all()
-
-
-@pytest.mark.parametrize("defers", [False, True])
-def test_launches_that_are_made_ready_are_done_in_their_turn(defers: bool) -> None:
-    """With the numbers that they were given, however often and whatever came between, also where nobody holds them any more."""
-    backend = CpuBackend("double", 1)
-    size = 2 * backend.lanes
-    x = backend.batch(size, 1, 2)
-    launch = backend.compile([scaled()])["scaled"]({"x": x})
-    if defers:
-        backend.queue.defer()
-    numbers = [2.0, 1.0]
-    again, part = (
-        repeated(launch, 0, size, c=numbers),
-        repeated(launch, backend.lanes, size, c=np.array([[10.0], [0.0]])),
-    )
-    numbers[:] = 7.0, 7.0
-    again()
-    launch(0, size, c=[3.0, 0.0])
-    again()
-    part()
-    del again, part
-    assert (backend.queue.count == 4) == defers
-    np.testing.assert_array_equal(x.get()[:, 0, 0], np.repeat([7.0, 70.0], backend.lanes))
-
-
-def test_what_cannot_be_made_ready_is_launched_again() -> None:
-    calls = []
-    again = repeated(lambda *given, **scalars: calls.append((given, scalars)), 3, 5, c=1.0)
-    assert not calls
-    again()
-    again()
-    assert calls == [((3, 5), {"c": 1.0})] * 2
-
-
-@pytest.mark.parametrize("pace, room", [(1e5, "ITEMS"), (1e6, "between"), (1e9, "LARGEST")])
-def test_as_much_waits_as_takes_a_while(pace: float, room: str) -> None:
-    """By how long the last launches took, an item of which counts so many a second."""
-    backend = CpuBackend("double", 1)
-    x = backend.batch(backend.lanes, 1, 2)
-    backend.queue.defer()
-    launch = backend.compile([scaled()])["scaled"]({"x": x})
-    backend.queue.library = Timed(backend.lanes / pace, backend.queue)
-    assert backend.queue.room == queues.ITEMS
-    for _ in range(5):
-        launch(0, backend.lanes, c=[1.0, 1.0])
-    backend.queue.flush()
-    expected = {"ITEMS": queues.ITEMS, "LARGEST": queues.LARGEST, "between": queues.SECONDS * pace}[room]
-    assert backend.queue.room == pytest.approx(expected, abs=1)
-
-
-class Timed:
-    """A library whose launches all take so long."""
-
-    def __init__(self, seconds: float, queue: queues.Queue):
-        self.seconds, self.queue = seconds, queue
-
-    def play(self, launches: Any, count: Any) -> None:
-        for x in launches[: count.value]:
-            x.seconds = self.seconds

@@ -38,6 +38,27 @@ def moved(name: str, backend: str = "cpu", rates: tuple[int, ...] = (2,), **more
     return waves
 
 
+class Forgetful(dict[Any, Any]):
+    """Keeps nothing."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize("name", ["elastic", "viscoelastic", "maxwell, lossy"])
+def test_steps_prepared_before_are_those_that_would_be_prepared_now(name: str) -> None:
+    """Over meetings that shorten steps, with what lasts of the step before."""
+    known, anew = moved(name, rates=(2, 3)), moved(name, rates=(2, 3))
+    anew.operator.prepared = [Forgetful() for _ in anew.operator.prepared]
+    whole = known.march.longest
+    for waves in (known, anew):
+        for steps in (2.0, 2.4, 5.4, 5.7, 8.7):
+            waves.run(steps * whole)
+    assert np.array_equal(known.operator.state(), anew.operator.state()) and np.isfinite(known.operator.state()).all()
+    taken = 8.7 * whole / known.march.tick
+    assert 0 < len(known.operator.prepared[0]) < taken / 2, "else none of them came again"
+
+
 def neighbours(waves: Waves) -> tuple[np.ndarray, ...]:
     """Cells of the first cluster beside the second, their faces, and those of the neighbours."""
     top, cluster = waves.topology, waves.clustering.cluster

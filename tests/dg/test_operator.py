@@ -16,9 +16,8 @@ from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh, make_mesh
 from faultwave.observe.receivers import ReceiverRecorder
 from tests.backends.here import DEVICE, needs_device
-from tests.physics.waves.pores import porous
 
-from .driver import ROCK, Waves, cube, plane_waves
+from .driver import Waves, cube, plane_waves
 
 # Relative L2 errors of s_xx and v_x at t = 0.5 (docs/theory/exact-solutions.md, "Plane waves"), [order, bricks a side].
 TABLE = {(3, 4): (1.5e-1, 1.8e-1), (4, 4): (3.5e-2, 3.0e-2), (2, 8): (1.4e-1, 1.7e-1), (3, 8): (1.94e-2, 1.72e-2), (5, 4): (6.9e-3, 6.4e-3),
@@ -112,62 +111,6 @@ def test_the_order_in_which_clusters_step_changes_no_bit() -> None:
     found = [stepped(change) for change in (lambda waves: None, as_beside_others, backwards)]
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
-
-
-def rocking(law: str) -> Waves:
-    """A random state in clusters."""
-    material = porous(ROCK) | {"viscosity": 3.0} if law == "poroelastic" else ROCK
-    waves = Waves(graded(), law, 3, rates=(2,), cfl=0.4, material=material)
-    assert waves.layout.clusters >= 3
-    waves.operator.set_dofs(np.random.default_rng(5).normal(size=waves.operator.dofs().shape))
-    return waves
-
-
-def unready(waves: Waves) -> Waves:
-    """As if every step came for the first time."""
-    waves.operator.ready.again = lambda key: False  # type: ignore[method-assign]
-    return waves
-
-
-def met(waves: Waves) -> np.ndarray:
-    """The state after some meetings, with steps that were cut short for them."""
-    for length in (8.0, 8.0, 5.3, 8.0, 2.7, 5.3, 8.0, 8.0, 3.0, 16.0):
-        waves.march.advance(waves.march.time + length * waves.march.tick)
-    return np.asarray(waves.operator.state())
-
-
-def mixed(waves: Waves) -> np.ndarray:
-    """The state after steps of all clusters in any order and of several lengths."""
-    rng, op, tick = np.random.default_rng(8), waves.operator, waves.march.tick
-    rates = [c.rate for c in waves.march.clocks]
-    for cluster, rate in enumerate(rates):
-        op.predict(cluster, rate * tick, True, [0.5 * rate * tick, rate * tick])
-    for _ in range(400):
-        cluster = int(rng.integers(len(rates)))
-        step = rates[cluster] * tick * rng.choice([1.0, 0.8])
-        ends = [rng.choice([0.4, 0.5]) * step, step] if cluster else []
-        op.correct_and_predict(cluster, step, bool(rng.integers(2)), ends)
-    return np.asarray(op.state())
-
-
-@pytest.mark.parametrize("law", ["elastic", "poroelastic"])  # with drag, the length of the step before counts, too
-@pytest.mark.parametrize("steps", [met, mixed])
-def test_steps_that_are_made_ready_once_change_no_bit(law: str, steps: Callable[[Waves], np.ndarray]) -> None:
-    waves, done = rocking(law), []
-    again = waves.operator.ready.again
-    waves.operator.ready.again = lambda key: done.append(again(key)) or done[-1]  # type: ignore[func-returns-value, method-assign]
-    found = steps(waves)
-    assert np.isfinite(found).all()
-    np.testing.assert_array_equal(found, steps(unready(rocking(law))))
-    assert 0.2 < np.mean(done) < 1.0
-
-
-def test_few_steps_are_kept_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("faultwave.dg.ready_steps.MOST", 3)
-    waves, kept = rocking("elastic"), []
-    waves.predicted.append(lambda *_: kept.append(len(waves.operator.ready.known)))
-    met(waves)
-    assert max(kept) == 3 and 1 in kept[kept.index(3) :]
 
 
 @needs_device

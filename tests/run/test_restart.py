@@ -157,11 +157,17 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_taken(tmp_path, undi
 
 
 SCRIPT = """
-    import json, os, signal, sys
+    import json, os, signal, sys, time
+    from pathlib import Path
     import faultwave as fw
     case, moment = json.loads(sys.argv[1]), float(sys.argv[2])
     sim = fw.simulate(case)
-    sim.run(progress=lambda p: os.kill(os.getpid(), signal.SIGKILL) if p.time > moment else None)
+    def kill(p):
+        if p.time > moment:
+            while not list(Path(case["output"]["folder"]).glob("run-checkpoints/[0-9]*/index.json")):
+                time.sleep(0.01)  # it is written while the run goes on
+            os.kill(os.getpid(), signal.SIGKILL)
+    sim.run(progress=kill)
 """
 
 

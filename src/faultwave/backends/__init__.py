@@ -12,6 +12,7 @@ from faultwave.backends.base import (
     names,
     on_host,
     plane_product,
+    prepared,
     runs_stencils,
 )
 from faultwave.backends.copier import Part
@@ -31,5 +32,6 @@ __all__ = [
     "names",
     "on_host",
     "plane_product",
+    "prepared",
     "runs_stencils",
 ]

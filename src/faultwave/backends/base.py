@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Any, Protocol
 
@@ -58,12 +59,11 @@ Band = tuple[np.ndarray, np.ndarray]
 Launch = Callable[..., None]  # launch(begin, end, **scalars): items [begin, end), multiples of the lanes
 
 
-def repeated(launch: Launch, begin: int, end: int, **scalars: Any) -> Callable[[], None]:
-    """again(): the launch of these items with these numbers, as often as it is called. A backend that offers ``launch.repeated`` makes the
-    numbers ready once."""
-    ready = getattr(launch, "repeated", None)
-    made: Callable[[], None] = ready(begin, end, **scalars) if ready else lambda: launch(begin, end, **scalars)
-    return made
+def prepared(launch: Launch, begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+    """A launch with everything that it is given, to be done many times. Backends for which that saves work have a way of their own,
+    ``launch.prepared``."""
+    own = getattr(launch, "prepared", None)
+    return partial(launch, begin, end, **scalars) if own is None else own(begin, end, **scalars)
 
 
 class Mark(Protocol):

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,13 +94,14 @@ class Book:
 class _Noted:
     """A launch that writes itself into the book while it is open."""
 
-    repeated = None  # every time
-
     def __init__(self, book: Book, kernel: Kernel, launch: Any, buffers: Mapping[str, Any]):
         self.book, self.kernel, self.launch, self.buffers = book, kernel, launch, buffers
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.launch, name)
+
+    def prepared(self, begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+        return partial(self, begin, end, **scalars)
 
     def __call__(self, begin: int, end: int, **scalars: Any) -> None:
         if not self.book.open:

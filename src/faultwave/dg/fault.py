@@ -296,7 +296,7 @@ class Fault:
         """Weights of the traces' derivatives at the times of a step, time by time, and of these times, as a launch takes them."""
         tau, weight, _ = self.times
         own = self.operator.predictor
-        values = [float(x) for t in tau for x in own.at(t * step, step)[: len(own.rows)]]
+        values = [x for t in tau for x in own.at(t * step, step)[: len(own.rows)]]
         return values, np.ravel(weight * step).tolist()
 
     def acts(self, cluster: int) -> bool:
@@ -306,14 +306,13 @@ class Fault:
 
     def changing(self, time: float, step: float) -> dict[str, Any]:
         """The scalars of the kernel that depend on the time, for a step from ``time``."""
-        ends = [time + step * share for share in self.shares[1]]
-        lasting = [step * share for share in self.shares[0]]
-        starts = [end - duration for end, duration in zip(ends, lasting, strict=True)]
-        mark, share = ([max(time, AT_ONCE)] * len(ends), 0.0) if self.options.deck_times else (starts, 1.0)
-        # the columns of CLOCK, row by row
-        clock = [x for row in zip(lasting, ends, mark, [share] * len(ends), strict=True) for x in row]
-        moments = zip(starts, ends, strict=True)
-        ramp = [increment(a, b, e.start, e.duration) for a, b in moments for e in self.episodes] or [0.0] * len(ends)
+        of_step, first = self.options.deck_times, max(time, AT_ONCE)
+        clock, ramp = list[float](), list[float]()
+        for part, share in zip(*self.shares, strict=True):
+            lasting, end = step * part, time + step * share
+            begin = end - lasting
+            clock += (lasting, end, first, 0.0) if of_step else (lasting, end, begin, 1.0)  # the columns of CLOCK
+            ramp += [increment(begin, end, e.start, e.duration) for e in self.episodes] or [0.0]
         damped = time < self.options.damping_end
         return {"clock": clock, "ramp": ramp, "damping": self.options.damping if damped else 1.0}
 

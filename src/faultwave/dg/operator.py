@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
+from faultwave import backends
 from faultwave.backends import Backend
 from faultwave.base.pieces import in_pieces
 from faultwave.dg import kernels
@@ -15,7 +17,7 @@ from faultwave.dg.between_clusters import part_weights
 from faultwave.dg.forms import Cells, Form
 from faultwave.dg.layout import Layout, part_slots, ranged
 from faultwave.dg.penalty_buffers import PenaltyBuffers
-from faultwave.dg.ready_steps import ReadySteps
+from faultwave.dg.prepared import KEPT_STEPS, PreparedStep, Remaining
 from faultwave.dg.rounding import spread
 from faultwave.kernels.language import Kernel, fuse
 
@@ -30,17 +32,6 @@ def turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
 
 def _nothing(cluster: int) -> None:
     return None
-
-
-@dataclass
-class Remaining:
-    """Plain cells from ``at`` on that a step has left for later."""
-
-    name: str
-    at: int
-    end: int
-    which: int
-    weights: dict[str, Any]
 
 
 class CellWork(Protocol):
@@ -87,7 +78,7 @@ class Operator:
         # step of its slower neighbour.
         self.turns, self.sums = [0] * layout.clusters, [0] * layout.clusters
         self.remaining: list[Remaining | None] = [None] * layout.clusters  # of steps that have begun
-        self.ready = ReadySteps()
+        self.prepared: list[dict[tuple[Any, ...], PreparedStep]] = [{} for _ in range(layout.clusters)]
         self.alone = alone
         # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
         few = [end - begin <= FEW and alone and backend.asynchronous for begin, end in layout.plain_ranges]
@@ -216,22 +207,44 @@ class Operator:
     def begin(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
         """``predict`` of special cells: all that other clusters' faces, other processes and observers see; ``finish``
         does the rest."""
-        weights = self._weights(cluster, step, restart, ends)
-        self._run("predict" + self.suffixes[1], self.layout.observed_ranges[cluster], self._which(cluster), **weights)
-        self._special("predict", cluster, weights)
-        self._begun(cluster, "predict", weights)
+        self._begin("predict", cluster, step, restart, ends)
 
-    def _special(self, name: str, cluster: int, weights: dict[str, Any]) -> None:
-        """Cells that leave more than waves, and with them those that do as if."""
-        lay, which, (split, keep) = self.layout, self._which(cluster), self.suffixes
+    def _begin(self, name: str, cluster: int, step: float, restart: bool, ends: Sequence[float]) -> None:
+        before, self.steps[cluster] = self.steps[cluster], step
+        self.sums[cluster] ^= int(restart)
+        beside = slice(max(cluster - 1, 0), cluster + 1)
+        key = name, before, step, restart, *ends, *self.turns[beside], *self.sums[beside]
+        known = self.prepared[cluster]
+        prepared = known.get(key)
+        if prepared is None:
+            if len(known) >= KEPT_STEPS:
+                known.clear()
+            prepared = known[key] = self._prepare(name, cluster, before, restart, ends)
+        for launch in prepared.special:
+            launch()
+        if name != "predict":
+            self.border_corrected(cluster)
+        self.turns[cluster] = (self.turns[cluster] + 1) % self.layout.parts
+        self.border_predicted(cluster)
+        begin, end = prepared.plain
+        self.remaining[cluster] = Remaining(begin, prepared) if end > begin else None
+
+    def _prepare(self, name: str, cluster: int, before: float, restart: bool, ends: Sequence[float]) -> PreparedStep:
+        """The step that begins after one of length ``before`` [s]."""
+        lay, launches, which, (split, keep) = self.layout, self.launches, self._which(cluster), self.suffixes
+        weights = self._weights(cluster, restart, ends)
+        observed = "predict" + keep, lay.observed_ranges[cluster], weights
+        if name != "predict":
+            weights = weights | self._own_scalars(before) | self.predictor.ended(before)
+        (begin, end), middle, plain = lay.storing_ranges[cluster], lay.split_ends[cluster], lay.plain_ranges[cluster]
         if self.joined[cluster]:
-            self._run(name + keep, lay.cells_range(cluster, observed=False), which, **weights)
-            return
-        (begin, end), middle = lay.storing_ranges[cluster], lay.split_ends[cluster]
-        if split == keep:
+            begin, middle, end, plain = begin, begin, plain[1], (plain[1], plain[1])
+        elif split == keep:
             middle = end
-        self._run(name + split, (begin, middle), which, **weights)
-        self._run(name + keep, (middle, end), which, **weights)
+        listed = observed, (name + split, (begin, middle), weights), (name + keep, (middle, end), weights)
+        special = [backends.prepared(launches[n][which], *part, **w) for n, part, w in listed if part[1] > part[0]]
+        launch = partial(launches[name][which], **weights)
+        return PreparedStep(tuple(special), plain, backends.prepared(launches[name][which], *plain, **weights), launch)
 
     def correct(self, cluster: int, step: float) -> None:
         """After friction has been solved."""
@@ -265,45 +278,20 @@ class Operator:
         return {name: value for work in self.between for name, value in work.scalars(step).items()}
 
     def correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
-        """After ``correct_observed``: correct the other cells and predict all, in one pass where that can be. Clusters take the same
-        steps again and again: what these launch is made ready once, where no messages come between."""
-        if not self.alone:
+        """After ``correct_observed``: correct the other cells and predict all, in one pass where that can be."""
+        with self.backend.independent() if self.alone else nullcontext():
             self.begin_correct_and_predict(cluster, step, restart, ends)
             self.finish(cluster)
-            return
-        beside = (self.turns[cluster - 1], self.sums[cluster - 1]) if cluster else ()
-        key = (cluster, step, self.steps[cluster], restart, *ends, self.turns[cluster], self.sums[cluster], *beside)
-        with self.backend.independent():
-            if self.ready.again(key):
-                self._begin_step(cluster, step, restart)
-                self._end_step(cluster)
-                return
-            with self.ready.noting(key):
-                self.begin_correct_and_predict(cluster, step, restart, ends)
-                self.finish(cluster)
 
     def begin_correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
         """``correct_and_predict`` of special cells, as ``begin``."""
-        ended = self._own_scalars(self.steps[cluster]) | self.predictor.ended(self.steps[cluster])
-        weights = self._weights(cluster, step, restart, ends)
-        self._run("predict" + self.suffixes[1], self.layout.observed_ranges[cluster], self._which(cluster), **weights)
-        self._special("correct_and_predict", cluster, weights | ended)
-        self.border_corrected(cluster)
-        self._begun(cluster, "correct_and_predict", weights | ended)
+        self._begin("correct_and_predict", cluster, step, restart, ends)
 
-    def _weights(self, cluster: int, step: float, restart: bool, ends: Sequence[float]) -> dict[str, Any]:
+    def _weights(self, cluster: int, restart: bool, ends: Sequence[float]) -> dict[str, Any]:
         """Arguments of the kernels that predict a step, which begins."""
-        self._begin_step(cluster, step, restart)
-        own = self.predictor
+        own, step = self.predictor, self.steps[cluster]
         found = {"advance": own.at(step, step), "integral": own.integral(0.0, step, step), **own.scalars(step)}
         return found | {"keep": 0.0 if restart else 1.0} | self._of_parts(cluster, step, ends)
-
-    def _begin_step(self, cluster: int, step: float, restart: bool) -> None:
-        self.steps[cluster] = step
-        self.sums[cluster] ^= int(restart)
-
-    def _end_step(self, cluster: int) -> None:
-        self.turns[cluster] = (self.turns[cluster] + 1) % self.layout.parts
 
     def _of_parts(self, cluster: int, step: float, ends: Sequence[float]) -> dict[str, Any]:
         """Weights of the integrals over the parts of a step, by the slots that the faster cluster reads in the steps that come."""
@@ -318,29 +306,28 @@ class Operator:
         first = self.turns[cluster - 1] + (0 if ahead else 1)
         return part_weights(self.predictor, step, ends, first, self.layout.parts)
 
-    def _begun(self, cluster: int, name: str, weights: dict[str, Any]) -> None:
-        which, (at, end) = self._which(cluster), self.layout.plain_ranges[cluster]
-        self._end_step(cluster)
-        self.border_predicted(cluster)
-        self.remaining[cluster] = Remaining(name, end if self.joined[cluster] else at, end, which, weights)
-
     def finish(self, cluster: int, cells: int | None = None) -> bool:
         """Do what a step has left, or about ``cells`` of it; whether there is still more."""
         rest = self.remaining[cluster]
         if rest is None:
             return False
+        begin, end = rest.step.plain
+        if cells is None and rest.at == begin:
+            rest.step.whole()
+            self.remaining[cluster] = None
+            return False
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
-        to = rest.end if cells is None else min(rest.end, rest.at + -(-cells // lanes) * lanes)
-        self._run(rest.name, (rest.at, to), rest.which, **rest.weights)
+        to = end if cells is None else min(end, rest.at + -(-cells // lanes) * lanes)
+        rest.step.part(rest.at, to)
         rest.at = to
-        if to < rest.end:
+        if to < end:
             return True
         self.remaining[cluster] = None
         return False
 
     def _run(self, name: str, part: tuple[int, int], which: int = 0, **scalars: Any) -> None:
         if part[1] > part[0]:
-            self.ready.launch(self.launches[name][which], *part, **scalars)
+            self.launches[name][which](*part, **scalars)
 
     def sampler(
         self, points: np.ndarray, cells: np.ndarray | None = None, columns: Sequence[int] | None = None

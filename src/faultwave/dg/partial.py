@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from faultwave.backends import Backend
@@ -55,14 +56,15 @@ class Partial:
 class _Launch:
     """Does the first items of those that it is given."""
 
-    repeated = None  # it counts every time
-
     def __init__(self, backend: Partial, launch: Any):
         self.backend, self.launch = backend, launch
         self.lanes = max(backend.inner.lanes, backend.inner.fixed_lanes)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.launch, name)
+
+    def prepared(self, begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+        return partial(self, begin, end, **scalars)
 
     def __call__(self, begin: int, end: int, **scalars: Any) -> None:
         some = -(-int(self.backend.share * (end - begin)) // self.lanes) * self.lanes

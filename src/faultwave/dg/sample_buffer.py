@@ -23,13 +23,40 @@ MOST, LEAST = 512, 8
 
 @dataclass(frozen=True)
 class Source:
-    """``rows`` of ``items`` (n,) of a buffer, ``numbers`` of each; ``fixed``: double in single runs, too."""
+    """``rows`` of ``items`` (n,) of a buffer, ``numbers`` of each, or ``some`` (n, m) of these; ``fixed``: double in single runs, too."""
 
     buffer: Any
     items: np.ndarray
     numbers: int
     rows: slice = field(default_factory=lambda: slice(None))
     fixed: bool = False
+    some: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        """Numbers of an item that are read."""
+        return self.numbers if self.some is None else self.some.shape[1]
+
+    def fetch(self) -> Awaited:
+        """(n, size) as they are now."""
+        return Flat(self.buffer.fetch(self.items, self.rows), self.some)
+
+
+@dataclass(frozen=True)
+class Flat:
+    """What is awaited (n, ...) as (n, numbers), or ``some`` (n, m) of these."""
+
+    awaited: Awaited
+    some: np.ndarray | None
+
+    @property
+    def here(self) -> bool:
+        return self.awaited.here
+
+    def values(self) -> np.ndarray:
+        found = self.awaited.values()
+        found = found.reshape(len(found), -1)
+        return found if self.some is None else np.take_along_axis(found, self.some, 1)
 
 
 class SampleBuffer:
@@ -40,14 +67,16 @@ class SampleBuffer:
         self.sources = self.ways[0]
         self.count = 0  # readings in the sample buffer
         own = np.dtype(backend.dtype).itemsize
-        self.nbytes = sum(len(s.items) * s.numbers * (8 if s.fixed else own) for s in self.sources)
+        self.nbytes = sum(len(s.items) * s.size * (8 if s.fixed else own) for s in self.sources)
         self.length = min(MOST, ROOM // max(1, self.nbytes))
-        self.worthwhile = self.length >= LEAST
+        self.worthwhile, self.length = self.length >= LEAST, max(1, self.length)
         self.stores: list[Any] = []
         if self.worthwhile:
-            self.stores = [backend.store(self.length * len(s.items), s.numbers, s.fixed) for s in self.sources]
+            self.stores = [backend.store(self.length * len(s.items), s.size, s.fixed) for s in self.sources]
             self.copy = [
-                backend.copier([Part(s.buffer, s.items, s.rows, t) for s, t in zip(sources, self.stores, strict=True)])
+                backend.copier(
+                    [Part(s.buffer, s.items, s.rows, t, s.some) for s, t in zip(sources, self.stores, strict=True)]
+                )
                 for sources in self.ways
             ]
         self.parts: list[list[Awaited]] = []
@@ -55,14 +84,14 @@ class SampleBuffer:
     def take(self, way: int = 0, copied: bool = False) -> None:
         """Read now, from the sources number ``way``. ``copied``: a replay has done so in this reading's place."""
         if not self.worthwhile:
-            self.parts.append([s.buffer.fetch(s.items, s.rows) for s in self.ways[way]])
+            self.parts.append([s.fetch() for s in self.ways[way]])
         elif not copied:
             self.copy[way](self.count)
         self.count += 1
 
     @property
     def full(self) -> bool:
-        return self.count >= max(1, self.length)
+        return self.count >= self.length
 
     def bring(self) -> Brought:
         """Begin to bring all readings; the next is the first of others."""
@@ -86,9 +115,8 @@ class Brought:
 
     def values(self) -> list[np.ndarray]:
         """Of each source (readings, n, numbers)."""
-        values = [
-            np.concatenate([a.values().reshape(-1) for a in awaited]) for awaited in zip(*self.parts, strict=True)
-        ]
+        brought = [[a.values().reshape(-1) for a in awaited] for awaited in zip(*self.parts, strict=True)]
+        values = [each[0] if len(each) == 1 else np.concatenate(each) for each in brought]
         return [v.reshape(self.count, n, -1) for v, n in zip(values, self.lengths, strict=True)]
 
 

@@ -47,7 +47,8 @@ def sampling(recorder: ReceiverRecorder, samples: Samples) -> Call:
     def due(until: float) -> bool:
         return not recorder.idle(until)
 
-    return Call("after predict", recorder.record, due, SamplesOnDevice(recorder, samples))
+    where = frozenset(c for c, items in enumerate(recorder.clusters) if len(items))
+    return Call("after predict", recorder.record, due, SamplesOnDevice(recorder, samples), clusters=where)
 
 
 def by_cluster(cluster: np.ndarray, clusters: int) -> list[np.ndarray]:

@@ -58,10 +58,9 @@ class Snapshots:
 
     def due(self, cluster: int, start: float, end: float) -> list[tuple[int, float]]:
         """(number, time) of the snapshots with start <= time < end this cluster has not delivered."""
-        if cluster not in self.due_clusters:
+        if not self.waiting(cluster, end):
             return []
-        last = math.ceil(end / self.interval - 1e-9)
-        numbers = range(self.next[cluster], max(last, self.next[cluster]))
+        numbers = range(self.next[cluster], math.ceil(end / self.interval - 1e-9))
         self.next[cluster] = numbers.stop
         return [(n, n * self.interval) for n in numbers]
 

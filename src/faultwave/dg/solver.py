@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time as clock
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, get_args
 
 import numpy as np
@@ -39,6 +40,10 @@ from faultwave.march import March
 PIECE, FAR_PIECE = 1024, 8192
 """Cells at least that each thread steps, or a device, between two looks for messages."""
 
+Section = str
+BETWEEN = ""
+"""What time counts for: a name in the manifest's ``timings_s``, or nothing between steps."""
+
 QUEUED = 2
 """Pieces that a device has in its queue at most: what a message brings then waits for no more than these."""
 
@@ -62,7 +67,9 @@ class Solver:
         ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
         self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
         self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
-        self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
+        self.section: Section = BETWEEN  # that what is done now belongs to, since it was ``entered``
+        self.entered = clock.perf_counter()
+        self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters).tolist()
         self.threads = int(getattr(self.backend, "threads", 1))
         self.updates = 0
         self.solved: set[int] = set()  # clusters whose friction is ahead of their correction
@@ -147,6 +154,10 @@ class Solver:
         drive = [Call("friction", self._drive)] if self.driven else []
         found = [call for part in self.parts.values() for call in part.calls] + drive
         self.calls: dict[When, list[Call]] = {when: [c for c in found if c.when == when] for when in get_args(When)}
+        self.calls_of = [
+            {when: [c for c in listed if c.clusters is None or i in c.clusters] for when, listed in self.calls.items()}
+            for i in range(self.layout.clusters)
+        ]
         self.splitting = [c.splits for c in found if c.splits is not None]
 
     def _way(self) -> HaloPath | None:
@@ -215,8 +226,17 @@ class Solver:
 
     def finish_reads(self, wait: bool = True) -> None:
         """Where all clusters have met: parts process the values that they have read since."""
-        for part in self.parts.values():
-            part.finish_reads(wait)
+        with self.observing():
+            for part in self.parts.values():
+                part.finish_reads(wait)
+
+    @contextmanager
+    def observing(self) -> Iterator[None]:
+        """What is done inside counts as observed."""
+        before = self.section
+        self._enter("observe")
+        yield
+        self._enter(before)
 
     def added(self, here: Mapping[str, float]) -> dict[str, float]:
         """Sums over all processes, on the first; what is here on the others."""
@@ -268,7 +288,7 @@ class Solver:
 
     def timings(self) -> dict[str, float]:
         """Seconds of each part of the run."""
-        return {**self.wall, **self.seconds}
+        return {**self.wall, **{name: spent for name, spent in self.seconds.items() if name != BETWEEN}}
 
     def run(self, end: float, control: Control) -> None:
         """Advance to ``end`` [s] or until stopped."""
@@ -296,6 +316,7 @@ class Solver:
         op = self.operator
         predict, ends = op.begin if self.march.overlap else op.predict, self.march.ends_within(cluster)
         self._predict(cluster, time, step, lambda: predict(cluster, step, restart, ends))
+        self._enter(BETWEEN)
 
     def ready(self, cluster: int) -> bool:
         """Whether the messages that the next correction of a cluster reads are here."""
@@ -309,7 +330,7 @@ class Solver:
     def finish(self, cluster: int) -> bool:
         """Go on with plain cells, a piece at a time: in between, messages are moved and whoever can go on does. A device gets the next
         piece when it has worked off those before; whether there is more."""
-        started = clock.perf_counter()
+        self._enter("predict")
         begin, end = self.layout.plain_ranges[cluster]
         far = self.backend.asynchronous
         while self.queued and self.queued[0].done:
@@ -319,7 +340,7 @@ class Solver:
             more = self.operator.finish(cluster, max(FAR_PIECE if far else PIECE * self.threads, (end - begin) // 8))
             if far:
                 self.queued.append(self.backend.mark())
-        self.seconds["predict"] += clock.perf_counter() - started
+        self._enter(BETWEEN)
         if more and self.cluster_exchange:
             self.cluster_exchange.poll()
         return more
@@ -330,34 +351,31 @@ class Solver:
         if cluster in self.solved or not exchange or not exchange.friction_is_local(cluster):
             return False
         self.solved.add(cluster)
-        self._solve(cluster, time, step)
+        self._call("friction", "fault", cluster, time, step)
+        self._enter(BETWEEN)
         return bool(self.calls["friction"])
 
-    def _now(self, section: str) -> float:
-        """Seconds, without those of launches that had waited: what comes now counts these for the ``section``."""
-        if self.queue is None:
-            return clock.perf_counter()
-        self.queue.section = self.seconds, section
-        return clock.perf_counter() - float(self.queue.computed)
+    def _enter(self, section: Section) -> None:
+        """What comes now belongs to a section. Launches that had waited count for their own."""
+        if section is self.section:
+            return
+        now = clock.perf_counter()
+        if self.queue is not None:
+            now -= self.queue.computed
+            self.queue.section = self.seconds, section
+        self.seconds[self.section] = self.seconds.get(self.section, 0.0) + now - self.entered
+        self.section, self.entered = section, now
 
     def _predict(self, cluster: int, time: float, step: float, action: Callable[[], None]) -> None:
-        self._observe("before predict", cluster, time, step)
-        middle = self._now("predict")
+        self._call("before predict", "observe", cluster, time, step)
+        self._enter("predict")
         action()
-        self.seconds["predict"] += self._now("observe") - middle
-        self._observe("after predict", cluster, time, step)
-
-    def _observe(self, when: When, cluster: int, time: float, step: float) -> None:
-        """``_call``, as part of what is observed."""
-        if self.calls[when]:
-            started = self._now("observe")
-            self._call(when, cluster, time, step)
-            self.seconds["observe"] += self._now("observe") - started
+        self._call("after predict", "observe", cluster, time, step)
 
     def correct(self, cluster: int, time: float, step: float) -> None:
-        solved = self._solve_friction(cluster, time, step)
+        self._solve_friction(cluster, time, step)
         self.operator.correct(cluster, step)
-        self._corrected(cluster, time, step, solved, False)
+        self._corrected(cluster, time, step, False)
         self._stepped(cluster, time, step, False)
 
     def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
@@ -367,9 +385,9 @@ class Solver:
             self.correct(cluster, time, step)
             self.predict(cluster, then, following, restart)
             return
-        solved = self._solve_friction(cluster, time, step)
+        self._solve_friction(cluster, time, step)
         self.operator.correct_observed(cluster, step)
-        self._corrected(cluster, time, step, solved, True)
+        self._corrected(cluster, time, step, True)
         op, ends = self.operator, self.march.ends_within(cluster)
         both = op.begin_correct_and_predict if self.march.overlap else op.correct_and_predict
         self._predict(cluster, then, following, lambda: both(cluster, following, restart, ends))
@@ -377,43 +395,40 @@ class Solver:
 
     def _stepped(self, cluster: int, time: float, step: float, predicted: bool) -> None:
         """After the step from ``time``, before or after the one that follows has been ``predicted``."""
-        if self.calls["after step"]:
-            self.predicted = predicted
-            with self.backend.independent(readings=True):
-                self._observe("after step", cluster, time, step)
-            self.predicted = False
+        self.predicted = predicted
+        with self.backend.independent(readings=True):
+            self._call("after step", "observe", cluster, time, step)
+        self.predicted = False
+        self._enter(BETWEEN)
 
     predicted = False
     """Whether cells have predicted since the correction that calls of 'after step' look at."""
 
-    def _solve_friction(self, cluster: int, time: float, step: float) -> float:
-        """Unless it was early; returns when it was done."""
+    def _solve_friction(self, cluster: int, time: float, step: float) -> None:
+        """Unless it was early."""
         if cluster in self.solved:
             self.solved.discard(cluster)
-            return self._now("correct")
-        with self.backend.independent():
-            return self._solve(cluster, time, step)
+        else:
+            with self.backend.independent():
+                self._call("friction", "fault", cluster, time, step)
+        self._enter("correct")
 
-    def _solve(self, cluster: int, time: float, step: float) -> float:
-        start = self._now("fault")
-        self._call("friction", cluster, time, step)
-        solved = self._now("correct")
-        self.seconds["fault"] += solved - start
-        return solved
-
-    def _corrected(self, cluster: int, time: float, step: float, since: float, observed: bool) -> None:
+    def _corrected(self, cluster: int, time: float, step: float, observed: bool) -> None:
         """All cells of a cluster have corrected, or those that are ``observed``."""
-        self._call("inject", cluster, time, step)
+        self._call("inject", "correct", cluster, time, step)
         if self.conservation is not None and self.cluster_exchange is not None:
             self.cluster_exchange.finish_sending(cluster)
             self.conservation(cluster)
         self.operator.change_corrected(cluster, observed)
-        self.seconds["correct"] += self._now("observe") - since
-        self._observe("after correct", cluster, time, step)
-        self.updates += int(self.sizes[cluster])
+        self._call("after correct", "observe", cluster, time, step)
+        self.updates += self.sizes[cluster]
 
-    def _call(self, when: When, cluster: int, time: float, step: float) -> None:
-        for call in self.calls[when]:
+    def _call(self, when: When, section: Section, cluster: int, time: float, step: float) -> None:
+        listed = self.calls_of[cluster][when]
+        if not listed:
+            return
+        self._enter(section)
+        for call in listed:
             if call.act(cluster, time, step) is not False and self.events is not None and call.on_device is not None:
                 self.events.append((call, cluster, time, step))
 

@@ -42,8 +42,9 @@ class Loop:
         solver, march, control = self.solver, self.solver.march, self.control
         self.started, self.first, self.spent_before = clock.perf_counter(), solver.updates, solver.wall["stepping"]
         solver.finish_reads()
-        for part in self.parts:
-            part.begin()
+        with solver.observing():
+            for part in self.parts:
+                part.begin()
         stops, stopping = self._sync_times(), False
         while march.time < self.end * (1 - 1e-12):
             later = bisect.bisect_right(stops, march.time * (1 + 1e-12) + 1e-300)
@@ -54,8 +55,9 @@ class Loop:
                 solver.replays.advance(self._free(stop), self._pause())
             solver.finish_reads(wait=False)
             checked = self._checked(march.time >= stop * (1 - 1e-12))
-            for call in solver.calls["end of largest step"]:
-                call.act(0, march.time, march.longest)
+            with solver.observing():
+                for call in solver.calls["end of largest step"]:
+                    call.act(0, march.time, march.longest)
             self._tell()
             over = [part.over() for part in self.parts]  # all processes ask each
             if any(over):

@@ -58,7 +58,8 @@ class Call:
     ``act(cluster, time, step)`` returns False where it launched nothing after all; ``due(until)``: whether it has something to do
     in steps that end before that time; ``splits(cluster, time, step)``: whether it looks at all cells between the correction that
     ends at ``time`` and the prediction of the step that follows, which are then not done by one kernel; ``next()``: of calls at the
-    end of a largest step, the time [s] that must not be passed without it.
+    end of a largest step, the time [s] that must not be passed without it; ``clusters``: in whose steps it may have something to do, None:
+    in those of all.
     """
 
     when: When
@@ -67,6 +68,7 @@ class Call:
     on_device: OnDevice | None = None
     splits: Callable[[int, float, float], bool] | None = None
     next: Callable[[], float] = lambda: -np.inf
+    clusters: frozenset[int] | None = None
 
 
 @dataclass(frozen=True)

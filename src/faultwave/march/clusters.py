@@ -14,7 +14,7 @@ import math
 import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, repeat
+from itertools import accumulate, pairwise, repeat
 from typing import Protocol
 
 
@@ -70,6 +70,10 @@ class March:
         self.tick, self.time, self.actions = tick, time, actions
         self.clocks = [Clock(rate) for rate in rates]
         self._largest = max(rates)  # ticks
+        # When the steps of the next faster cluster end within a whole step of each, after its start [s].
+        self._within = [
+            tuple(min(t, slow) * tick for t in range(fast, slow + fast, fast)) for fast, slow in pairwise(rates)
+        ]
         self._ends = [time]  # of the largest steps that are taken at once
         self.overlap: Overlap | None = None  # of computing and messages, with other processes
         self.waited = 0.0  # seconds in which there was nothing to do but wait for messages
@@ -94,13 +98,16 @@ class March:
         whole = min(ticks // self._largest, len(ends) - 1)
         return ends[whole] + (ticks - whole * self._largest) * self.tick
 
-    def ends_within(self, cluster: int) -> list[float]:
+    def ends_within(self, cluster: int) -> tuple[float, ...]:
         """When the steps of the next faster cluster end within the step that a cluster is about to predict, after its start [s]."""
         if not cluster:
-            return []
+            return ()
         own, rate = self.clocks[cluster], self.clocks[cluster - 1].rate
-        begin, end = own.predicted, min(own.predicted + own.rate, own.limit)
-        return [self._span(begin, min(t, end), self._until) for t in range(begin + rate, end + rate, rate)]
+        begin, end = own.predicted, own.predicted + own.rate
+        if end < own.limit or end == own.limit and self._whole:
+            return self._within[cluster - 1]
+        end = min(end, own.limit)
+        return tuple(self._span(begin, min(t, end), self._until) for t in range(begin + rate, end + rate, rate))
 
     def advance(self, until: float, pause: Callable[[], bool] = never) -> None:
         """Step every cluster to ``until``; only the last step of each may be shortened. Once ``pause()`` is true, to the next time before
@@ -123,14 +130,19 @@ class March:
             c.predicted = c.corrected = 0
             c.limit = ticks
         self._until = until
-        while any(c.corrected < c.limit for c in self.clocks):
+        turns = range(len(self.clocks))
+        while True:
             if pause():
                 self._until = until = self._earlier(until)
             self._late = []
-            if any(self._try(i, until) for i in range(len(self.clocks))):  # the fastest that can
-                continue
-            if not self._work(until):
-                raise RuntimeError(f"time stepping is stuck: {self.clocks}")
+            for i in turns:  # the fastest that can
+                if self._try(i, until):
+                    break
+            else:
+                if all(c.corrected >= c.limit for c in self.clocks):
+                    break
+                if not self._work(until):
+                    raise RuntimeError(f"time stepping is stuck: {self.clocks}")
         self.time = until
 
     def _earlier(self, until: float) -> float:
@@ -183,33 +195,37 @@ class March:
         # My next steps belong to a step that the slower one has begun, or is about to begin.
         known = slower is None or now <= slower.predicted
         more = now < own.limit and free and known
-        restart = slower is None or now % slower.rate == 0
-        start = self._moment(own.corrected, until)
-        following = self._span(now, min(now + own.rate, own.limit), until)
         if now == own.corrected:
             if more:
-                self.actions.predict(i, start, following, restart)
+                self.actions.predict(i, self._moment(now, until), *self._next(own, slower, until))
                 self._begin(own)
             return more
-        if (faster and faster.predicted < min(now, faster.limit)) or (
-            slower and slower.predicted < min(now, slower.limit)
-        ):
-            return False
         if now < own.limit and not more:
             return False
-        if faster is not None and faster.deferred and faster.corrected < now:  # sums of its last step are not complete
+        if faster is not None:
+            if faster.predicted < now:
+                return False
+            if faster.deferred and faster.corrected < now:  # sums of its last step are not complete
+                return False
+        if slower is not None and slower.predicted < now:
             return False
         if self.overlap is not None and not self.overlap.ready(i):
             self._late.append(i)
             return False
-        step = self._span(own.corrected, now, until)
+        start, step = self._moment(own.corrected, until), self._span(own.corrected, now, until)
         own.corrected = now
         if more:
-            self.actions.correct_and_predict(i, start, step, following, restart)
+            self.actions.correct_and_predict(i, start, step, *self._next(own, slower, until))
             self._begin(own)
         else:
             self.actions.correct(i, start, step)
         return True
+
+    def _next(self, own: Clock, slower: Clock | None, until: float) -> tuple[float, bool]:
+        """Length of a cluster's next step, and whether it begins together with one of the next slower cluster."""
+        now = own.predicted
+        restart = slower is None or now % slower.rate == 0
+        return self._span(now, min(now + own.rate, own.limit), until), restart
 
     def _begin(self, own: Clock) -> None:
         own.predicted = min(own.predicted + own.rate, own.limit)

@@ -27,11 +27,12 @@ def tell_moved(
 
 
 Samples = tuple[np.ndarray, np.ndarray]
-"""Times (n,) and values (n, quantities)."""
+"""Times (k,) and values (k, ...)."""
 
 
 class FaultRecorder:
-    """Every ``every``-th step of each cluster; ``read(cluster)`` gives values (n, quantities) of its receivers.
+    """Every ``every``-th step of each cluster; ``read(cluster)`` asks for a reading of its receivers, which ``deliver`` hands over later,
+    many at once.
 
     Without a ``leader`` a sample's time is the end of the step of its own cluster. With one all points share the times of that cluster,
     as in SeisSol's files: a point of a slower cluster gives at each of them its value at the end of its own step that contains the time.
@@ -41,18 +42,24 @@ class FaultRecorder:
         self,
         clusters: Sequence[np.ndarray],
         every: int,
-        read: Callable[[int], np.ndarray],
+        quantities: int,
+        read: Callable[[int], None],
         leader: int | None = None,
     ):
-        self.clusters, self.every, self.read, self.leader = clusters, every, read, leader
+        self.clusters, self.every, self.quantities, self.read, self.leader = clusters, every, quantities, read, leader
         self.count = [0] * len(clusters)
         total = sum(len(c) for c in clusters)
-        self.past: list[Samples] = [(np.zeros(0), np.zeros((0, 0)))] * total  # of every point, before a restart
-        self.samples: list[list[tuple[float, np.ndarray]]] = [
-            [] for _ in clusters
-        ]  # since then, of a cluster's points at once
+        self.past: list[Samples] = [
+            (np.zeros(0), np.zeros((0, quantities)))
+        ] * total  # of every point, before a restart
+        self.samples: list[list[Samples]] = [[] for _ in clusters]  # since then, of a cluster's points at once
+        self.asked = [0] * len(clusters)  # readings
+        self.stale = [0] * len(clusters)  # readings on their way that a restart has made useless
+        # Times of samples that no value is here for yet, and the number of the reading that each takes.
+        self.pending: list[list[tuple[float, int]]] = [[] for _ in clusters]
+        self.latest = [(-1, np.full((1, len(items), quantities), np.nan)) for items in clusters]  # reading that is here
         occupied = [c for c, items in enumerate(clusters) if len(items)]
-        self.recent: dict[int, tuple[float, np.ndarray]] = {c: (-np.inf, np.zeros((0, 0))) for c in occupied}
+        self.recent = dict.fromkeys(occupied, (-np.inf, -1))  # time and number of the last reading
         self.waiting: dict[int, list[float]] = {
             c: [] for c in occupied
         }  # the leader's times that a cluster has not reached
@@ -60,15 +67,34 @@ class FaultRecorder:
     def begin(self, time: float) -> None:
         """Sample every point at the start."""
         for c in self.recent:
-            self.recent[c] = (time, self.read(c))
+            self._read(c, time)
             self._append(c, time)
+
+    def _read(self, cluster: int, time: float) -> None:
+        self.read(cluster)
+        self.recent[cluster] = time, self.asked[cluster]
+        self.asked[cluster] += 1
+
+    def deliver(self, cluster: int, values: np.ndarray) -> None:
+        """The next readings (k, n, quantities) that were asked for of a cluster."""
+        useless = min(self.stale[cluster], len(values))
+        self.stale[cluster] -= useless
+        number, last = self.latest[cluster]
+        values = np.concatenate([last, values[useless:]])
+        end, pending = number + len(values), self.pending[cluster]
+        here = sum(n < end for _, n in pending)  # they come in their order
+        if here:
+            times, numbers = zip(*pending[:here], strict=True)
+            self.samples[cluster].append((np.array(times), values[np.array(numbers) - number]))
+            del pending[:here]
+        self.latest[cluster] = end - 1, values[-1:]
 
     def record(self, cluster: int, time: float, step: float) -> None:
         """After the step from ``time`` of a cluster."""
         self.count[cluster] += 1
         end, due = time + step, self.count[cluster] % self.every == 0
         if cluster in self.recent and (due or self.leader is not None):
-            self.recent[cluster] = (end, self.read(cluster))
+            self._read(cluster, end)
             if self.leader is None:
                 self._append(cluster, end)
         if self.leader is not None:
@@ -91,21 +117,21 @@ class FaultRecorder:
         return tuple(tuple(range(first[c], ahead[c] + 1, self.every)) for c in self.recent)
 
     def _append(self, cluster: int, time: float) -> None:
-        self.samples[cluster].append((time, self.recent[cluster][1]))
+        self.pending[cluster].append((time, self.recent[cluster][1]))
 
-    def arrays(self, quantities: int) -> tuple[np.ndarray, np.ndarray]:
-        """time (nt, nr) and values (nt, nr, nq), padded with NaN."""
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """time (nt, nr) and values (nt, nr, nq), padded with NaN, once all readings are here."""
+        for c in self.recent:
+            self.deliver(c, np.zeros((0, len(self.clusters[c]), self.quantities)))
         lengths = self._lengths()
         time = np.full((lengths.max(initial=0), len(lengths)), np.nan)
-        values = np.full((*time.shape, quantities), np.nan)
+        values = np.full((*time.shape, self.quantities), np.nan)
         for i, (t, v) in enumerate(self.past):
-            time[: len(t), i] = t
-            values[: len(t), i] = v.reshape(len(t), quantities)
+            time[: len(t), i], values[: len(t), i] = t, v
         for items, samples in zip(self.clusters, self.samples, strict=True):
             if samples and len(items):
-                since = np.array([t for t, _ in samples])
-                found = np.stack([v for _, v in samples], 1)
-                for i, mine in zip(items, found, strict=True):
+                since, found = (np.concatenate(parts) for parts in zip(*samples, strict=True))
+                for i, mine in zip(items, found.swapaxes(0, 1), strict=True):
                     begin, end = lengths[i] - len(since), lengths[i]
                     time[begin:end, i], values[begin:end, i] = since, mine
         return time, values
@@ -114,15 +140,15 @@ class FaultRecorder:
         """How many samples every point has."""
         lengths = np.array([len(t) for t, _ in self.past], np.int64)
         for items, samples in zip(self.clusters, self.samples, strict=True):
-            lengths[items] += len(samples)
+            lengths[items] += sum(len(t) for t, _ in samples)
         return lengths
 
-    def state(self, quantities: int) -> dict[str, np.ndarray]:
+    def state(self) -> dict[str, np.ndarray]:
         """Everything recorded, and where each cluster stands: what ``restore`` takes."""
-        time, values = self.arrays(quantities)
-        recent_time, recent = np.zeros(len(self.past)), np.zeros((len(self.past), quantities))
-        for c, last in self.recent.items():
-            recent_time[self.clusters[c]], recent[self.clusters[c]] = last
+        time, values = self.arrays()
+        recent_time, recent = np.zeros(len(self.past)), np.zeros((len(self.past), self.quantities))
+        for c, (moment, _) in self.recent.items():
+            recent_time[self.clusters[c]], recent[self.clusters[c]] = moment, self.latest[c][1][0]
         lengths = self._lengths()
         return {
             "time": time, "values": values, "lengths": lengths, "count": np.array(self.count), "recent_time": recent_time,
@@ -132,8 +158,10 @@ class FaultRecorder:
     def restore(self, state: Mapping[str, np.ndarray], same_clusters: bool) -> None:
         """Go on from ``state``; where the clusters are others, each counts its steps anew."""
         self.past = [(state["time"][:n, i], state["values"][:n, i]) for i, n in enumerate(state["lengths"])]
-        self.samples = [[] for _ in self.clusters]
+        self.samples, self.pending = [[] for _ in self.clusters], [[] for _ in self.clusters]
         self.count = state["count"].tolist() if same_clusters else [0] * len(self.clusters)
         for c in self.recent:
             items = self.clusters[c]
-            self.recent[c] = (float(state["recent_time"][items[0]]), state["recent"][items])
+            self.stale[c] = self.asked[c] - 1 - self.latest[c][0]
+            self.recent[c], self.asked[c] = (float(state["recent_time"][items[0]]), 0), 1
+            self.latest[c] = 0, state["recent"][items][None]

@@ -1,5 +1,7 @@
 """Imposed slip rates: shape against numeric convolution, unit integral, total slip, rotation into the face frame."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -8,7 +10,7 @@ from faultwave.physics import friction as faults
 from faultwave.physics.friction.frame import directions, strike_dip, tangents
 from faultwave.physics.friction.imposed_yoffe import yoffe_grown, yoffe_rate
 from faultwave.physics.friction.law import COMMON_STATE, Directions, Load
-from faultwave.physics.friction.nucleation import increment, smooth_step
+from faultwave.physics.friction.nucleation import increment, smooth_step, unmistakable
 
 STATE = [s.name for s in COMMON_STATE]
 
@@ -245,6 +247,18 @@ def test_smooth_step_values_and_increments():
     assert sum(parts) == pytest.approx(1.0, rel=1e-14) and min(parts) >= 0
     jump = [increment(a, b, 0.0, 0.0) for a, b in zip(times, times[1:], strict=False)]
     assert jump[0] == 1.0 and sum(jump) == 1.0
+    for start, duration in (
+        (0.3, 0.9),
+        (0.3, 0.0),
+        (-1.0, 0.0),
+    ):  # to the last bit, in steps that it does not reach too
+        first = float(unmistakable(start)) if duration == 0 else start
+        ends = np.concatenate([times, np.nextafter([0.3, 0.3, 1.2, 1.2], [0, 1, 0, 2]), [0.3, 1.2]])
+        for a, b in itertools.combinations(np.sort(ends), 2):
+            whole = smooth_step(np.array(b - first), np.array(duration)) - smooth_step(
+                np.array(a - first), np.array(duration)
+            )
+            assert increment(a, b, start, duration) == whole
 
 
 @pytest.mark.parametrize("start", [0.0, 0.1, 0.3, 1.1, 7.7])

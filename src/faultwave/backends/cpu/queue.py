@@ -8,6 +8,7 @@ it has them done first.
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,12 +16,8 @@ import numpy as np
 
 from faultwave.backends.cpu.compile import build, load
 
-MOST, NUMBERS = 512, 1 << 14
-"""Launches and their scalars that wait at most."""
-
-ITEMS, LARGEST, SECONDS = 1 << 15, 1 << 17, 0.05
-"""Items that wait at least and at most before all are done, in between as many as take so long: a program must still heed signals and tell
-how far it is."""
+MOST, ITEMS, NUMBERS = 512, 1 << 17, 1 << 16
+"""Launches, their items and their scalars that wait at most: a program must still heed signals and tell how far it is."""
 
 _SOURCE = """#include <time.h>
 struct launch {
@@ -60,11 +57,8 @@ void copy_items(void **arguments, const double *scalars, long begin, long end) {
 """
 
 
-class _Launch(ctypes.Structure):
-    _fields_ = (
-        ("run", ctypes.c_void_p), ("arguments", ctypes.c_void_p), ("scalars", ctypes.c_void_p), ("begin", ctypes.c_long),
-        ("end", ctypes.c_long), ("seconds", ctypes.c_double),
-    )  # fmt: skip
+_LAUNCH = struct.Struct("@PPPlld")
+"""One of the launches in C."""
 
 
 class _Copy(ctypes.Structure):
@@ -79,13 +73,12 @@ Section = tuple[dict[str, float], str]
 
 
 class Queue:
-    """``section``: what launches that come now belong to; ``computed``: seconds of all that had waited; ``room``: items that may wait."""
+    """``section``: what launches that come now belong to; ``computed``: seconds of all that had waited."""
 
     def __init__(self) -> None:
         self.defers, self.computed = False, 0.0
         self.section: Section = ({}, "")
         self.count = self.items = self.numbers = 0
-        self.room = ITEMS
         self.waiting: list[tuple[Section, Any]] = []
         self.library: Any = None
 
@@ -95,57 +88,45 @@ class Queue:
             self.library = load(str(build([("queue", _SOURCE)])["queue"]))
             self.library.play.restype = None
             self.copy_items = address(self.library.copy_items)
-            self.launches, self.scalars = (_Launch * MOST)(), (ctypes.c_double * NUMBERS)()
-            self.first = ctypes.addressof(self.scalars)
+            self.launches, self.scalars = np.zeros(MOST * _LAUNCH.size, np.uint8), np.zeros(NUMBERS)
+            self.bytes, self.first = self.launches.data, self.scalars.ctypes.data
+            self.seconds = self.launches.view(np.float64)[_LAUNCH.size // 8 - 1 :: _LAUNCH.size // 8]
         self.defers = True
 
-    def add(self, of: Launchable, scalars: list[Any], begin: int, end: int, items: int) -> None:
+    def add(self, of: Launchable, scalars: list[float], begin: int, end: int, items: int) -> None:
         size = len(scalars)
         if self.numbers + size > NUMBERS:
             self.flush()
-        at = self.numbers
-        self.scalars[at : at + size] = scalars
-        self.numbers = at + size
-        self._add(of, self.first + 8 * at, begin, end, items, None)
+        at = 8 * self.numbers
+        struct.pack_into(f"{size}d", self.scalars.data, at, *scalars)
+        self.numbers += size
+        self.put(_LAUNCH.pack(of.function, of.address, self.first + at, begin, end, 0.0), of, items)
 
-    def add_ready(self, of: Launchable, scalars: Numbers, begin: int, end: int, items: int) -> None:
-        """``add`` with numbers that stay where they are."""
-        self._add(of, scalars.address, begin, end, items, scalars)
-
-    def _add(self, of: Launchable, scalars: int, begin: int, end: int, items: int, held: Any) -> None:
-        x = self.launches[self.count]
-        x.run, x.arguments, x.scalars, x.begin, x.end = of.function, of.address, scalars, begin, end
-        self.waiting.append((self.section, (of, held)))
+    def put(self, launch: bytes, held: Any, items: int) -> None:
+        """One that is ``prepared``; ``held``: what must not go before it is done."""
+        at = _LAUNCH.size * self.count
+        self.bytes[at : at + _LAUNCH.size] = launch
+        self.waiting.append((self.section, held))
         self.count += 1
         self.items += items
-        if self.count == MOST or self.items >= self.room:
+        if self.count == MOST or self.items >= ITEMS:
             self.flush()
 
     def flush(self) -> None:
         """Do what waits."""
         if not self.count:
             return
-        waiting, items, before = self.waiting, self.items, self.computed
+        waiting = self.waiting
         self.waiting, self.count, self.items, self.numbers = [], 0, 0, 0
-        self.library.play(self.launches, ctypes.c_long(len(waiting)))
-        for x, ((seconds, name), _) in zip(self.launches, waiting, strict=False):
-            seconds[name] = seconds.get(name, 0.0) + x.seconds
-            self.computed += x.seconds
-        pace = items / max(self.computed - before, 1e-9)
-        self.room = min(max(int(SECONDS * pace), ITEMS), LARGEST)
+        self.library.play(ctypes.c_void_p(self.launches.ctypes.data), ctypes.c_long(len(waiting)))
+        for spent, ((seconds, name), _) in zip(self.seconds.tolist(), waiting, strict=False):
+            seconds[name] = seconds.get(name, 0.0) + spent
+            self.computed += spent
 
 
 def address(function: Any) -> int:
     """Where a function of a library is."""
     return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
-
-
-class Numbers:
-    """Scalars of a launch, at an ``address``."""
-
-    def __init__(self, values: Sequence[float]):
-        self.values = (ctypes.c_double * max(1, len(values)))(*values)
-        self.address = ctypes.addressof(self.values)
 
 
 class Launchable:
@@ -157,6 +138,11 @@ class Launchable:
         self.address = ctypes.addressof(self.arguments)
 
 
+def prepared(of: Launchable, scalars: ctypes.Array[ctypes.c_double], begin: int, end: int) -> bytes:
+    """A launch as it waits, to be ``put`` into the queue many times."""
+    return _LAUNCH.pack(of.function, of.address, ctypes.addressof(scalars), begin, end, 0.0)
+
+
 def copies(queue: Queue, listed: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Launchable:
     """Copies of numbers of flat arrays at some places to the next place of others."""
     table = (_Copy * (len(listed) + 1))()  # the last, of zeros, ends it
@@ -166,4 +152,4 @@ def copies(queue: Queue, listed: Sequence[tuple[np.ndarray, np.ndarray, np.ndarr
     return Launchable(queue.copy_items, [ctypes.addressof(table)], (table, listed))
 
 
-__all__ = ["Launchable", "Numbers", "Queue", "address", "copies"]
+__all__ = ["Launchable", "Queue", "address", "copies", "prepared"]

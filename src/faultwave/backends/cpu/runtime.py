@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from faultwave.backends.cpu.compile import (
 )
 from faultwave.backends.cpu.lower import lower
 from faultwave.backends.cpu.pages import populate
-from faultwave.backends.cpu.queue import Launchable, Numbers, Queue, address, copies
+from faultwave.backends.cpu.queue import Launchable, Queue, address, copies, prepared
 from faultwave.backends.immediate import Immediate
 from faultwave.base import cores
 from faultwave.base.errors import BackendError
@@ -289,15 +289,18 @@ class CpuBackend(Immediate):
         return buffer
 
     def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
-        listed = [(p.buffer, p.buffer.places(p.items, p.rows).reshape(-1), p.store) for p in parts if len(p.items)]
+        listed = [
+            (p.buffer, p.chosen(p.buffer.places(p.items, p.rows)).reshape(-1), p.store) for p in parts if len(p.items)
+        ]
         flat = [(buffer.storage.reshape(-1), at, store.storage.reshape(-1)) for buffer, at, store in listed]
         queue, waiting = self.queue, list[Launchable]()
+        none = (ctypes.c_double * 1)()
 
         def copy(reading: int) -> None:
             if queue.defers:
                 if not waiting:
                     waiting.append(copies(queue, flat))
-                queue.add(waiting[0], [], reading, reading, 0)
+                queue.put(prepared(waiting[0], none, reading, reading), waiting, 0)
                 return
             for source, at, target in flat:
                 into = target[reading * len(at) : (reading + 1) * len(at)]
@@ -331,18 +334,13 @@ class CpuBackend(Immediate):
             self.compiling.pop().load()
 
 
-def _flat(names: Sequence[str], given: Mapping[str, Any]) -> list[float]:
-    """The numbers of scalars and tables, row by row; launches come by the thousand, and most give numbers and lists of them."""
-    found: list[float] = []
-    for name in names:
-        value = given[name]
-        if type(value) is float:
-            found.append(value)
-        elif type(value) is list and type(value[0]) is float:
-            found += value
-        else:
-            found += np.ravel(value).tolist()
-    return found
+def _flat(value: Any) -> list[Any]:
+    """The numbers of a scalar or a table, row by row; launches come by the thousand, and most give one number or a list."""
+    if isinstance(value, float):
+        return [value]
+    if isinstance(value, list) and isinstance(value[0], float):
+        return value
+    return cast(list[Any], np.ravel(value).tolist())
 
 
 class _Compiled:
@@ -377,29 +375,31 @@ class _Compiled:
         numbers = (ctypes.c_double * max(1, sum(t.rows * t.cols for t in self.kernel.scalars)))()
         lanes, queue = self.lanes, self.backend.queue
 
-        def launch(begin: int, end: int, **scalars: Any) -> None:
-            flat = _flat(names, scalars)
+        def flattened(scalars: Mapping[str, Any]) -> list[Any]:
             if not of.function:
                 of.function = address(self.load())
+            return [x for name in names for x in _flat(scalars[name])]
+
+        def prepare(begin: int, end: int, **scalars: Any) -> Callable[[], None]:
+            flat = flattened(scalars)
+            kept, where = (ctypes.c_double * max(1, len(flat)))(*flat), (begin // lanes, end // lanes)
+            waits, held, items = prepared(of, kept, *where), (of, kept), end - begin
+
+            def again() -> None:
+                if queue.defers:
+                    queue.put(waits, held, items)
+                else:
+                    self.function(of.arguments, kept, *map(ctypes.c_long, where))
+
+            return again
+
+        def launch(begin: int, end: int, **scalars: Any) -> None:
+            flat = flattened(scalars)
             if queue.defers:
                 queue.add(of, flat, begin // lanes, end // lanes, end - begin)
                 return
             numbers[: len(flat)] = flat
             self.function(of.arguments, numbers, ctypes.c_long(begin // lanes), ctypes.c_long(end // lanes))
 
-        def repeated(begin: int, end: int, **scalars: Any) -> Callable[[], None]:
-            ready, first, last, items = Numbers(_flat(names, scalars)), begin // lanes, end // lanes, end - begin
-
-            def again() -> None:
-                if not of.function:
-                    of.function = address(self.load())
-                if queue.defers:
-                    queue.add_ready(of, ready, first, last, items)
-                else:
-                    self.function(of.arguments, ready.values, ctypes.c_long(first), ctypes.c_long(last))
-
-            return again
-
-        launch.repeated = repeated  # type: ignore[attr-defined]
-        launch.buffers = bound  # type: ignore[attr-defined]
+        launch.buffers, launch.prepared = bound, prepare  # type: ignore[attr-defined]
         return launch

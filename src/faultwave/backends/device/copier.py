@@ -14,15 +14,18 @@ from faultwave.backends.device.memory import GROUP, Device
 NAME = "readings"
 
 
-def text(real: Sequence[str]) -> str:
+def text(real: Sequence[str], listed: Sequence[bool]) -> str:
     """A kernel for parts of numbers of the types ``real``, one thread a number, part after part. Part i has c{i} numbers: of each item t{i}
-    from number f{i} on, out of the s{i} that it has in batches of n{i} lanes."""
+    from number f{i} on, or those in w{i} where they are ``listed``, out of the s{i} that it has in batches of n{i} lanes."""
     arguments, body = [], []
-    for i, r in enumerate(real):
+    for i, (r, table) in enumerate(zip(real, listed, strict=True)):
         arguments.append(f"GLOBAL const {r} *b{i}, GLOBAL const int *i{i}, GLOBAL {r} *l{i}")
+        if table:
+            arguments.append(f"GLOBAL const int *w{i}")
+        number = f"w{i}[t]" if table else f"t % t{i}"
         body.append(
             f"  if (t < c{i}) {{\n    const long item = i{i}[t / t{i}];\n"
-            f"    l{i}[(long)reading * c{i} + t] = b{i}[item / n{i} * s{i} * n{i} + (long)(f{i} + t % t{i}) * n{i} + item % n{i}];\n"
+            f"    l{i}[(long)reading * c{i} + t] = b{i}[item / n{i} * s{i} * n{i} + (long)(f{i} + {number}) * n{i} + item % n{i}];\n"
             f"    return;\n  }}\n  t -= c{i};"
         )
     numbers = [
@@ -46,16 +49,19 @@ class Readings:
         for p in self.parts:
             first, end, _ = p.rows.indices(p.buffer.shape[0])
             inner = p.buffer.size // p.buffer.shape[0]
-            taken = (end - first) * inner
+            taken = (end - first) * inner if p.some is None else p.some.shape[1]
             if p.store.access.dtype != p.buffer.access.dtype or p.store.size != taken:
                 raise ValueError("items of a buffer fit slots of as many numbers of the same kind only")
             numbers = len(p.items) * taken, taken, first * inner, p.buffer.size, p.buffer.lanes
             self.numbers += [np.int32(n) for n in numbers]
             self.memory += [p.buffer.memory_on_device, p.buffer.access.listed(p.items), p.store.memory_on_device]
+            if p.some is not None:
+                self.memory.append(p.buffer.access.listed(p.some.reshape(-1)))
             count += numbers[0]
         self.groups = -(-count // GROUP)
         real = [{8: "double", 4: "float"}[p.buffer.access.dtype.itemsize] for p in self.parts]
-        self.function = build(prelude(device.target, False, False) + text(real), NAME) if real else None
+        listed = [p.some is not None for p in self.parts]
+        self.function = build(prelude(device.target, False, False) + text(real, listed), NAME) if real else None
 
     def __call__(self, reading: int) -> None:
         """Copy all parts to the rows of their stores that reading number ``reading`` has."""

@@ -121,7 +121,7 @@ class AttachedSnapshots(Attached):
             mine, whole = members[cluster], dict[int, np.ndarray]()
 
             def take(piece: int, found: np.ndarray) -> None:
-                whole[piece] = found
+                whole[piece] = found[:, 0]
                 if len(whole) == len(probes[cluster]):
                     values = np.concatenate([whole[i] for i in sorted(whole)], 1)[:, : len(mine)]
                     shots.deliver(number, cluster, mine, dict(zip(self.part.fields, values, strict=True)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -127,19 +128,16 @@ class AttachedFaultReceivers(Attached):
         }
         self.probes += probes.values()
 
-        unread = [np.full((len(m), len(names)), np.nan) for m in members]
+        def deliver(cluster: int, found: np.ndarray) -> None:
+            recorder.deliver(cluster, found[..., 0].transpose(1, 2, 0))
 
-        def read(cluster: int) -> np.ndarray:
-            values = unread[cluster].copy()
+        then = [partial(deliver, c) for c in probes]
 
-            def fill(found: np.ndarray) -> None:
-                values[:] = found[:, :, 0].T
-
-            probes[cluster].ask(names, fill)  # it is filled later, at the latest when all reads are finished
-            return values
+        def read(cluster: int) -> None:
+            probes[cluster].ask(names, then[cluster])
 
         fastest = plan.share.fault_cluster if plan.share else int(plan.clustering.cluster[fault.faces.cells].min())
-        recorder = FaultRecorder(members, setting.every, read, fastest if as_seissol else None)
+        recorder = FaultRecorder(members, setting.every, len(names), read, fastest if as_seissol else None)
         recorder.begin(0.0)
         return recorder
 
@@ -149,12 +147,12 @@ class AttachedFaultReceivers(Attached):
 
     def state(self) -> Mapping[str, State]:
         """Rows are receivers: the recorder has them along the second axis of its histories."""
-        recorder, counting, width = self.recorder, self.recorder or self.for_others, len(self.part.fields)
+        recorder, counting = self.recorder, self.recorder or self.for_others
         if counting is None:
             return {}
         found: dict[str, State] = {"count": State(None, lambda: np.array(counting.count), self._restore)}
         if recorder is not None:
-            kept = recorder.state(width)
+            kept = recorder.state()
             for key in ("times", "values", "lengths", "recent_times", "recent"):
                 array = kept[{"times": "time", "recent_times": "recent_time"}.get(key, key)]
                 array = array.swapaxes(0, 1) if key in ("times", "values") else array
@@ -179,7 +177,7 @@ class AttachedFaultReceivers(Attached):
         columns = len(part.fields)
         rows = [np.zeros((0, *shape)) for shape in ((0,), (0, columns), (3,), (3,), (3,), (3,))]
         if self.recorder is not None:
-            time, values = self.recorder.arrays(columns)
+            time, values = self.recorder.arrays()
             rows = [time.T, values.swapaxes(0, 1), *self._frame(part.points)]
         if plan.share is not None:
             length = int(plan.world.largest([rows[0].shape[1]])[0])

@@ -310,7 +310,8 @@ class AttachedRupture(Attached):
         self.energy_options = (energies.plain_mean, energies.slip_from_velocity) if energies else (False, False)
         if self.fault is not None:
             self.channels = self.fault.channels
-            self.calls = (Call("friction", self.fault.correct, on_device=FrictionOnDevice(self.fault)),)
+            where = frozenset(filter(self.fault.acts, range(solver.layout.clusters)))
+            self.calls = (Call("friction", self.fault.correct, on_device=FrictionOnDevice(self.fault), clusters=where),)
 
     def _fault(self) -> Fault:
         part, plan, setting = self.part, self.solver.plan, self.part.setting

@@ -32,6 +32,8 @@ def increment(t0: float, t1: float, start: float, duration: float) -> float:
     """Share of an episode's stress added between ``t0`` and ``t1`` [s] (host); increments add up to 1 exactly once."""
     if duration <= 0:
         start = float(unmistakable(start))
-    before, after = np.asarray(t0 - start, float), np.asarray(t1 - start, float)
-    length = np.asarray(duration, float)
+    since, until = t0 - start, t1 - start
+    if until <= 0.0 or since >= duration and since > 0.0:  # before or after it: most steps of a run
+        return 0.0
+    before, after, length = (np.asarray(x, float) for x in (since, until, duration))
     return float(smooth_step(after, length) - smooth_step(before, length))

@@ -1,0 +1,323 @@
+"""What is told of a fault at chosen points, from what friction remembers there and the dofs of both sides.
+
+Tractions and slip rate come from the dofs of both sides and the friction of the moment: the locked traction of the two
+traces, limited by the strength (docs/theory/friction.md, "Outputs"). Slip, times and peaks are those of the friction
+points. Arrays have the faces last: formulas work on many faces, or on the same ones at many times, in one go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.columns import Row
+from faultwave.base.quantities import Output
+from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, triangle_basis_gradient, triangle_size
+from faultwave.dg.fault import Fault
+from faultwave.dg.fault_points import PERMUTATIONS
+from faultwave.dg.fault_record import AT_ONCE
+from faultwave.dg.operator import turned
+from faultwave.physics.friction.directions import in_any_direction
+from faultwave.physics.friction.load import Load, Solved, Values
+from faultwave.physics.friction.solvers import sliding
+
+SIMULTANEOUS = 1e-6
+"""A face whose rupture times differ by less than this part of them has no rupture speed."""
+
+Side = tuple[np.ndarray, np.ndarray]
+"""Outgoing waves and velocities along n, s1, s2, and those of a pore fluid, (3 or 4, q, n) each."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """``record``, ``stress`` and ``state`` (columns, points, n), when all friction points broke, ``ruptured`` (p, n), and ``dofs`` of the
+    sides' cells (n, B3, Q) in the form's own quantities."""
+
+    record: np.ndarray
+    stress: np.ndarray
+    state: np.ndarray
+    ruptured: np.ndarray
+    dofs: Sequence[np.ndarray]
+
+
+class FaultValues:
+    """At points (n, q, 2), or (q, 2) of every face, in the coordinates of fault faces ``items`` (n,).
+
+    ``exact`` interpolates values of the friction points by projecting them on the face's polynomials, except times,
+    which jump; otherwise the nearest friction point is taken. ``from_velocity`` takes the slip rate from the velocity
+    jump. ``kept``: buffers of friction, and which numbers of each face's own are read, (n, m), None: all.
+    """
+
+    def __init__(self, fault: Fault, items: np.ndarray, points: np.ndarray, exact: bool, from_velocity: bool):
+        self.fault, self.exact, self.from_velocity = fault, exact, from_velocity
+        self.whole = exact or fault.options.linear_normal  # whether values of all friction points are needed
+        faces, order = fault.faces, fault.operator.order
+        given, points = points, np.broadcast_to(points, (len(items), *points.shape[-2:]))
+        self.points = points.shape[1]
+        near = _nearest(fault, items, points)
+        self.nearest, self.each = near.T, np.arange(len(items))
+        self.rows = [np.flatnonzero(faces.cells[items, side] >= 0) for side in range(2)]  # whose side is here
+        phi = triangle_basis(given.reshape(-1, 2), order - 1).reshape(-1, self.points, fault.operator.b2)
+        phi = np.broadcast_to(phi, (len(items), *phi.shape[1:])) if self.whole else np.zeros((len(items), 0, 0))
+        self.phi = np.ascontiguousarray(phi.T)
+        self.psi = self._basis_of_cells(items, given, points)
+        self.readers = [fault.operator.reader(faces.cells[items[r], i]) for i, r in enumerate(self.rows)]
+        self.turns = [r.turn for r in self.readers]
+        frame = np.stack([faces.normal[items], faces.tangent1[items], faces.tangent2[items]])  # (3, n, x)
+        self.frames = [np.ascontiguousarray(frame[:, rows].swapaxes(1, 2)) for rows in self.rows]
+        self.strike, self.dip = (
+            np.stack([(d[items] * t[items]).sum(1) for t in (faces.tangent1, faces.tangent2)])
+            for d in (faces.strike, faces.dip)
+        )
+        self.impedance = np.ascontiguousarray(fault.impedance[items].T)
+        rule = fault.rule.points
+        slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1]
+        self.slopes, self.group = slopes.reshape(*rule.shape[:2], -1, 2), faces.group[items]  # by group of points
+        corners = faces.corners[items]
+        edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
+        self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
+        self.parameters = self._parameters(items)
+        self.kept = self._kept(near)
+        self._tiled: tuple[int, FaultValues] = (1, self)
+
+    def _basis_of_cells(self, items: np.ndarray, given: np.ndarray, points: np.ndarray) -> list[np.ndarray]:
+        """Of each side's cells (B3, q, n of that side) at the points."""
+        order, local = self.fault.operator.order, self.fault.faces.faces[items]
+        psi = np.empty((len(items), 2, self.points, self.fault.operator.b3))
+        for f in np.unique(local).tolist():  # points that all faces share are looked at once
+            item, side = np.nonzero(local == f)
+            where = given if given.ndim == 2 else points[item]
+            values = tet_basis(face_points(f, where.reshape(-1, 2)), order - 1)
+            psi[item, side] = values.reshape(-1, *psi.shape[2:])
+        return [np.ascontiguousarray(psi[rows, side].T) for side, rows in enumerate(self.rows)]
+
+    def _parameters(self, items: np.ndarray) -> dict[str, np.ndarray]:
+        """The law's parameters by name, where its state is read."""
+        names = self.fault.law.kernel_parameters
+        if not names:
+            return {}
+        values = self.fault.buffers["parameter"].get(self.fault.item[items]).T  # (columns, p, n)
+        if not self.whole:
+            values = values[:, self.nearest, self.each]
+        return dict(zip(names, np.ascontiguousarray(values), strict=True))
+
+    def _kept(self, near: np.ndarray) -> list[tuple[str, np.ndarray | None]]:
+        names = ("record", "stress", "state")
+        if self.whole:
+            return [(name, None) for name in names]
+        found: list[tuple[str, np.ndarray | None]] = []
+        for name, columns in zip(names, (self.fault.columns.size, 3, self.fault.state_columns.size), strict=True):
+            some = near[:, None] * columns + np.arange(columns)[:, None]
+            found.append((name, some.reshape(len(near), columns * self.points)))
+        size, place = self.fault.columns.size, self.fault.columns.places["ruptured"].start
+        of_all = np.arange(len(self.fault.rule.weights)) * size + place
+        return [*found, ("record", np.tile(of_all, (len(near), 1)))]
+
+    def seen(self, raw: Sequence[np.ndarray]) -> Seen:
+        """What ``kept`` lists of each face, (n, m), and the dofs of both sides."""
+        n, count, points = len(raw[0]), len(self.kept), len(self.fault.rule.weights)
+        flat = [np.ascontiguousarray(v.T) for v in raw[:count]]
+        if self.whole:
+            record, stress, state = (v.reshape(points, len(v) // points, n).swapaxes(0, 1) for v in flat)
+            return Seen(record, stress, state, record[self.fault.columns.places["ruptured"].start], raw[count:])
+        record, stress, state = (v.reshape(len(v) // self.points, self.points, n) for v in flat[:3])
+        return Seen(record, stress, state, flat[3], raw[count:])
+
+    def times(self, count: int) -> FaultValues:
+        """The same points ``count`` times, one reading after the other, of faces whose sides are all here."""
+        if self._tiled[0] != count:
+            many = copy(self)
+            for name in ("nearest", "phi", "impedance", "group", "strike", "dip"):
+                array = getattr(self, name)
+                setattr(many, name, np.tile(array, (*[1] * (array.ndim - 1), count)))
+            many.each = np.arange(count * len(self.each))
+            many.rows = [many.each] * 2
+            many.psi, many.frames = ([np.tile(x, (1, 1, count)) for x in listed] for listed in (self.psi, self.frames))
+            many.turns = [turn if turn is None else np.tile(turn, (count, 1, 1)) for turn in self.turns]
+            many.parameters = {name: np.tile(v, (1, count)) for name, v in self.parameters.items()}
+            self._tiled = (count, many)
+        return self._tiled[1]
+
+    def side(self, side: int, dofs: np.ndarray) -> Side:
+        """As seen from one side; 0 where it is not here."""
+        law, rows, sign = self.fault.operator.law, self.rows[side], (1.0, -1.0)[side]
+        frame = self.frames[side]  # (c, x, n)
+        modes = np.ascontiguousarray(turned(dofs, self.turns[side]).transpose(1, 2, 0), float)
+        q = _summed(self.psi[side][:, None], modes[:, :, None])
+        force, flow = law.sides(law.flux(q, list(frame[0])), law.potential(q))
+        speeds = [*_along(frame, flow[:3]), *flow[3:]]
+        impeded = self.fault.coupling.impeded(self._sides(rows), side, speeds)
+        traction = [*_along(frame, force[:3]), *force[3:]]
+        waves = [t - sign * z for t, z in zip(traction, impeded, strict=True)]
+        if len(rows) == len(self.each):
+            return np.stack(waves), np.stack(speeds)
+        found = np.zeros((2, len(waves), self.points, len(self.each)))
+        found[..., rows] = waves, speeds
+        return found[0], found[1]
+
+    def _sides(self, rows: Any) -> Row:
+        """What the sides of the faces ``rows`` are to each other, (n,) by name."""
+        return self.fault.coupling.columns.row(list(self.impedance[:, rows]))
+
+    def __call__(self, names: Sequence[str], seen: Seen, sides: Sequence[Side]) -> np.ndarray:
+        """(names, q, n)"""
+        fault = self.fault
+        state = fault.state_columns.row(list(seen.state))
+        stress = dict(zip(("stress_n", "stress1", "stress2"), seen.stress, strict=True))
+        r = fault.columns.row(list(seen.record)) | stress | state
+        make = self._table(r, state, seen, self._now(r, state, [s[0] for s in sides], [s[1] for s in sides]))
+        return np.stack([make[name]() for name in names])
+
+    def _at(self, values: np.ndarray, smooth: bool = True) -> np.ndarray:
+        """Values of the friction points (p, n) at the points (q, n), where they are not read there."""
+        if not self.whole:
+            return values
+        if self.exact and smooth:
+            return _summed(self.phi, self._modes(values)[:, None])
+        return np.asarray(values[self.nearest, self.each])
+
+    def _linear(self, values: np.ndarray) -> np.ndarray:
+        """What the strength sees of values at friction points: the part that is linear on the face."""
+        few = triangle_size(1)
+        return _summed(self.phi[:few], self._modes(values)[:few, None])
+
+    def _modes(self, values: np.ndarray, faces: slice | np.ndarray = slice(None)) -> np.ndarray:
+        return inner(self.fault.rule.back[self.group[faces]], values.T[:, None]).T
+
+    def _now(self, r: dict[str, Any], state: Row, waves: Any, speeds: Any) -> dict[str, np.ndarray]:
+        """Locked traction change, velocity jump and limited traction change along (n, s1, s2), each (q, n)."""
+        fault, z, own = self.fault, self._sides(slice(None)), self.fault.coupling
+        locked = own.locked(z, waves[0], waves[1])
+        whole = locked[0]
+        if fault.options.linear_normal:  # of what holds the fault
+            locked[0] = self._linear(r["traction_n"]) + (locked[0] - own.pressing(locked))
+        sigma = total_sigma = own.pressing(locked) + self._at(r["stress_n"], False)
+        tau = [locked[c] + self._at(r[f"stress{c}"], False) for c in (1, 2)]
+        load = own.load(z, tau, sigma, 0.0, 0.0)
+        traction, rates = locked, [self._at(r[f"slip_rate{c}"]) for c in (1, 2)]
+        if not fault.law.needs_stress:
+            traction = own.slipping(z, locked, *rates)
+        elif load.coupling is None:
+            size = np.hypot(*tau)
+            strength, sigma = self._strength(state, load)
+            share = np.where(size > strength, strength / np.where(size > 0, size, 1.0), 1.0)
+            traction = [locked[0], *(t * share - t + locked[c] for c, t in zip((1, 2), tau, strict=True)), *locked[3:]]
+        else:
+            found = in_any_direction(self._slide, self, {}, {}, state, load)
+            rates = [np.asarray(found.slip_rate1), np.asarray(found.slip_rate2)]
+            traction = own.slipping(z, locked, *rates)
+            total_sigma = sigma + (own.pressing(traction) - own.pressing(locked))
+            sigma = self._strength(state, replace(load, sigma=total_sigma))[1]
+        if load.coupling is None:
+            rates = [(locked[c] - traction[c]) / load.eta for c in (1, 2)]
+        jump = speeds[1] - speeds[0]
+        opening = own.normal_flow(z, waves[0], waves[1], [traction[0] + (whole - locked[0]), *traction[1:]])
+        # What counts for friction: without modifiers, to the last bit, the traction of the waves.
+        normal = own.pressing(traction)
+        normal = normal if sigma is total_sigma else normal + (sigma - total_sigma)
+        return {
+            "n": normal, "1": traction[1], "2": traction[2], "normal": opening, "jump1": jump[1],
+            "jump2": jump[2], "rate1": rates[0], "rate2": rates[1],
+        }  # fmt: skip
+
+    def _slide(self, law: Any, p: Values, c: Values, s: Any, load: Load) -> Solved:
+        """Slip along a direction under the strength of the moment."""
+        rate, strength = sliding(lambda at: self._strength(s, at)[0], load)
+        return Solved(rate, 0.0 * rate, rate, strength, 0.0 * rate)
+
+    def _strength(self, state: Row, load: Load) -> tuple[np.ndarray, Any]:
+        """Strength under a load and the normal traction that counts for it, with parameters and state of the nearest friction points."""
+        law, c = self.fault.law, self.fault.constants
+        p = {name: self._at(values, False) for name, values in self.parameters.items()}
+        s = {
+            name: [self._at(v, False) for v in values] if isinstance(values, list) else self._at(values, False)
+            for name, values in state.items()
+        }
+        pressed = law.pressed(p, c, s, load)
+        return np.asarray(law.strength(p, c, s, pressed)), pressed.sigma
+
+    def _table(
+        self, r: dict[str, Any], state: Row, seen: Seen, now: dict[str, np.ndarray]
+    ) -> dict[str, Callable[[], np.ndarray]]:
+        def along(direction: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            return np.asarray(direction[0] * a + direction[1] * b)
+
+        def output(o: Output) -> Callable[[], np.ndarray]:
+            def made() -> np.ndarray:
+                values = np.asarray(o.formula(self.parameters, self.fault.constants, state))
+                if o.decades and self.exact:
+                    return np.asarray(np.exp(self._at(np.log(np.maximum(values, 1e-300)))))
+                return self._at(values)
+
+            return made
+
+        rates = ("jump1", "jump2") if self.from_velocity else ("rate1", "rate2")
+        start = [self._at(r[k], False) for k in ("stress1", "stress2")]
+        total = (now["1"] + start[0], now["2"] + start[1])
+        slip = [self._at(r[k]) for k in ("slip1", "slip2")]
+        return {
+            "SRs": lambda: along(self.strike, now[rates[0]], now[rates[1]]),
+            "SRd": lambda: along(self.dip, now[rates[0]], now[rates[1]]),
+            "T_s": lambda: along(self.strike, now["1"], now["2"]),
+            "T_d": lambda: along(self.dip, now["1"], now["2"]),
+            "P_n": lambda: now["n"],
+            "u_n": lambda: now["normal"],
+            "Ts0": lambda: along(self.strike, *total),
+            "Td0": lambda: along(self.dip, *total),
+            "Pn0": lambda: now["n"] + self._at(r["stress_n"], False),
+            "Sls": lambda: along(self.strike, *slip),
+            "Sld": lambda: along(self.dip, *slip),
+            "Vr": lambda: self._rupture_speed(seen.ruptured)[self.nearest, self.each],
+            "ASl": lambda: self._at(r["accumulated_slip"]),
+            "PSR": lambda: self._at(r["peak_slip_rate"], False),
+            "RT": lambda: self._at(r["ruptured"], False),
+            "DS": lambda: self._at(r["weakened"], False),
+            **{name: output(o) for name, o in self.fault.law.all_outputs.items()},
+        }
+
+    def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
+        """1/|grad RT| (p, n) in the face where every point has ruptured, not all at once, else 0, at friction points."""
+        # Where a face breaks all at once the times differ by rounding only, and so would the speed.
+        first, last, speed = ruptured.min(0), ruptured.max(0), np.zeros(ruptured.shape)
+        whole = np.flatnonzero((first > AT_ONCE) & (last - first > SIMULTANEOUS * last))
+        slopes = self.slopes[self.group[whole]].transpose(0, 1, 3, 2)
+        slope = inner(slopes, self._modes(ruptured[:, whole], whole).T[:, None, None])
+        metric = self.metric[whole % len(self.metric)]
+        steep = np.sqrt(np.maximum(inner(slope, inner(metric[:, None], slope[:, :, None])), 0.0))
+        speed[:, whole] = np.divide(1.0, steep, out=np.zeros_like(steep), where=steep > 0).T
+        return speed
+
+
+def _nearest(fault: Fault, items: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Number of the friction point nearest to each point, (n, q).
+
+    Nearest in space; for the rule of SeisSol's decks nearest in the face's own reference coordinates, as there.
+    """
+    own = fault.rule.own
+    if own is not None:
+        order = np.array(PERMUTATIONS)[fault.faces.group[items]]
+        ascending = np.concatenate([1.0 - points.sum(-1, keepdims=True), points], -1)
+        mine = np.take_along_axis(ascending, order[:, None, :], 2)[..., 1:]
+        return np.asarray(((mine[:, :, None] - own) ** 2).sum(-1).argmin(-1))
+    corners = fault.faces.corners[items]
+    edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
+    offset = points[:, :, None] - fault.rule.points[fault.faces.group[items]][:, None]
+    distance = inner(offset[..., None, :], edges.transpose(0, 2, 1)[:, None, None])
+    return np.asarray((distance**2).sum(-1).argmin(-1))
+
+
+def _summed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """``inner`` over the first axis."""
+    return inner(np.moveaxis(a, 0, -1), np.moveaxis(b, 0, -1))
+
+
+def _along(frame: np.ndarray, vector: Sequence[Any]) -> list[np.ndarray]:
+    """Components of a vector along n, s1, s2 of a ``frame`` (3, 3, n)."""
+    return [direction[0] * vector[0] + direction[1] * vector[1] + direction[2] * vector[2] for direction in frame]
+
+
+__all__ = ["FaultValues", "Seen", "Side"]
