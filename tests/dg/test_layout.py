@@ -116,8 +116,8 @@ def test_every_face_reads_its_neighbour(
             assert writes[0] == writes[1] in spare and reads == [lay.for_faster[there] + n for n in range(parts)]
             assert lay.incoming[:, *there].tolist() == [even, odd] * (parts // 2) and 0 < even < odd
             counted["sums"] += 1
-        else:
-            assert writes == [mine, mine]
+        else:  # I am the slower: what I leave for each of its steps is in slots of their own
+            assert writes[0] == writes[1] in spare
             counted["parts"] += 1
     assert counted["sums"] == counted["parts"]
     for slots, count in ((lay.friction, fault.sum()), (lay.history, given["keep"].sum())):
@@ -128,7 +128,7 @@ def test_every_face_reads_its_neighbour(
         # No slot is touched by two cells in one step: any order of the cells gives the same.
         own = np.setdiff1d(lay.outgoing[turn % 2], spare)
         touched = [*own, *lay.sums[turn % 2][lay.sums[turn % 2] > 0], *left]
-        assert len(touched) == lay.own.size + counted["sums"] * parts == len(set(touched)) and 0 not in touched
+        assert len(touched) == lay.own.size + counted["sums"] * (parts - 1) == len(set(touched)) and 0 not in touched
         assert 0 < lay.incoming[turn].min() and lay.incoming[turn].max() < spare.start
         assert len(np.unique(lay.incoming[turn])) == lay.own.size
     extra, first = lay.second_slots[lay.second_slots != lay.own], 1 + lay.own.size + 2 * counted["sums"]

@@ -10,7 +10,7 @@ slot: a fault face finds in it the reply of the friction solve, a boundary face 
 waves are summed in an extra slot, which that neighbour reads; what a cell would leave of a single one goes where nobody
 looks. Sums are kept for two steps of the slower side, so that the faster may go on first. Towards a faster neighbour a
 cell leaves one wave for each of that neighbour's steps within its own. These have ``parts`` slots side by side, and step n
-of the faster cell reads the one that is n modulo ``parts``.
+of the faster cell reads the one that is n modulo ``parts``; its wave of the whole step goes where nobody looks, too.
 
 The cells of a cluster come in three kinds, one after the other: *observed* cells, which are read or changed between a step's
 correction and the next prediction; *storing* cells, which store derivatives, their traces or waves of parts of a step besides
@@ -30,7 +30,7 @@ from faultwave.base.pieces import in_pieces, order_of
 from faultwave.comm.exchange import Channel
 
 SHARE = 512
-"""Cells that share a slot for waves that are read nowhere but in sums: it stays in the first cache, and threads have others."""
+"""Cells that share a slot for waves that are read nowhere but in sums and parts: it stays in the first cache, and threads have others."""
 
 
 @dataclass(frozen=True)
@@ -298,7 +298,8 @@ class _Builder:
             outgoing[:, piece] = 1 + 4 * np.arange(piece.start, piece.stop)[:, None] + np.arange(4)
             outgoing[1, piece][real] = np.where(self.equal[cell], self._inside(near, face), outgoing[1, piece][real])
             spare = self.first_spare + (piece.start + np.flatnonzero(real)[:, None]) // SHARE
-            outgoing[:, piece][:, real] = np.where(self.slower[cell], spare, outgoing[:, piece][:, real])
+            unread = self.slower[cell] | self.faster[cell]
+            outgoing[:, piece][:, real] = np.where(unread, spare, outgoing[:, piece][:, real])
             if incoming is outgoing:
                 return
             part, total = self.parted[near, face], self.summed[near, face]

@@ -32,6 +32,9 @@ class Partial:
     def store(self, *given: Any, **options: Any) -> Any:
         return self._kept(self.inner.store(*given, **options))
 
+    def first_touch(self, buffers: Any, ranges: Any) -> None:
+        """Memory is taken where it is worked on, and nowhere else."""
+
     def _kept(self, buffer: Any) -> Any:
         self._buffers.append(weakref.ref(buffer))
         return buffer

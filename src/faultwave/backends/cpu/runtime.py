@@ -26,6 +26,7 @@ from faultwave.backends.cpu.compile import (
     vector_registers,
 )
 from faultwave.backends.cpu.lower import lower
+from faultwave.backends.cpu.pages import populate
 from faultwave.backends.cpu.queue import Launchable, Queue, address, copies, prepared
 from faultwave.backends.immediate import Immediate
 from faultwave.base import cores
@@ -246,11 +247,13 @@ class CpuBackend(Immediate):
         return f"{self.name}, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
     def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
-        """Let each thread touch first what it will work on, so that its pages lie in memory near it.
+        """Let each thread touch first what it will work on, so that its pages lie in memory near it. Where all memory is equally near,
+        it is taken beside what comes next.
 
         ``buffers``: fresh ones, all zero; the parts of a store are those of the items in turn.
         """
         if not self.numa:
+            populate([buffer.storage for buffer in buffers])
             return
         library = load(str(build([("first_touch", _FIRST_TOUCH)])["first_touch"]))
         library.omp_set_num_threads(self.threads)
