@@ -21,7 +21,7 @@ from faultwave.observe.dataset import Dataset, receivers_from_arrays
 from faultwave.observe.seismogram_errors import estimated, middle, motion_errors, percent
 from faultwave.run import simulate
 from faultwave.run.coarser import coarser
-from faultwave.run.errors import known_errors, until
+from faultwave.run.errors import known_errors
 from faultwave.verify.scec.benchmark import Domain, Resolution, find
 from faultwave.verify.scec.folder import write_case
 
@@ -65,8 +65,7 @@ def compared(name: str, truth: Truth, setting: Setting) -> Compared:
         assert case is not None  # it is None only where there are errors
         lower = coarser(case)
         ours, *seconds = _run(case)
-        near, far = lower.cases
-        sessions, others = zip(*(_run(each) for each in (near, until(far, middle(ours.receivers)))), strict=True)
+        sessions, others = zip(*(_run(each) for each in lower.until(middle(ours.receivers))), strict=True)
     runs = [_velocities(session, times) for session in (ours, *sessions)]
     found = motion_errors(estimated(runs[0], runs[1:], lower.method, lower.told, known_errors(sessions[0], lower)))
     assert found is not None  # velocities were recorded
