@@ -148,6 +148,19 @@ def test_rigid_sides_of_grids_stay_where_they_are():
         assert np.allclose(whole, np.round(whole), atol=1e-9) == kept
 
 
+def test_periodic_grids_too_small_to_be_made_coarser_are_refused():
+    """A grid grows to its least number of cells: its period would not stay."""
+    for count, wrong in ((16, False), (14, True)):
+        grid = {**BOX, "spacing": 4000 / count, "boundaries": {"x": "periodic", "y": "periodic"}}
+        settings = case(Path("x")) | {"engine": "fd", "grid": grid, "numerics": {}}
+        del settings["mesh"]
+        if wrong:
+            with pytest.raises(InputError, match=r"one is 7 points of 571.* m \(allowed: 8 or more"):
+                coarser(made(**settings))
+        else:
+            assert coarser(made(**settings)).cases[1].grid.spacing == 500.0
+
+
 def test_meshes_that_are_built_keep_their_elements():
     build = {
         "lower": [0, 0],
@@ -247,6 +260,8 @@ def test_blocks_without_room_on_coarser_grids_are_told_before_the_run():
     ):
         check_coarser(settings)
     check_coarser(made(**blocks(Path("x"), (1200.0, 100.0))))
+    with pytest.raises(InputError, match=r"grid\.boundaries: errors are not estimated: z- is rigid"):
+        coarser(made(**blocks(Path("x"), (1200.0, 100.0), boundaries={"z-": "rigid"})))
 
 
 def test_errors_on_blocks_are_near_those_against_a_finer_grid(tmp_path):

@@ -10,6 +10,7 @@ from typing import Any
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
+from faultwave.domain.grids.mapping import LEAST_CELLS
 from faultwave.observe.convergence import Method, by_laws, of_orders, of_points
 from faultwave.observe.grid_convergence import by_kinds
 from faultwave.output.manifest import given
@@ -114,7 +115,7 @@ def _larger_spacings(case: Case) -> Coarser:
         what = "errors are not estimated where it is given: coarser grids have their points elsewhere"
         raise NotBuiltError(Problem("grid.fault", what, "a grid without it, or engine: dg"))
     if getattr(grid, "order", ORDER) != ORDER:
-        what = "errors are not estimated: grids of twice the spacing hardly resolve anything where order 8 is of use"
+        what = "errors are not estimated: at larger spacings differences of order 8 do not grow as their law says"
         raise NotBuiltError(Problem("grid.order", what, "4"))
     lower, upper, spacing = (getattr(grid, name, None) for name in ("lower", "upper", "spacing"))
     box = Box(lower, upper, spacing, _kept(case), _ratio(case))
@@ -161,15 +162,23 @@ def _spacing(box: Box, times: float) -> float:
     if not lengths:
         return wanted
     count = round(lengths[0] / wanted)
+    told = ", ".join(f"{x:g}" for x in lengths)
     for number in sorted(range(1, 2 * count + 2), key=lambda n: abs(n - count)):
         spacing = lengths[0] / number
         if abs(spacing / wanted - 1) > NEAR:
             break
         if all(abs(length / spacing - round(length / spacing)) < 1e-6 for length in lengths):
+            _check_least(round(min(lengths) / spacing), spacing * box.ratio)
             return float(spacing)
-    told = ", ".join(f"{x:g}" for x in lengths)
     what = f"errors are not estimated: no spacing near {wanted:g} m divides the lengths of its periodic and rigid axes, {told} m"
     raise InputError(Problem("grid", what))
+
+
+def _check_least(count: int, spacing: float) -> None:
+    """A grid grows to its least number of cells: lengths that must stay would not. Raises InputError."""
+    if count < LEAST_CELLS[ORDER]:
+        what = f"errors are not estimated: of periodic and rigid axes, one is {count} points of {spacing:g} m"
+        raise InputError(Problem("grid", what, f"{LEAST_CELLS[ORDER]} or more at twice the spacing"))
 
 
 def _ratio(case: Case) -> int:
@@ -179,10 +188,13 @@ def _ratio(case: Case) -> int:
 
 def _blocks(case: Case, box: Box, spacing: float) -> dict[str, Any]:
     """Settings of blocks under one of a larger ``spacing`` [m]: faces lie at the planes nearest to those of the run, and the box grows
-    along x and y to a multiple of the largest spacing."""
+    along x and y to a multiple of the largest spacing. Raises InputError where the bottom would reflect from elsewhere."""
     given = getattr(case.grid, "blocks", ())
     if not given:
         return {}
+    if box.kept[2]:
+        what = "errors are not estimated: z- is rigid, and blocks of larger spacing end at another depth"
+        raise InputError(Problem("grid.boundaries", what, "z-: absorbing"))
     found, top, above, own = list[dict[str, float]](), 0.0, spacing, box.spacing
     for block in given:
         below = top + round((block.below - top) / above) * above
