@@ -88,7 +88,7 @@ def test_the_factor_is_of_what_was_recorded_until_the_coarsest_run_ended():
 
 def growing(rate, time, arrives=0.0):
     """Records (nt, n, 2), and what a coarser run that loses ``rate`` (n,) of waves a unit of time differs from them by."""
-    wave = np.where(time > arrives, np.cos(40 * time), 0.0) * np.ones_like(rate)
+    wave = np.where(time > arrives, 1.0, 1e-3) * np.cos(40 * time) * np.ones_like(rate)
     ours = wave[..., None] * np.array([0.6, 0.8])
     return ours, -np.expm1(-rate * time)[..., None] * ours
 

@@ -136,6 +136,18 @@ TPV5_POINTS = np.stack(
 """Receivers beside TPV5's fault, near where it starts."""
 
 
+FACE = 1500.0
+"""Depth [m] at which the lower block of LOH.1 on blocks begins, below the layer and above the source."""
+
+
+@contextmanager
+def on_blocks(setting: Setting) -> Iterator[Any]:
+    """LOH.1 with twice the spacing below the layer."""
+    with layered.case_of(setting) as case:
+        grid = case["grid"]
+        yield {**case, "grid": {**grid, "blocks": [{"below": FACE, "spacing": 2.0 * grid["spacing"]}]}}
+
+
 @contextmanager
 def tpv5_case(setting: Setting) -> Iterator[Any]:
     """TPV5 until the front has gone some kilometres."""
@@ -174,6 +186,7 @@ TRUTHS = {
         layered.expected,
         (*_all("dg", [(4, 1), (5, 1), (6, 1), (4, 2)]), *_all("fd", [(4, 12), (4, 20)], "single")),
     ),
+    "loh1-blocks": Truth(on_blocks, layered.expected, _all("fd", [(4, 16), (4, 20)], "single")),
     "tpv5": Truth(tpv5_case, tpv5_expected, _all("dg", [(4, 12), (4, 18), (5, 12)])),
 }
 """By name."""
