@@ -51,11 +51,11 @@ def errors(room):
         state.asked = (str(folder), threads)
         return types.SimpleNamespace(attrs={"estimated_from": "orders 3 and 2 beside order 4", "cost": 0.31})
 
-    def coarser(case):
+    def check_coarser(case):
         if state.refused:
             raise state.refused
 
-    room("faultwave.run.coarser", coarser=coarser)
+    room("faultwave.run.coarser", check_coarser=check_coarser)
     room(
         "faultwave.run.errors",
         estimate_errors=estimate,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from faultwave.observe.convergence import LARGEST, by_laws, error, factor, of_orders, of_points, relative
+from faultwave.observe.convergence import LARGEST, by_laws, error, factor, grown, of_orders, of_points, relative
 
 SIZES = np.array([1e-4, 1e-2, 0.3, 1.0])
 
@@ -84,3 +84,46 @@ def test_the_factor_is_of_what_was_recorded_until_the_coarsest_run_ended():
     np.testing.assert_allclose(whole, lost[0] * np.array([[0.6, 0.8]]) * relative(time * ours, ours), rtol=0.01)
     np.testing.assert_allclose(half, whole, rtol=0.02)
     np.testing.assert_allclose(by_laws([law])(ours, near, far, 0.1 * ours), np.hypot(whole, [[0.06, 0.08]]))
+
+
+def growing(rate, time, arrives=0.0):
+    """Records (nt, n, 2), and what a coarser run that loses ``rate`` (n,) of waves a unit of time differs from them by."""
+    wave = np.where(time > arrives, 1.0, 1e-3) * np.cos(40 * time) * np.ones_like(rate)
+    ours = wave[..., None] * np.array([0.6, 0.8])
+    return ours, -np.expm1(-rate * time)[..., None] * ours
+
+
+def test_errors_go_on_to_grow_after_both_coarser_runs_have_ended():
+    law, time = of_orders((4, 3, 2)), np.linspace(0.0, 2.0, 401)[:, None]
+    rates = [np.array([0.5, 1.0, 2.0]) / math.factorial(n) for n in (4, 3, 2)]
+    (ours, _), near, far = growing(rates[0], time), *(growing(r - rates[0], time)[1] for r in rates[1:])
+    until, nothing = 181, np.zeros((1, 1, 1))
+    whole, begun = (by_laws([law])(ours, near[:n], far[:until], nothing) for n in (401, until))
+    np.testing.assert_allclose(begun, whole, rtol=0.08)
+    true = np.sqrt(
+        ((1.0 - np.exp(-rates[0] * time[:, 0, None])) ** 2 * (ours**2).sum(2)).sum(0) / (ours**2).sum((0, 2))
+    )
+    np.testing.assert_allclose(np.sqrt((begun**2).sum(1)), true, rtol=0.2)
+    np.testing.assert_allclose(begun / np.sqrt((begun**2).sum(1))[:, None], np.tile([0.6, 0.8], (3, 1)))
+
+
+def test_receivers_that_waves_reach_later_err_for_their_time_as_others_do():
+    time, until = np.linspace(0.0, 2.0, 401)[:, None], 201
+    ours, wrong = growing(np.array([0.05, 0.05]), time, np.array([0.0, 1.2]))
+    noise = np.zeros_like(wrong[:until])
+    noise[50, 1] = 9.0
+    found, told = grown(relative(wrong[:until] + noise, ours), ours, until)
+    assert told.tolist() == [True, False]
+    np.testing.assert_allclose(found, relative(wrong, ours), rtol=0.03)
+    assert found[1] > 1.3 * found[0]
+    each = by_laws([of_orders((4, 3, 2))])(ours, wrong[:until] + noise, 4 * wrong[:until], np.zeros((1, 1, 1)))
+    np.testing.assert_allclose(each[1], np.sqrt((each[1] ** 2).sum()) * np.array([0.6, 0.8]))
+    ours[:, 1], wrong[:, 1] = 0.0, 0.0
+    assert not grown(np.array([0.1, np.nan]), ours, until)[1][1]
+
+
+def test_nothing_grows_where_the_coarser_run_came_to_the_end():
+    ours, wrong = growing(np.array([0.3, 6.0]), np.linspace(0.0, 2.0, 401)[:, None])
+    errors = np.array([0.2, 1.7])
+    np.testing.assert_allclose(grown(errors, ours, 401)[0], errors)
+    np.testing.assert_array_equal(grown(np.zeros(2), ours, 200)[0], 0.0)

@@ -17,7 +17,7 @@ from faultwave.fd.time_dispersion import Stepped, late
 from faultwave.observe.grid_convergence import by_kinds
 from faultwave.observe.seismogram_errors import middle
 from faultwave.output.formats.receivers_hdf5 import read_receivers
-from faultwave.run.coarser import coarser
+from faultwave.run.coarser import check_coarser, coarser
 from tests.run.launch import launch
 
 BOX = {"lower": [0, 0, 0], "upper": [4000, 4000, 4000]}
@@ -148,6 +148,19 @@ def test_rigid_sides_of_grids_stay_where_they_are():
         assert np.allclose(whole, np.round(whole), atol=1e-9) == kept
 
 
+def test_periodic_grids_too_small_to_be_made_coarser_are_refused():
+    """A grid grows to its least number of cells: its period would not stay."""
+    for count, wrong in ((16, False), (14, True)):
+        grid = {**BOX, "spacing": 4000 / count, "boundaries": {"x": "periodic", "y": "periodic"}}
+        settings = case(Path("x")) | {"engine": "fd", "grid": grid, "numerics": {}}
+        del settings["mesh"]
+        if wrong:
+            with pytest.raises(InputError, match=r"one is 7 points of 571.* m \(allowed: 8 or more"):
+                coarser(made(**settings))
+        else:
+            assert coarser(made(**settings)).cases[1].grid.spacing == 500.0
+
+
 def test_meshes_that_are_built_keep_their_elements():
     build = {
         "lower": [0, 0],
@@ -208,6 +221,71 @@ def test_grids_whose_points_would_lie_elsewhere_are_refused():
     settings["grid"] = {**BOX, "spacing": 100.0, "order": 8}
     with pytest.raises(NotBuiltError, match=r"grid\.order"):
         coarser(made(**settings))
+
+
+def blocks(folder: Path, *listed: tuple[float, float], **grid: Any) -> dict[str, Any]:
+    """The box on a grid of blocks that begin at these depths with these spacings."""
+    given = {**BOX, "spacing": 50.0, "blocks": [{"below": below, "spacing": h} for below, h in listed], **grid}
+    settings = case(folder) | {"engine": "fd", "grid": given, "numerics": {}}
+    del settings["mesh"]
+    return settings
+
+
+def test_faces_of_blocks_lie_at_the_nearest_planes_of_coarser_grids():
+    settings = blocks(Path("x"), (1250.0, 100.0), (2750.0, 300.0), upper=[4200, 4200, 4000])
+    near, far = coarser(made(**settings)).cases
+    assert [(b.below, b.spacing) for b in near.grid.blocks] == [(1275.0, 150.0), (2775.0, 450.0)]
+    assert [(b.below, b.spacing) for b in far.grid.blocks] == [
+        (1200.0, 200.0),
+        (2800.0, 600.0),
+    ]  # of 12.5 and 7.75 planes
+    assert [tuple(c.grid.upper) for c in (near, far)] == [(4500.0, 4500.0, 4000.0), (4200.0, 4200.0, 4000.0)]
+
+
+def test_periodic_axes_are_a_multiple_of_the_largest_spacing_of_coarser_grids():
+    settings = blocks(Path("x"), (1500.0, 100.0), boundaries={"x": "periodic", "y": "periodic"})
+    for found, times in zip(coarser(made(**settings)).cases, (1.5, 2.0), strict=True):
+        (block,) = found.grid.blocks
+        assert block.spacing == pytest.approx(2 * found.grid.spacing)
+        assert 4000 / block.spacing == pytest.approx(round(4000 / block.spacing))
+        assert tuple(found.grid.upper) == pytest.approx((4000.0, 4000.0, 4000.0))
+        assert found.grid.spacing == pytest.approx(50.0 * times, rel=0.1)
+
+
+def test_blocks_without_room_on_coarser_grids_are_told_before_the_run():
+    settings = made(**blocks(Path("x"), (800.0, 100.0)))
+    coarser(settings)
+    with pytest.raises(
+        InputError, match=r"grid\.blocks\[0\]\.below: errors are not estimated: on a grid of 100 m.*12 planes"
+    ):
+        check_coarser(settings)
+    check_coarser(made(**blocks(Path("x"), (1200.0, 100.0))))
+    with pytest.raises(InputError, match=r"grid\.boundaries: errors are not estimated: z- is rigid"):
+        coarser(made(**blocks(Path("x"), (1200.0, 100.0), boundaries={"z-": "rigid"})))
+
+
+def test_errors_on_blocks_are_near_those_against_a_finer_grid(tmp_path):
+    """Sides are periodic, so that no layer absorbs otherwise on other grids; the last receiver is below the face, where waves of 10 points
+    have gone on with 5."""
+    sides = {"x": "periodic", "y": "periodic"}
+    settings = blocks(tmp_path, (2400.0, 200.0), spacing=100.0, lower=[0, 0, -2000], boundaries=sides)
+    settings |= {"end_time": 2.4, "numerics": {"precision": "single"}}
+    settings["sources"][0] |= {
+        "location": [1900, 2100, 2900], "time_function": {"kind": "gaussian", "duration": 0.12},
+    }  # fmt: skip
+    settings["output"]["receivers"]["points"] = [POINTS[0], [3500.0, 3000.0, 4000.0], POINTS[2]]
+    session = fw.run(settings)
+    found = fw.estimate_errors(tmp_path)["relative_error_of_velocity"]
+    exact = velocity(
+        fw.simulate(settings | {"grid": settings["grid"] | {"spacing": 50.0, "step": 0.002, "blocks": []}})
+        .run(write=False)
+        .receivers
+    )
+    wrong = velocity(session.receivers) - exact
+    true = np.sqrt((wrong**2).sum((0, 2)) / (exact**2).sum((0, 2)))
+    print(true, found / true)
+    assert np.all((true > 0.01) & (true < 0.2))
+    assert np.all((found > true / 2) & (found < 2.5 * true))
 
 
 @pytest.mark.mpi

@@ -114,7 +114,7 @@ def test_what_lasts_in_a_closed_box_counts_every_step(tmp_path: Path) -> None:
     """At order 2, in a box of few cells, 100,000 steps change 3.8e-4 and 7.8e-4 with compensated sums: docs/theory/single-precision.md."""
     plan = planned(shaken(tmp_path))
     closed, open_ = (of_meshes.estimate(plan.case, plan.law, 1e5, closed) for closed in (True, False))
-    assert 3.8e-4 < closed.error < 10 * 3.8e-4 and closed.compensated().error > 7.8e-4 > 3.8e-4 > open_.error
+    assert 3.8e-4 < closed.error < 11 * 3.8e-4 and closed.compensated().error > 7.8e-4 > 3.8e-4 > open_.error
     assert "no side lets out" in str(closed) and "no side lets out" not in str(open_)
     twice = of_meshes.estimate(plan.case, plan.law, 2e5, True)
     assert twice.error == pytest.approx(2 * closed.error)
@@ -123,6 +123,19 @@ def test_what_lasts_in_a_closed_box_counts_every_step(tmp_path: Path) -> None:
     sides = shaken(tmp_path, end_time=2000.0)
     told = [planned(case, precision="auto").notes[0] for case in (sides, _absorbing(sides))]
     assert "no side lets out" in told[0] and "no side lets out" not in told[1]
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_what_an_explosion_leaves_in_a_closed_box_is_bounded(tmp_path: Path, order: int) -> None:
+    """Of the sources and meshes that were tried it is the one whose stress, once it lasts, single precision moves most."""
+    case = shaken(tmp_path, numerics={"order": order})
+    case["mesh"]["generate"]["cells"] = [3, 3, 2]
+    case["sources"][0] |= {"location": [100.0, 300.0, -1500.0], "tensor": {"xx": 1e16, "yy": 1e16, "zz": 1e16}}
+    case["end_time"] = 3000 * float(fw.plan(case).plan.clustering.steps[0])
+    single, double = (run(case, p, tmp_path / p) for p in ("single", "double"))
+    measured, bound = farthest(single, double), estimated(single)
+    print(f"order {order}: {measured:.2e} of at most {bound:.2e}")
+    assert 0.3 * bound < measured < 0.75 * bound
 
 
 def _absorbing(case: dict[str, Any]) -> dict[str, Any]:

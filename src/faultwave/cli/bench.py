@@ -434,7 +434,8 @@ def accuracy(
 @app.command(epilog="Example: faultwave bench estimates --problem loh1")
 def estimates(
     problem: Annotated[
-        list[str] | None, typer.Option("--problem", help="full-space, loh1 or tpv5; repeat for several. Default all.")
+        list[str] | None,
+        typer.Option("--problem", help="full-space, loh1, loh1-blocks or tpv5; repeat for several. Default all."),
     ] = None,
 ) -> None:
     """Set estimated errors of seismograms beside true ones, on problems of known answer: the share within a factor of two, and the cost.

@@ -97,9 +97,9 @@ def run(
         say("reading and preparing")
         simulation = ready(case, force=force, **asked)
         if estimate_errors:
-            from faultwave.run.coarser import coarser
+            from faultwave.run.coarser import check_coarser
 
-            coarser(simulation.case)  # what cannot be is told before the run
+            check_coarser(simulation.case)  # what cannot be is told before the run
     advance(simulation)
     if estimate_errors:
         from faultwave.cli.errors import estimate

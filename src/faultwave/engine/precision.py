@@ -25,7 +25,7 @@ COMPENSATED = 0.7
 """Share that is left with ``numerics.compensated``."""
 STORED_WAVES = 0.1
 """Share that is left where only waves between cells are in single precision (``numerics.stored_waves``)."""
-LASTING = 1.0 / 12.0
+LASTING = 1.0 / 6.0
 """What a step adds in a closed box that holds stress or displacement for good, in units of ``ROUNDING`` times ``OF_ORDER``."""
 
 

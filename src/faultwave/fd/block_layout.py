@@ -10,14 +10,14 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.domain.grids.joint import RATIOS
+from faultwave.domain.grids.mapping import LEAST_CELLS
 from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.differences import LOWS
 from faultwave.fd.grid import Grid, SideKind
 from faultwave.fd.laid import Laid, order_of
 from faultwave.fd.part import GridPart, Placing
 
-LEASTS = {4: 8, 8: 16}
-"""Cells along an axis of the smallest grid, by order."""
+LEASTS = LEAST_CELLS
 LEAST_BLOCKS = {order: of.deep + LOWS[order] + 3 for order, of in WEIGHTS.items()}
 """Planes of the thinnest block above the lowest, by order: those beside its faces, and some between them."""
 LEAST, LEAST_BLOCK = LEASTS[4], LEAST_BLOCKS[4]

@@ -18,11 +18,13 @@ import numpy as np
 Array = np.ndarray
 Method = Callable[[Array, Array, Array, Array], Array]
 """Relative errors (n, k) of k quantities at n receivers, from what the run recorded (nt, n, k), the differences of two coarser runs from
-it, the nearer one first, and what it is known to err by, which records and differences are without. The coarser of both may have ended
+it, the nearer one first, and what it is known to err by, which records and differences are without. Coarser runs may have ended
 earlier: the first so many samples."""
 
 LARGEST = 0.95
 """Relative differences beyond tell no more: the coarser run shows hardly anything of the record."""
+LITTLE = 0.1
+"""Share of a record, of its integral of squares, below which the beginning of it tells nothing of its own error."""
 HALVINGS = 50
 """Of the interval in which the logarithm of x is looked for."""
 
@@ -89,14 +91,44 @@ def relative(difference: Array, ours: Array) -> Array:
 
 
 def by_laws(laws: Sequence[Law]) -> Method:
-    """The difference to the nearer run, times a factor from laws of the norms until the other one ended."""
+    """The difference to the nearer run, times a factor from laws of the norms until the other one ended. After the nearer one has ended,
+    too, x goes on to grow with time."""
 
     def found(ours: Array, near: Array, far: Array, known: Array) -> Array:
         times = factor(laws, relative(near[: len(far)], ours), relative(far, ours))
-        total = (times * times * near**2 + known**2).sum(0)
-        return np.asarray(np.sqrt(total / (ours**2).sum((0, 2))[:, None]))
+        total, told = grown(times * relative(near, ours), ours, len(near))
+        squares = np.where(told[:, None], (near**2).sum(0), (ours**2).sum(0))
+        shares = squares / np.where(squares.any(1), squares.sum(1), 1.0)[:, None]
+        by_time = (known**2).sum(0) / (ours**2).sum((0, 2))[:, None]
+        return np.asarray(np.sqrt(total[:, None] ** 2 * shares + by_time))
 
     return found
+
+
+def grown(errors: Array, ours: Array, count: int) -> tuple[Array, Array]:
+    """Relative errors (n,) of whole records (nt, n, k) from ``errors`` (n,) of their first ``count`` samples, and of which receivers (n,)
+    these say anything.
+
+    x is in proportion to the distance that waves have gone, and so to the time since the run's start. Receivers that had recorded next to
+    nothing by then err as much for their time as the others, root mean square.
+    """
+    power = (ours**2).sum(2)
+    begun = power[:count].sum(0)
+    told = np.isfinite(errors) & (begun > 0) & (begun >= LITTLE * power.sum(0))
+    if not told.any():
+        return np.nan_to_num(errors), told
+    early, whole = _mean_time(power[:count]), _mean_time(power)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(told, lost(np.where(told, errors, 0.0)) / early, 0.0)
+        rate = np.where(told, rate, np.sqrt(np.mean(rate[told] ** 2)))
+        found = np.where(told, errors / -np.expm1(-rate * early), 1.0) * -np.expm1(-rate * whole)
+    return np.nan_to_num(found), told
+
+
+def _mean_time(power: Array) -> Array:
+    """Number (n,) of the sample at which squares (nt, n) stand in the mean, root mean square; 1 where there are none."""
+    number, total = np.arange(len(power)) + 1.0, power.sum(0)
+    return np.sqrt(np.where(total > 0, number**2 @ power, 1.0) / np.where(total > 0, total, 1.0))
 
 
 def lost(difference: Array) -> Array:

@@ -51,6 +51,7 @@ def by_kinds(spacings: Sequence[float], order: int) -> Method:
     kinds = Kinds.of(spacings, order)
 
     def found(ours: Array, near: Array, far: Array, known: Array) -> Array:
+        ours, known = ours[: len(near)], known[: len(near)]
         level, cosine = _shared(kinds, ours, near[: len(far)], far)
         square, product = (near**2).sum(0), (known * near).sum(0)
         total = (known**2).sum(0) + level * (2.0 * cosine * product + level * square)

@@ -39,16 +39,15 @@ class Known:
 def estimated(
     ours: Dataset, coarser: Sequence[Dataset], method: Method, told: str, known: Known | None = None
 ) -> Dataset:
-    """Relative L2 errors in time of receivers, from those of two coarser runs, the nearer one first; the other may end earlier.
+    """Relative L2 errors in time of receivers, from those of two coarser runs, the nearer one first; they may end earlier.
 
     ``relative_error`` (receiver, quantity): the error of one quantity, over the size of all quantities of its unit at the receiver;
     ``relative_error_of_velocity`` (receiver,) and so on: of all together. NaN where nothing was recorded. ``method``: of extrapolation;
     ``told``: of which runs.
     """
     known = known or Known()
-    count = min(len(data["time"]) for data in (ours, coarser[0]))
-    values, times = ours["values"][:count], ours["time"][:count]
-    records = [values, *(data["values"][:count] for data in coarser)]
+    values, times = ours["values"], ours["time"]
+    records = [values, *(data["values"][: len(times)] for data in coarser)]
     units = np.array(ours.attrs["units"])
     each = np.full(values.shape[1:], np.nan)
     totals: dict[str, Array] = {}
@@ -59,7 +58,7 @@ def estimated(
         series = [record[:, moved][..., chosen] for record in records]
         by_time = _by_time(known, times, series)
         fine, near, far = (record - late for record, late in zip(series, by_time, strict=True))
-        found = method(fine, near - fine, far - fine[: len(far)], by_time[0])
+        found = method(fine, near - fine[: len(near)], far - fine[: len(far)], by_time[0])
         for frequencies, errors in known.shared:
             found = np.hypot(found, _in_records(times, series[0], frequencies, errors))
         each[np.ix_(moved, chosen)] = found

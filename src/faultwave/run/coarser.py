@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
+from faultwave.domain.grids.mapping import LEAST_CELLS
 from faultwave.observe.convergence import Method, by_laws, of_orders, of_points
 from faultwave.observe.grid_convergence import by_kinds
 from faultwave.output.manifest import given
+from faultwave.run.engines import engine_of
 
 LOWEST = 2
 """Order of the second of two lower orders; the first is one below that of the run."""
@@ -26,13 +29,23 @@ NEAR = 0.2
 
 @dataclass(frozen=True)
 class Coarser:
-    """Two cases, the less coarse first, how errors follow from both, what they are in words, and how much longer their distances of points
-    are than those of the run."""
+    """Two cases, the less coarse first, how errors follow from both, what they are in words, how much longer their distances of points
+    are than those of the run, and whether the less coarse one has to run to the end: the other need not."""
 
     cases: tuple[Case, ...]
     method: Method
     told: str
     coarseness: tuple[float, ...]
+    whole: bool
+
+    def until(self, end: float) -> tuple[Case, ...]:
+        """The cases, to their ends or ``end`` [s]: there are some samples more."""
+        return tuple(case if self.whole and not i else _until(case, end) for i, case in enumerate(self.cases))
+
+
+def _until(case: Case, end: float) -> Case:
+    assert case.output.receivers is not None
+    return case.model_copy(update={"end_time": min(case.end_time, end + 2.0 * case.output.receivers.interval)})
 
 
 def coarser(case: Case) -> Coarser:
@@ -41,6 +54,22 @@ def coarser(case: Case) -> Coarser:
         what = "there are none, and errors are estimated of the seismograms of receivers"
         raise InputError(Problem("output.receivers", what, "a case with receivers"))
     return _lower_orders(case) if case.engine == "dg" else _larger_spacings(case)
+
+
+def check_coarser(case: Case) -> Coarser:
+    """``coarser``, once both cases are known to lie on their grids. Raises InputError where they have no room for blocks, too."""
+    lower = coarser(case)
+    found = list[Problem]()
+    for made in lower.cases if getattr(case.grid, "blocks", ()) else ():
+        assert made.grid is not None  # it has blocks
+        try:
+            engine_of(made).plan(made)
+        except InputError as error:
+            told = f"errors are not estimated: on a grid of {made.grid.spacing:g} m, "
+            found += [replace(problem, what=told + problem.what) for problem in error.problems]
+    if found:
+        raise InputError(found)
+    return lower
 
 
 def _lower_orders(case: Case) -> Coarser:
@@ -56,7 +85,7 @@ def _lower_orders(case: Case) -> Coarser:
     if case.fault is not None:
         laws.append(of_points((order, near, far)))
     told = f"orders {near} and {far} beside order {order}"
-    return Coarser(made, by_laws(laws), told, (order / near, order / far))
+    return Coarser(made, by_laws(laws), told, (order / near, order / far), whole=False)
 
 
 def _numerics(case: Case, order: int) -> dict[str, Any]:
@@ -82,36 +111,38 @@ def _same_edges(case: Case, order: int) -> dict[str, Any]:
 
 def _larger_spacings(case: Case) -> Coarser:
     grid = case.grid
-    for name in ("fault", "blocks"):
-        if getattr(grid, name):
-            what = "errors are not estimated where it is given: coarser grids have their points elsewhere"
-            raise NotBuiltError(Problem(f"grid.{name}", what, "a grid without it, or engine: dg"))
+    if getattr(grid, "fault", None):
+        what = "errors are not estimated where it is given: coarser grids have their points elsewhere"
+        raise NotBuiltError(Problem("grid.fault", what, "a grid without it, or engine: dg"))
     if getattr(grid, "order", ORDER) != ORDER:
-        what = "errors are not estimated: grids of twice the spacing hardly resolve anything where order 8 is of use"
+        what = "errors are not estimated: at larger spacings differences of order 8 do not grow as their law says"
         raise NotBuiltError(Problem("grid.order", what, "4"))
     lower, upper, spacing = (getattr(grid, name, None) for name in ("lower", "upper", "spacing"))
-    box = Box(lower, upper, spacing, _kept(case))
+    box = Box(lower, upper, spacing, _kept(case), _ratio(case))
     if None in (box.lower, box.upper, box.spacing):
         what = "errors are estimated by grids of larger spacing, so that of the run and its box must be given"
         raise InputError(Problem("grid", what, "spacing, lower and upper"))
     step, spacings = getattr(grid, "step", None), [_spacing(box, times) for times in TIMES]
-    made = tuple(
-        _changed(case, {"grid": {"spacing": h, "frequency": None, "step": step and step * h / box.spacing}})
-        for h in spacings
-    )
+    steps = [step and step * h / box.spacing for h in spacings]
+    laid = [
+        {"spacing": h, "frequency": None, "step": s, **_blocks(case, box, h)}
+        for h, s in zip(spacings, steps, strict=True)
+    ]
+    made = tuple(_changed(case, {"grid": grid}) for grid in laid)
     told = f"spacings of {spacings[0]:g} and {spacings[1]:g} m beside {box.spacing:g} m"
     method = by_kinds((box.spacing, *spacings), ORDER)
-    return Coarser(made, method, told, tuple(h / box.spacing for h in spacings))
+    return Coarser(made, method, told, tuple(h / box.spacing for h in spacings), whole=True)
 
 
 @dataclass(frozen=True)
 class Box:
-    """Corners [m] of a grid, its spacing, and which of its axes keep their length."""
+    """Corners [m] of a grid, its spacing, which of its axes keep their length, and the largest spacing of its blocks over the smallest."""
 
     lower: Any
     upper: Any
     spacing: Any
     kept: tuple[bool, ...]
+    ratio: int
 
 
 def _kept(case: Case) -> tuple[bool, ...]:
@@ -125,19 +156,54 @@ def _spacing(box: Box, times: float) -> float:
     """About ``times`` that of the run: sides that must stay where they are are whole numbers of it apart. Raises InputError where none
     is near."""
     wanted = float(times * box.spacing)
-    lengths = [b - a for a, b, kept in zip(box.lower, box.upper, box.kept, strict=True) if kept]
+    units = (box.ratio, box.ratio, 1)
+    ends = zip(box.lower, box.upper, box.kept, units, strict=True)
+    lengths = [(b - a) / unit for a, b, kept, unit in ends if kept]
     if not lengths:
         return wanted
     count = round(lengths[0] / wanted)
+    told = ", ".join(f"{x:g}" for x in lengths)
     for number in sorted(range(1, 2 * count + 2), key=lambda n: abs(n - count)):
         spacing = lengths[0] / number
         if abs(spacing / wanted - 1) > NEAR:
             break
         if all(abs(length / spacing - round(length / spacing)) < 1e-6 for length in lengths):
+            _check_least(round(min(lengths) / spacing), spacing * box.ratio)
             return float(spacing)
-    told = ", ".join(f"{x:g}" for x in lengths)
     what = f"errors are not estimated: no spacing near {wanted:g} m divides the lengths of its periodic and rigid axes, {told} m"
     raise InputError(Problem("grid", what))
+
+
+def _check_least(count: int, spacing: float) -> None:
+    """A grid grows to its least number of cells: lengths that must stay would not. Raises InputError."""
+    if count < LEAST_CELLS[ORDER]:
+        what = f"errors are not estimated: of periodic and rigid axes, one is {count} points of {spacing:g} m"
+        raise InputError(Problem("grid", what, f"{LEAST_CELLS[ORDER]} or more at twice the spacing"))
+
+
+def _ratio(case: Case) -> int:
+    blocks = getattr(case.grid, "blocks", ())
+    return round(blocks[-1].spacing / case.grid.spacing) if blocks else 1  # type: ignore[union-attr]
+
+
+def _blocks(case: Case, box: Box, spacing: float) -> dict[str, Any]:
+    """Settings of blocks under one of a larger ``spacing`` [m]: faces lie at the planes nearest to those of the run, and the box grows
+    along x and y to a multiple of the largest spacing. Raises InputError where the bottom would reflect from elsewhere."""
+    given = getattr(case.grid, "blocks", ())
+    if not given:
+        return {}
+    if box.kept[2]:
+        what = "errors are not estimated: z- is rigid, and blocks of larger spacing end at another depth"
+        raise InputError(Problem("grid.boundaries", what, "z-: absorbing"))
+    found, top, above, own = list[dict[str, float]](), 0.0, spacing, box.spacing
+    for block in given:
+        below = top + round((block.below - top) / above) * above
+        own, above, top = block.spacing, above * round(block.spacing / own), below
+        found.append({"below": below, "spacing": above})
+    upper = list(box.upper)
+    for k, (low, high) in enumerate(zip(box.lower[:2], box.upper[:2], strict=True)):
+        upper[k] = low + math.ceil((high - low) / above - 1e-6) * above
+    return {"blocks": found, "upper": upper}
 
 
 def _changed(case: Case, changes: Mapping[str, Any]) -> Case:
@@ -163,4 +229,4 @@ def _merge(data: dict[str, Any], changes: Mapping[str, Any]) -> None:
             data[name] = value
 
 
-__all__ = ["Coarser", "coarser"]
+__all__ = ["Coarser", "check_coarser", "coarser"]

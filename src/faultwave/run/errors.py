@@ -24,7 +24,7 @@ from faultwave.output.folder import MANIFEST, find_prefix
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.manifest import given, read_manifest, write_manifest
 from faultwave.output.writers import write_results
-from faultwave.run.coarser import Coarser, coarser
+from faultwave.run.coarser import Coarser, check_coarser
 from faultwave.run.start import start
 
 
@@ -54,11 +54,11 @@ def estimate_errors(
     """
     together = world()
     found = together.agree(lambda: _finished(Path(folder), threads))
-    lower = together.agree(lambda: coarser(found.case))
+    lower = together.agree(lambda: check_coarser(found.case))
     records, seconds = [], 0.0
     known = Known()
     half = together.share(together.together(lambda: middle(read_receivers(found.seismograms)["receivers"])))
-    for i, case in enumerate((lower.cases[0], until(lower.cases[1], half))):
+    for i, case in enumerate(lower.until(half)):
         session = start(case)
         session.run(progress=report, write=False)
         records.append(session.receivers)
@@ -88,12 +88,6 @@ def _finished(folder: Path, threads: int | None) -> Finished:
     if abs(manifest.get("time_reached", case.end_time) - case.end_time) > 1e-6 * case.end_time:
         case = case.model_copy(update={"end_time": float(manifest["time_reached"])})
     return Finished(folder, prefix, manifest, case)
-
-
-def until(case: Case, end: float) -> Case:
-    """The coarser of two cases, whose differences count until ``end`` [s] only: there are some samples more."""
-    assert case.output.receivers is not None
-    return case.model_copy(update={"end_time": min(case.end_time, end + 2.0 * case.output.receivers.interval)})
 
 
 def known_errors(session: Any, lower: Coarser) -> Known:
@@ -144,4 +138,4 @@ def summary(errors: Dataset) -> list[tuple[str, ...]]:
     return rows
 
 
-__all__ = ["estimate_errors", "known_errors", "summary", "until"]
+__all__ = ["estimate_errors", "known_errors", "summary"]

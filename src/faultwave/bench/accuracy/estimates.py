@@ -21,7 +21,7 @@ from faultwave.observe.dataset import Dataset, receivers_from_arrays
 from faultwave.observe.seismogram_errors import estimated, middle, motion_errors, percent
 from faultwave.run import simulate
 from faultwave.run.coarser import coarser
-from faultwave.run.errors import known_errors, until
+from faultwave.run.errors import known_errors
 from faultwave.verify.scec.benchmark import Domain, Resolution, find
 from faultwave.verify.scec.folder import write_case
 
@@ -65,8 +65,7 @@ def compared(name: str, truth: Truth, setting: Setting) -> Compared:
         assert case is not None  # it is None only where there are errors
         lower = coarser(case)
         ours, *seconds = _run(case)
-        near, far = lower.cases
-        sessions, others = zip(*(_run(each) for each in (near, until(far, middle(ours.receivers)))), strict=True)
+        sessions, others = zip(*(_run(each) for each in lower.until(middle(ours.receivers))), strict=True)
     runs = [_velocities(session, times) for session in (ours, *sessions)]
     found = motion_errors(estimated(runs[0], runs[1:], lower.method, lower.told, known_errors(sessions[0], lower)))
     assert found is not None  # velocities were recorded
@@ -137,6 +136,18 @@ TPV5_POINTS = np.stack(
 """Receivers beside TPV5's fault, near where it starts."""
 
 
+FACE = 1500.0
+"""Depth [m] at which the lower block of LOH.1 on blocks begins, below the layer and above the source."""
+
+
+@contextmanager
+def on_blocks(setting: Setting) -> Iterator[Any]:
+    """LOH.1 with twice the spacing below the layer."""
+    with layered.case_of(setting) as case:
+        grid = case["grid"]
+        yield {**case, "grid": {**grid, "blocks": [{"below": FACE, "spacing": 2.0 * grid["spacing"]}]}}
+
+
 @contextmanager
 def tpv5_case(setting: Setting) -> Iterator[Any]:
     """TPV5 until the front has gone some kilometres."""
@@ -175,6 +186,7 @@ TRUTHS = {
         layered.expected,
         (*_all("dg", [(4, 1), (5, 1), (6, 1), (4, 2)]), *_all("fd", [(4, 12), (4, 20)], "single")),
     ),
+    "loh1-blocks": Truth(on_blocks, layered.expected, _all("fd", [(4, 16), (4, 20)], "single")),
     "tpv5": Truth(tpv5_case, tpv5_expected, _all("dg", [(4, 12), (4, 18), (5, 12)])),
 }
 """By name."""

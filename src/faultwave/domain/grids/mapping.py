@@ -13,6 +13,8 @@ import numpy as np
 
 Half = tuple[int, int, int]
 CENTRE: Half = (0, 0, 0)
+LEAST_CELLS = {4: 8, 8: 16}
+"""Along an axis of the smallest grid, by order of differences."""
 
 
 class Mapping(Protocol):
@@ -75,4 +77,4 @@ class RegularGrid:
         return np.asarray(self.lower[axis] + self.spacing / parts * (np.asarray(numbers) + 0.5))
 
 
-__all__ = ["CENTRE", "Half", "Mapping", "RegularGrid"]
+__all__ = ["CENTRE", "LEAST_CELLS", "Half", "Mapping", "RegularGrid"]
