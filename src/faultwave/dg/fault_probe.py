@@ -111,11 +111,7 @@ class FaultProbe:
 
     def _parameters(self) -> dict[str, np.ndarray]:
         """The law's parameters at the friction points (n, p) by name."""
-        names = self.fault.law.kernel_parameters
-        if not names:
-            return {}
-        values = self.fault.buffers["parameter"].get(self.fault.item[self.items])
-        return {name: values[..., i] for i, name in enumerate(names)}
+        return self.fault.parameters(self.items)
 
     def _nearest(self, points: np.ndarray) -> np.ndarray:
         """Number of the friction point nearest to each point, (n, q).
