@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.dg.fault_points import point_rule
+from faultwave.dg.fault_energies import jump_energies
+from faultwave.dg.fault_points import of_modes, point_rule
 from faultwave.dg.fault_record import recorded
 from faultwave.dg.predictors.taylor import face_rows
 from faultwave.dg.rupture import Sizes, rupture
@@ -21,7 +22,7 @@ def test_work_slip_and_path_of_the_jump(order: int) -> None:
     kernel = rupture(law, c, Sizes(tuple(rows), len(rule.weights), order, 2, True, True))
     data = friction_arguments(law, c, kernel, order, 3)
     scalars = friction_scalars(order, order) | {"damping": 1.0}
-    got = recorded(True, True).split(launch("numpy", "double", [kernel], [data], [scalars])[0]["record"])
+    found = launch("numpy", "double", [kernel], [data], [scalars])[0]
 
     frame = data["frame"].reshape(ITEMS, 3, 3)
     traces = data["traces"][data["slots"][:, :2]].reshape(ITEMS, 2, sum(rows), 2, 3)  # traction and velocity
@@ -29,7 +30,7 @@ def test_work_slip_and_path_of_the_jump(order: int) -> None:
     z = data["impedance"].reshape(ITEMS, 2, 2)  # plus and minus side; pressure and shear
     plus, minus = (z[:, side, [0, 1, 1]][:, None] for side in (0, 1))
     phi = np.array(data["phi"])[data["group"][:, 0]]
-    work, slip, path = np.zeros(ITEMS), np.zeros((ITEMS, len(rule.weights), 3)), np.zeros((ITEMS, len(rule.weights)))
+    work, slip, path = np.zeros(ITEMS), np.zeros((ITEMS, rows[0], 3)), np.zeros((ITEMS, len(rule.weights)))
     for at, lasting in zip(scalars["at_times"], scalars["weight"], strict=True):
         now = np.zeros((ITEMS, 2, rows[0], 2, 3))
         for j, a in enumerate(at):
@@ -39,9 +40,38 @@ def test_work_slip_and_path_of_the_jump(order: int) -> None:
         traction = (minus * here[:, 0, :, 0] - plus * here[:, 1, :, 0]) / (plus + minus)  # each on its own normal
         weights = 2.0 * np.where(data["group"] == 0, rule.weights, rule.weights[::-1])
         work -= lasting * np.einsum("np,npe,npe->n", weights, traction, jump)
-        slip += lasting * jump
+        slip += lasting * (now[:, 1, :, 1] - now[:, 0, :, 1])
         path += lasting * np.sqrt((jump**2).sum(-1))
-    np.testing.assert_allclose(got["work_moved"], np.repeat(work[:, None], len(rule.weights), 1), rtol=1e-11)
-    np.testing.assert_allclose(got["moved"], path, rtol=1e-12)
-    for i in (1, 2):
-        np.testing.assert_allclose(got[f"moved{i}"], slip[..., i], rtol=0, atol=1e-12 * np.abs(slip).max())
+    np.testing.assert_allclose(found["work_moved"][:, 0, 0] - data["work_moved"][:, 0, 0], work, rtol=1e-11)
+    np.testing.assert_allclose(recorded(True, True).split(found["record"])["moved"], path, rtol=1e-12)
+    np.testing.assert_allclose(found["jumped"] - data["jumped"], slip[..., 1:], rtol=0, atol=1e-12 * np.abs(slip).max())
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_energies_by_the_jump(plain: bool) -> None:
+    """Against integrals over the points, where slip is worked out from its modes; on faces whose points lie in two orders."""
+    rng, rule = np.random.default_rng(4), point_rule("conical", 2)
+    columns, modes, points = recorded(True, True), rule.phi.shape[2], len(rule.weights)
+    kernel = jump_energies(columns, modes, rule.weights, plain)
+    group = np.repeat([[1], [4]], ITEMS // 2, 0)
+    data = {
+        "record": rng.normal(size=(ITEMS, points, columns.size)), "jumped": rng.normal(size=(ITEMS, modes, 2)),
+        "work_moved": rng.normal(size=(ITEMS, 1, 1)), "scale": rng.uniform(1.0, 2.0, (ITEMS, 1, 2)), "group": group,
+        "back": rule.back, "energies": np.zeros((ITEMS, 1, 4)),
+    }  # fmt: skip
+    got = launch("numpy", "double", [kernel], [data], [{}])[0]["energies"][:, 0]
+    record = columns.split(data["record"])
+    slip = np.einsum("npm,nmc->npc", rule.phi[group[:, 0]], data["jumped"])
+    static = (record["traction1"] * slip[..., 0] + record["traction2"] * slip[..., 1]) @ rule.weights
+    path = record["moved"].mean(1) if plain else 2.0 * record["moved"] @ rule.weights
+    area, rigid = data["scale"][:, 0].T
+    want = np.stack([area * data["work_moved"][:, 0, 0], -area * static, rigid * path, area * path], 1)
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+def test_modes_at_another_order() -> None:
+    """Those of higher degrees are left out, or zero: the polynomial is the same, or its projection."""
+    values = np.random.default_rng(0).normal(size=(3, 6, 2))
+    assert np.array_equal(of_modes(values, 3), values[:, :3])
+    more = of_modes(values, 10)
+    assert np.array_equal(more[:, :6], values) and not more[:, 6:].any()

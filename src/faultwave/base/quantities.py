@@ -18,7 +18,8 @@ from faultwave.base.registry import offers
 class Parameter:
     """A number that users give: for each cell, each fault point or, as a constant, for all. SI; bounds are inclusive.
 
-    ``positive``: it must not be zero; ``whole``: it must be a whole number, as switches are (0 or 1)."""
+    ``positive``: it must not be zero; ``whole``: it must be a whole number, as switches are (0 or 1). ``reason`` of bounds that are not
+    plain: told where a constant is out of them."""
 
     name: str
     unit: str
@@ -29,6 +30,7 @@ class Parameter:
     aliases: tuple[str, ...] = ()
     positive: bool = False
     whole: bool = False
+    reason: str = ""
 
     def allowed(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
@@ -126,7 +128,7 @@ def given_constants(
         if value is None:
             problems.error(f"{where}.{q.name}", f"missing: {q.description}", q.allowed())
         elif given is not None and not q.accepts(given):
-            problems.error(f"{where}.{q.name}", f"is {value:g}", q.allowed())
+            problems.error(f"{where}.{q.name}", f"is {value:g}", q.allowed(), q.reason)
         elif given is not None and not isfinite(given):
             problems.error(f"{where}.{q.name}", f"is {value:g}", f"a finite number, {q.allowed()}")
         else:

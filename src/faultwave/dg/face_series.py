@@ -12,7 +12,7 @@ from operator import add
 from typing import Any
 
 from faultwave.kernels import math as m
-from faultwave.kernels.language import Array, Kernel, LoopIndex, View
+from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
 
 Weights = Callable[[Sequence[Any]], Sequence[Any]]
 
@@ -47,7 +47,7 @@ class Columns:
         """outs = function(values at the time t_o, *ins), mode by mode."""
         self._sums(k, [self.series.at_times.view(o, 1)], lambda at: at[0], function, outs, ins)
 
-    def mean(self, k: Kernel, target: Array) -> None:
+    def mean(self, k: Kernel, target: Array | View) -> None:
         """target = sum_o weight_o sum_j a_j(t_o) c_j"""
 
         def weights(scalars: Sequence[Any]) -> list[Any]:
@@ -78,7 +78,7 @@ class Columns:
         return change
 
     def _sums(
-        self, k: Kernel, scalars: Sequence[View], weights: Weights, function: Callable[..., Any], outs: Sequence[Array],
+        self, k: Kernel, scalars: Sequence[View], weights: Weights, function: Callable[..., Any], outs: Sequence[Array | View],
         ins: Sequence[Array | View] = (), absolute: bool = False,
     ) -> None:  # fmt: skip
         """outs = function(sum_j weights_j c_j, *ins) with weights made of ``scalars``: in registers, for all modes with as many
@@ -95,7 +95,13 @@ class Columns:
                 ]
                 return function(sums, *rest)
 
-            k.pointwise(values, [*parts, *scalars, *ins], [out.view(start, count) for out in outs])
+            k.pointwise(values, [*parts, *scalars, *ins], [_rows(out, start, count) for out in outs])
+
+
+def _rows(out: Array | View, start: int, count: int) -> View:
+    """Of the first rows of an array, or of some of its columns."""
+    view = as_view(out)
+    return view.array.view(start, count, view.col, view.cols)
 
 
 def _blocks(rows: Sequence[int]) -> Iterator[tuple[int, int, int]]:

@@ -15,9 +15,9 @@ from faultwave.base.gauss_jacobi import gauss_jacobi
 from faultwave.comm.exchange import Channel
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault_coupling import coupling_of
-from faultwave.dg.fault_energies import FAULT_ENERGIES, fault_energies, loaded_slip
+from faultwave.dg.fault_energies import FAULT_ENERGIES, fault_energies, jump_energies, loaded_slip
 from faultwave.dg.fault_points import PointRule, vertex_permutation
-from faultwave.dg.fault_record import AT_ONCE, HUGE, recorded
+from faultwave.dg.fault_record import AT_ONCE, HUGE, JUMP_WORK, JUMPED, recorded
 from faultwave.dg.fault_transforms import tables
 from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
@@ -30,7 +30,7 @@ from faultwave.physics.friction import frame
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.nucleation import increment
 
-CHANGING = ("stress", "state", "record", "inner_state")
+CHANGING = ("stress", "state", "record", "inner_state", "jumped", JUMP_WORK)
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Episode:
 
 class Model(Protocol):
     """What friction on n faces with p points each needs: arrays (n, p, ...), ``material`` per face and side (n, 2), ``parameters`` and
-    ``state`` at the start by name, initial ``stress`` along n, s1, s2."""
+    ``state`` at the start by name, initial ``stress`` along n, s1, s2; ``uniform``: names of parameters that are the same everywhere."""
 
     @property
     def faces(self) -> FaultFaces: ...
@@ -133,6 +133,8 @@ class Model(Protocol):
     @property
     def parameters(self) -> dict[str, np.ndarray]: ...
     @property
+    def uniform(self) -> tuple[str, ...]: ...
+    @property
     def state(self) -> dict[str, np.ndarray]: ...
     @property
     def stress(self) -> np.ndarray: ...
@@ -142,14 +144,14 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """``times`` sub-steps of a step; ``deck_times``: mark ruptures as SeisSol does; ``damping`` of the locked normal traction until
-    ``damping_end`` [s]; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is;
-    ``linear_normal``: strength follows the part of the normal traction that is linear on a face; ``quadratic_slip``: the quadratic part of
-    slip weakens; ``smooth_sliding``: faces that have weakened slip without the highest degree of their slip rate; ``grains``: friction in
-    porous rock as if it were as dense as its grains."""
+    """``times`` sub-steps of a step; ``whole_steps``: mark ruptures with the start of a step, as SeisSol does; ``damping`` of the locked
+    normal traction until ``damping_end`` [s]; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown
+    work is; ``linear_normal``: strength follows the part of the normal traction that is linear on a face; ``quadratic_slip``: the
+    quadratic part of slip weakens; ``smooth_sliding``: faces that have weakened slip without the highest degree of their slip rate;
+    ``grains``: friction in porous rock as if it were as dense as its grains."""
 
     times: int
-    deck_times: bool = False
+    whole_steps: bool = False
     damping: float = 1.0
     damping_end: float = np.inf
     moved: bool = False
@@ -201,7 +203,11 @@ class Fault:
             operator.form.narrow,
             options.quadratic_slip,
             self.rule.own is not None,
+            model.uniform,
+            options.whole_steps,
         )
+        # The law's parameters that are the same at all points, by name.
+        self.uniform = {name: float(model.parameters[name].flat[0]) for name in model.uniform}
         kernel = rupture(self.law, self.constants, sizes, self.coupling)
         self._buffers(kernel, model)
         self.launch = operator.backend.compile([kernel])["rupture"](self.buffers | self._tables(kernel))
@@ -262,8 +268,8 @@ class Fault:
             values["inner_state"] = _first_state(self.law.inner_columns, model)
         if self.options.breakdown:
             values["record"] = self._first_record(model.stress.shape[:2])
-        if self.law.kernel_parameters:
-            values["parameter"] = np.stack([model.parameters[name] for name in self.law.kernel_parameters], -1)
+        if varying := self._varying():
+            values["parameter"] = np.stack([model.parameters[name] for name in varying], -1)
         if self.episodes:
             values["nucleation"] = np.concatenate([e.traction for e in self.episodes], -1)
         sizes = [end - begin for begin, end in self.list.ranges]
@@ -280,6 +286,18 @@ class Fault:
                     buffer.put(values[a.name][item], real)
                 self.buffers[a.name] = buffer
 
+    def _varying(self) -> list[str]:
+        """Parameters of the law that differ from point to point."""
+        return [name for name in self.law.kernel_parameters if name not in self.uniform]
+
+    def parameters(self, items: np.ndarray) -> dict[str, np.ndarray]:
+        """The law's parameters at the points of faces (items, points) by name."""
+        found = {name: np.full((len(items), len(self.rule.weights)), x) for name, x in self.uniform.items()}
+        if varying := self._varying():
+            values = self.buffers["parameter"].get(self.item[items])
+            found |= {name: values[..., i] for i, name in enumerate(varying)}
+        return found
+
     def _first_record(self, shape: tuple[int, ...]) -> np.ndarray:
         """What points (faces, points) remember at the start."""
         nothing = {name: np.zeros(shape) for name in self.columns.widths}
@@ -290,7 +308,10 @@ class Fault:
         if not self.acts(cluster):
             return
         values, weight = self.weights(step)
-        self.launch(*self.ranges[cluster], at_times=values, weight=weight, **self.changing(time, step))
+        scalars = {"at_times": values, "weight": weight, **self.changing(time, step)}
+        if self.uniform:
+            scalars["uniform"] = list(self.uniform.values())
+        self.launch(*self.ranges[cluster], **scalars)
 
     def _weights(self, step: float) -> tuple[list[float], list[float]]:
         """Weights of the traces' derivatives at the times of a step, time by time, and of these times, as a launch takes them."""
@@ -306,19 +327,24 @@ class Fault:
 
     def changing(self, time: float, step: float) -> dict[str, Any]:
         """The scalars of the kernel that depend on the time, for a step from ``time``."""
-        of_step, first = self.options.deck_times, max(time, AT_ONCE)
+        of_step, first = self.options.whole_steps, max(time, AT_ONCE)
         clock, ramp = list[float](), list[float]()
         for part, share in zip(*self.shares, strict=True):
             lasting, end = step * part, time + step * share
             begin = end - lasting
-            clock += (lasting, end, first, 0.0) if of_step else (lasting, end, begin, 1.0)  # the columns of CLOCK
+            clock += (lasting, end, first if of_step else begin)  # the columns of CLOCK
             ramp += [increment(begin, end, e.start, e.duration) for e in self.episodes] or [0.0]
         damped = time < self.options.damping_end
         return {"clock": clock, "ramp": ramp, "damping": self.options.damping if damped else 1.0}
 
     def record(self, items: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """Every recorded value (faces, points), and the friction state that outputs may read by its names."""
-        return self.named(*self.raw_record(np.arange(len(self.item)) if items is None else items))
+        items = np.arange(len(self.item)) if items is None else items
+        found = self.named(*self.raw_record(items))
+        if self.options.moved:  # slip by the velocity jump is kept in modes
+            modes = self.buffers["jumped"].get(self.item[items])
+            found |= JUMPED.split(self.rule.phi[self.faces.group[items]] @ modes)
+        return found
 
     def raw_record(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Record, stress and state (faces, points, columns); ``named`` tells what is what."""
@@ -357,6 +383,8 @@ class Fault:
         """Names of the columns in ``state``; a vector's is repeated."""
         columns = {"stress": ("n", "1", "2"), "state": self.state_columns.labels, "record": self.columns.labels}
         inner = self.law.inner_columns
+        if self.options.moved:
+            columns |= {"jumped": JUMPED.labels, JUMP_WORK: (JUMP_WORK,)}
         return columns | ({"inner_state": inner.labels} if inner.size else {})
 
     def stress_at(self, time: float) -> np.ndarray:
@@ -391,8 +419,12 @@ class Fault:
         scale, each = b.batch(size, 1, 2, True), b.batch(size, 1, len(FAULT_ENERGIES), True)
         values = np.stack([self.faces.area, self.rigidity() * self.faces.area], 1)[:owned, None]
         scale.put(values, self.item[:owned])  # the rest, padding too, counts for nothing
-        kernel = fault_energies(self.columns, self.state_columns, self.rule.weights, plain_mean, from_velocity)
-        arrays = {"record": self.buffers["record"], "state": self.buffers["state"], "scale": scale, "energies": each}
+        if from_velocity:
+            kernel = jump_energies(self.columns, self.rule.phi.shape[2], self.rule.weights, plain_mean)
+        else:
+            kernel = fault_energies(self.columns, self.state_columns, self.rule.weights, plain_mean)
+        arrays = self.buffers | {"back": b.matrix(self.rule.back, True), "scale": scale, "energies": each}
+        arrays = {a.name: arrays[a.name] for a in kernel.arguments}
         return b.compile([kernel])["fault_energies"](arrays), each
 
     def slip_sum(self, loads: np.ndarray) -> Callable[[], float]:

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.dg.fault_record import JUMP_WORK, JUMPED, MOVED
 from faultwave.kernels.language import Kernel
 
 FAULT_ENERGIES = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
 
 
-def fault_energies(
-    record: Columns, state: Columns, weights: np.ndarray, plain_mean: bool, from_velocity: bool
-) -> Kernel:
+def fault_energies(record: Columns, state: Columns, weights: np.ndarray, plain_mean: bool) -> Kernel:
     """``FAULT_ENERGIES`` of every face from what its points, with ``weights`` (p,) that sum to a half, remember;
-    ``scale``: area, rigidity times area. ``plain_mean``: of the slip over points alike; ``from_velocity``: by the jump's motion."""
+    ``scale``: area, rigidity times area. ``plain_mean``: of the slip over points alike."""
     k, points = Kernel("fault_energies", fixed=True), len(weights)
     records, states = k.batch("record", points, record.size), k.batch("state", points, state.size)
     scale, out = k.batch("scale", 1, 2), k.batch("energies", 1, 4, "out")
@@ -24,19 +23,40 @@ def fault_energies(
 
     def parts(r: Any, s: Any) -> Any:
         old = record.row(r) | state.row(s)
-        names = (
-            ("work_moved", "moved1", "moved2", "moved")
-            if from_velocity
-            else ("work", "slip1", "slip2", "accumulated_slip")
-        )
-        work, one, two, path = (old[name] for name in names)
-        return [[work, old["traction1"] * one + old["traction2"] * two, path]]
+        one, two = old["traction1"] * old["slip1"], old["traction2"] * old["slip2"]
+        return [[old["work"], one + two, old["accumulated_slip"]]]
 
     k.pointwise(parts, [records, states], [each])
     k.contract(mean, 2.0 * weights[None], each, [(0, 0), (1, 1)])
-    k.contract(mean, np.full((1, points), 1.0 / points) if plain_mean else 2.0 * weights[None], each, [(2, 2)])
-    k.pointwise(lambda m, a: [[a[0] * m[0], -0.5 * a[0] * m[1], a[1] * m[2], a[0] * m[2]]], [mean, scale], [out])
+    k.contract(mean, _path_weights(weights, plain_mean), each, [(2, 2)])
+    k.pointwise(_energies, [mean, scale], [out])
     return k
+
+
+def jump_energies(record: Columns, modes: int, weights: np.ndarray, plain_mean: bool) -> Kernel:
+    """The same by the motion of the velocity jump: the traction at points is brought to the face ``modes`` that slip is kept in."""
+    k, points = Kernel("fault_energies", fixed=True), len(weights)
+    records, jumped = k.batch("record", points, record.size), k.batch("jumped", modes, JUMPED.size)
+    work, scale, out = k.batch(JUMP_WORK, 1, 1), k.batch("scale", 1, 2), k.batch("energies", 1, 4, "out")
+    back = k.matrix("back", modes, points, k.index("group"))
+    traction, each = k.temp("traction", modes, 2), k.temp("each", modes, 1)
+    path, mean = k.temp("path", 1, 1), k.temp("mean", 1, 1)
+    k.contract(traction, back, records, [(record.places[f"traction{i}"].start, i - 1) for i in (1, 2)])
+    k.pointwise(lambda t, s: [[t[0] * s[0] + t[1] * s[1]]], [traction, jumped], [each])
+    k.contract(mean, np.full((1, modes), 2.0), each)
+    k.contract(path, _path_weights(weights, plain_mean), records, [(record.places[MOVED[0]].start, 0)])
+    k.pointwise(lambda w, m, p, a: _energies([w[0], m[0], p[0]], a), [work, mean, path, scale], [out])
+    return k
+
+
+def _path_weights(weights: np.ndarray, plain_mean: bool) -> np.ndarray:
+    """Of the mean (1, p) of path lengths."""
+    return np.full((1, len(weights)), 1.0 / len(weights)) if plain_mean else 2.0 * weights[None]
+
+
+def _energies(mean: Any, a: Any) -> Any:
+    """From means over a face of the work, traction times slip and path length."""
+    return [[a[0] * mean[0], -0.5 * a[0] * mean[1], a[1] * mean[2], a[0] * mean[2]]]
 
 
 def loaded_slip(state: Columns, points: int) -> Kernel:
@@ -50,4 +70,4 @@ def loaded_slip(state: Columns, points: int) -> Kernel:
     return k
 
 
-__all__ = ["FAULT_ENERGIES", "fault_energies", "loaded_slip"]
+__all__ = ["FAULT_ENERGIES", "fault_energies", "jump_energies", "loaded_slip"]

@@ -102,3 +102,11 @@ def transfer(
     found = np.where(jumps, nearest, smooth)
     found[..., decades] = np.exp(found[..., decades])
     return found
+
+
+def of_modes(values: np.ndarray, rows: int) -> np.ndarray:
+    """Values (faces, modes, columns) of ``rows`` modes: those of higher degrees are left out, or zero."""
+    found = np.zeros((len(values), rows, values.shape[2]))
+    kept = min(rows, values.shape[1])
+    found[:, :kept] = values[:, :kept]
+    return found

@@ -19,9 +19,14 @@ traction change and strength, frictional work [J/m^2]."""
 LEFT = ("traction1", "traction2", "traction_n", "strength")
 """What of it is overwritten by each sub-step."""
 
-MOVED = ("work_moved", "moved1", "moved2", "moved")
-"""The same from the traces of both sides instead of the friction solve: work, slip along the tangents, path length of
-the jump."""
+MOVED = ("moved",)
+"""The path length of the velocity jump of both sides' traces [m]; slip and work by this jump are ``JUMPED`` and ``JUMP_WORK``."""
+
+JUMPED = Columns(**dict.fromkeys(("moved1", "moved2")))
+"""Slip along the tangents by the velocity jump [m], of face modes: an integral of polynomials is one."""
+
+JUMP_WORK = "work_moved"
+"""The mean over a face of the work by the velocity jump [J/m^2]."""
 
 BREAKDOWN = ("dissipated", "path", "least", "breakdown")
 """Work against friction [J/m^2] and path length [m] since the start, the least shear traction while slipping [Pa], and the work above
@@ -33,8 +38,8 @@ HUGE = 1e30
 AT_ONCE = 1e-30
 """Time [s] of what breaks in the very first step, where times are those of whole steps: later than never, which is 0."""
 
-CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark", "share")))
-"""Columns of a sub-step's times [s]: its length and end, the time to mark a rupture with, and the share of the sub-step to add to it."""
+CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark")))
+"""Columns of a sub-step's times [s]: its length and end, and the time to mark a rupture with."""
 
 
 def recorded(moved: bool, breakdown: bool = False) -> Columns:
@@ -42,11 +47,15 @@ def recorded(moved: bool, breakdown: bool = False) -> Columns:
     return Columns(**dict.fromkeys(RECORD + MOVED * moved + BREAKDOWN * breakdown))
 
 
-def note(old: dict[str, Any], last: Any, x: Solved, traction: Any, clock: Row, w: Any) -> dict[str, Any]:
-    """Rupture time (interpolated where the clock says so), tractions, strength and frictional work."""
+def note(
+    old: dict[str, Any], last: Any, x: Solved, traction: Any, clock: Row, w: Any, whole_steps: bool
+) -> dict[str, Any]:
+    """Rupture time (with ``whole_steps`` the clock's mark, else interpolated in the sub-step), tractions, strength and frictional work."""
     starts = (x.slip_rate > RUPTURE_RATE) & (old["ruptured"] <= 0.0)
-    share = (RUPTURE_RATE - last) / m.maximum(x.slip_rate - last, 1e-300)
-    moment = clock.mark + clock.share * clock.duration * m.minimum(m.maximum(share, 0.0), 1.0)
+    moment = clock.mark
+    if not whole_steps:
+        share = (RUPTURE_RATE - last) / m.maximum(x.slip_rate - last, 1e-300)
+        moment = moment + clock.duration * m.minimum(m.maximum(share, 0.0), 1.0)
     return old | {
         "ruptured": m.where(starts, moment, old["ruptured"]),
         "traction_n": traction[0],
@@ -71,13 +80,12 @@ def note_breakdown(old: dict[str, Any], x: Solved, total: Any, w: Any) -> dict[s
     }
 
 
-def note_jump(old: Any, jump: Any, w: Any) -> Any:
-    """Slip and its path length by the jump of the velocity traces."""
-    one, two, path = old
-    return [[one + w[0] * jump[1], two + w[0] * jump[2], path + w[0] * m.sqrt(dot(jump, jump))]]
+def note_path(path: Any, jump: Any, w: Any) -> Any:
+    """Path length by the jump of the velocity traces."""
+    return [[path[0] + w[0] * m.sqrt(dot(jump, jump))]]
 
 
 __all__ = [
-    "AT_ONCE", "BREAKDOWN", "CLOCK", "HUGE", "LEFT", "MOVED", "RECORD", "RUPTURE_RATE", "note", "note_breakdown", "note_jump",
-    "recorded",
+    "AT_ONCE", "BREAKDOWN", "CLOCK", "HUGE", "JUMPED", "JUMP_WORK", "LEFT", "MOVED", "RECORD", "RUPTURE_RATE", "note", "note_breakdown",
+    "note_path", "recorded",
 ]  # fmt: skip

@@ -97,13 +97,8 @@ class FaultValues:
 
     def _parameters(self, items: np.ndarray) -> dict[str, np.ndarray]:
         """The law's parameters by name, where its state is read."""
-        names = self.fault.law.kernel_parameters
-        if not names:
-            return {}
-        values = self.fault.buffers["parameter"].get(self.fault.item[items]).T  # (columns, p, n)
-        if not self.whole:
-            values = values[:, self.nearest, self.each]
-        return dict(zip(names, np.ascontiguousarray(values), strict=True))
+        found = {name: np.ascontiguousarray(v.T) for name, v in self.fault.parameters(items).items()}  # (p, n)
+        return found if self.whole else {name: v[self.nearest, self.each] for name, v in found.items()}
 
     def _kept(self, near: np.ndarray) -> list[tuple[str, np.ndarray | None]]:
         names = ("record", "stress", "state")

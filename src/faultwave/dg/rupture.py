@@ -10,7 +10,7 @@ exactly T*. Faces that certainly stay locked are solved at no point (``resting``
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import and_
 from typing import Any
@@ -21,8 +21,9 @@ from faultwave.base.columns import Columns, Row
 from faultwave.dg.basis import triangle_size
 from faultwave.dg.face_series import Series
 from faultwave.dg.fault_coupling import FaultCoupling, PrincipalCoupling
-from faultwave.dg.fault_record import CLOCK, LEFT, MOVED, note, note_breakdown, note_jump, recorded
-from faultwave.dg.fault_transforms import degree_of, transforms
+from faultwave.dg.fault_record import CLOCK, JUMP_WORK, JUMPED, LEFT, MOVED, note, note_breakdown, note_path, recorded
+from faultwave.dg.fault_sizes import Sizes
+from faultwave.dg.fault_transforms import transforms
 from faultwave.kernels import math as m
 from faultwave.kernels.expr import wrap
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View, as_view
@@ -40,32 +41,6 @@ end of the cohesive zone, whose slip stays as it is, and with it the time at whi
 
 FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 """Columns of a face's directions; the normal points from plus to minus."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """``rows`` of the face traces of each coefficient in time, ``points`` of a face, sub-steps (``times``) of a step, ``episodes`` of
-    nucleation; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is; ``linear_normal``:
-    strength follows the linear part of the normal traction; ``smooth_sliding``: weakened faces slip without their highest degree;
-    ``narrow``: of the form; ``quadratic_slip``: the quadratic part of slip weakens; ``conical``: the points are those of the conical
-    rule."""
-
-    rows: tuple[int, ...]
-    points: int
-    times: int
-    episodes: int
-    moved: bool = False
-    breakdown: bool = False
-    linear_normal: bool = False
-    smooth_sliding: bool = False
-    narrow: bool = False
-    quadratic_slip: bool = False
-    conical: bool = False
-
-    @property
-    def degree(self) -> int:
-        """Of the face modes."""
-        return degree_of(self.rows[0])
 
 
 def rupture(
@@ -117,13 +92,22 @@ class _Rupture:
             k.batch("frame", 1, FRAME.size),
             k.batch("impedance", 1, self.coupling.columns.size),
         )
-        self.parameter = k.batch("parameter", s.points, max(1, len(self.law.kernel_parameters)))
+        varying = [name for name in self.law.kernel_parameters if name not in s.uniform]
+        self.parameter_names = {n: x for n, x in (("parameter", varying), ("uniform", list(s.uniform))) if x}
+        self.parameters: dict[str, Array | View] = {}
+        if varying:
+            self.parameters["parameter"] = k.batch("parameter", s.points, len(varying))
+        if s.uniform:
+            self.parameters["uniform"] = k.scalar("uniform", 1, len(s.uniform)).view()
         self.state = k.batch("state", s.points, self.state_columns.size, "inout")
         inner = self.inner_columns.size
         self.inner = [k.batch("inner_state", s.points, inner, "inout")] if inner else []
         self.stress = k.batch("stress", s.points, 3, "inout")
         self.nucleation = k.batch("nucleation", s.points, 3 * max(1, s.episodes))
         self.record = k.batch("record", s.points, self.columns.size, "inout")
+        if s.moved:
+            self.jumped = k.batch("jumped", b2, JUMPED.size, "inout")
+            self.jump_work = k.batch(JUMP_WORK, 1, 1, "inout")
         group = k.index("group")  # of the point rule
         self.transforms = transforms(k, s.points, s.degree, group, s.conical)
         if self.may_rest:
@@ -166,7 +150,7 @@ class _Rupture:
             self._change_inner(self.law.begin_step, lengths)
         _zero(k, self.slid_modes, self.modes)
         if self.may_rest:
-            k.when_any(self._find_moving(), self._slip, mostly=True)
+            k.when_any(self._find_moving(), self._slip)
             k.pointwise(_slides, [self.slid_modes.view(0, 1)], [self.slides])
         else:
             self._slip()
@@ -240,10 +224,14 @@ class _Rupture:
 
     def _given(self, o: LoopIndex | int) -> dict[str, Array | View]:
         """What is known of a point at one of the times."""
-        return {
-            "parameter": self.parameter, "state": self.state, "here": self.here, "stress": self.stress,
-            "impedance": self.impedance, "clock": self.clock.view(o, 1),
+        return self.parameters | {
+            "state": self.state, "here": self.here, "stress": self.stress, "impedance": self.impedance, "clock": self.clock.view(o, 1)
         }  # fmt: skip
+
+    def _by_name(self, *given: Sequence[Any]) -> dict[str, Any]:
+        """Parameters of the law from what the arrays of them hold."""
+        pairs = zip(self.parameter_names.values(), given, strict=True)
+        return {name: x for names, values in pairs for name, x in zip(names, values, strict=True)}
 
     def _changing(self, last: bool) -> list[tuple[Array, Columns, list[str]]]:
         """Arrays that a sub-step changes, with their columns and those of them that it does."""
@@ -281,13 +269,13 @@ class _Rupture:
         return may
 
     def _follow_jump(self) -> None:
-        """Work, slip and path length by the jump of the velocity traces. Work is an integral of a product of polynomials: that of the face
-        follows from their modes, and every point takes a mean share."""
+        """Work, slip and path length by the jump of the velocity traces. Work is an integral of a product of polynomials, slip one of
+        polynomials: both follow from modes. Only the path length needs points."""
         k, s, width = self.k, self.sizes, self.locked_columns.size
         series = self._series(self.transforms.turned(self.locked, s.rows)) if self.feels_other else self.series
         jump, each = k.temp("jump", s.rows[0], 3), k.temp("work_of_modes", s.rows[0], 1)
         work, here = k.temp("work_of_face", 1, 1), k.temp("jump_here", s.points, 3)
-        own = self.record.view(0, s.points, self.columns.places[MOVED[1]].start, len(MOVED) - 1)
+        path = self.record.view(0, s.points, self.columns.places[MOVED[0]].start, 1)
         _zero(k, work, self.impedance)
 
         def follow(o: LoopIndex) -> None:
@@ -296,11 +284,13 @@ class _Rupture:
             )
             k.contract(work, np.ones((1, s.rows[0])), each, accumulate=True)
             self.transforms.to_points(here, jump)
-            k.pointwise(note_jump, [own, here, self.weight.view(o, 1)], [own])
+            k.pointwise(note_path, [path, here, self.weight.view(o, 1)], [path])
 
         k.repeat("moved", s.times, follow)
-        done = self.record.view(0, s.points, self.columns.places[MOVED[0]].start, 1)
-        k.pointwise(lambda old, x: [[old[0] - 2.0 * x[0]]], [done, work], [done])
+        k.pointwise(lambda old, x: [[old[0] - 2.0 * x[0]]], [self.jump_work, work], [self.jump_work])
+        slip, first = jump.view(0, s.rows[0], 0, 2), self.locked_columns.places["jump"].start + 1
+        self._series(self.locked).columns(first, 2).mean(k, slip)
+        k.pointwise(lambda old, x: [[y + z for y, z in zip(old, x, strict=True)]], [self.jumped, slip], [self.jumped])
 
     def _jump_and_work(self, now: Any, impedance: Any, weight: Any) -> Any:
         x, z = self.locked_columns.row(now), self.coupling.columns.row(impedance)
@@ -321,13 +311,13 @@ class _Rupture:
         columns = [self.inner_columns] * len(self.inner) if lengths else []
         columns += [self.step_columns] * len(self.of_step)
 
-        def changed(parameter: Any, state: Any, *rest: Any) -> Any:
-            p = dict(zip(self.law.kernel_parameters, parameter, strict=False))
+        def changed(*given: Any) -> Any:
+            p, (state, *rest) = self._by_name(*given[: len(self.parameters)]), given[len(self.parameters) :]
             rows = [c.row(x) for c, x in zip(columns, rest, strict=False)]
             s = Row(self.state_columns.row(state) | {name: x for row in rows for name, x in row.items()})
             return s, change(p, self.constants, s, *([[x[0] for x in rest[len(inner) :]]] if lengths else []))
 
-        given: list[Array | View] = [self.parameter, self.state, *inner, *(lengths or [])]
+        given: list[Array | View] = [*self.parameters.values(), self.state, *inner, *(lengths or [])]
         # To see which numbers it changes.
         _, found = changed(*[[wrap(1.0)] * as_view(x).cols for x in given])
         if not found:
@@ -351,7 +341,7 @@ class _Rupture:
             k.scratch("mean_slip", 1, 1),
             k.scratch("smooth_rate", points, 2),
         )
-        k.pointwise(self._relative_slip, [self.parameter, self.state], [each])
+        k.pointwise(self._relative_slip, [self.state, *self.parameters.values()], [each])
         k.contract(mean, self.face_mean, each)
         rate = self.solved.view(0, points, 0, 3)
         self.transforms.project(smooth, self.solved.view(0, points, 0, 2), max(self.sizes.degree - 1, 0))
@@ -362,9 +352,8 @@ class _Rupture:
 
         k.pointwise(choose, [rate, smooth, mean], [rate])
 
-    def _relative_slip(self, parameter: Any, state: Any) -> Any:
-        p = dict(zip(self.law.kernel_parameters, parameter, strict=False))
-        return [[self.law.relative_slip(p, self.constants, self.state_columns.row(state))]]
+    def _relative_slip(self, state: Any, *parameters: Any) -> Any:
+        return [[self.law.relative_slip(self._by_name(*parameters), self.constants, self.state_columns.row(state))]]
 
     def _state_of(self, name: str) -> View:
         return self.state.view(0, self.sizes.points, self.state_columns.places[name].start, 1)
@@ -415,7 +404,7 @@ class _Rupture:
 
     def _point(self, given: Row) -> tuple[dict[str, Any], Row, Load]:
         """Parameters, state and load."""
-        parameters = dict(zip(self.law.kernel_parameters, given.parameter, strict=False))
+        parameters = self._by_name(*(given[name] for name in self.parameters))
         clock = CLOCK.row(given.clock)
         normal, shear1, shear2 = (s + h for s, h in zip(given.stress, given.here, strict=True))
         z = self.coupling.columns.row(given.impedance)
@@ -444,7 +433,7 @@ class _Rupture:
         z = self.coupling.columns.row(given.impedance)
         felt = self.coupling.slipping(z, [*given.here, *fluid], x.slip_rate1, x.slip_rate2)
         before = self.columns.row(given.record)
-        notes = note(before, s["slip_rate"], x, felt, clock, w)
+        notes = note(before, s["slip_rate"], x, felt, clock, w, self.sizes.whole_steps)
         reached = self.law.dynamic_stress_reached(p, self.constants, new, x.friction)
         weak = reached & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
         notes["weakened"] = m.where(weak, clock.mark, notes["weakened"])

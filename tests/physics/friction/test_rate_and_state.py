@@ -640,3 +640,26 @@ def test_single_precision_asks_for_no_more_than_it_knows(asked, found):
             "rs_f0": 0.6,
         }
     assert composed("linear-slip-weakening", []).in_single({"healing": 0.0}) == {"healing": 0.0}
+
+
+def test_the_slip_law_asks_for_two_newton_steps() -> None:
+    with pytest.raises(InputError, match=r"updates: is 1 \(allowed: a whole number, 2 to 10000\).*wrong by a tenth"):
+        made(SLIP, constants={"rs_slip_rate_updates": 1})
+    assert made(SLIP, constants={"rs_slip_rate_updates": 2})[1]["rs_slip_rate_updates"] == 2
+    assert made(AGEING, constants={"rs_slip_rate_updates": 1})[1]["rs_slip_rate_updates"] == 1
+
+
+@pytest.mark.parametrize("law", [AGEING, SLIP])
+def test_a_state_that_is_a_time_stays_one_before_balance(law: Any) -> None:
+    """A step of the rate that is far too long would take the state along below zero."""
+    p, c = made(law)
+    s = resting(law, 2.0, 1.0)
+    x = law.solve(p, c | {"rs_slip_rate_updates": 1}, s, load_of(110e6, -120e6, 1e-2))
+    balanced = law.solve(p, c, s, load_of(110e6, -120e6, 1e-2))
+    assert x.state["unconverged"] == 1 and x.state["state"] > 0.0 and balanced.state["unconverged"] == 0
+
+
+def test_only_laws_that_guess_keep_what_a_guess_wants() -> None:
+    for law in (AGEING, SLIP, STRONG):
+        assert {"balanced", "drift"} < set(law.state_columns)
+    assert not {"balanced", "drift"} & set(SEVERE.state_columns)

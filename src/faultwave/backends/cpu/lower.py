@@ -61,7 +61,7 @@ class _Lowering:
             offset += table.rows * table.cols
 
     def source(self) -> str:
-        self.prefetch = Prefetch(self.kernel, self.lanes)
+        self.prefetch = Prefetch(self.kernel, self.lanes, lambda store: 8 if self.real_of(store) == "double" else 4)
         self.all(self.kernel.statements, self.prefetch)
         head = resources.files(__package__).joinpath("vector.h").read_text()
         body = "\n".join("    " + line for line in self.declarations() + self.lines)

@@ -2,39 +2,95 @@
 
 A batch of an order-4 kernel works for microseconds on numbers that fit the caches, and the hardware's own prefetchers
 stop at every page: without this, memory and arithmetic take turns. The lines are asked for a few at a time, in
-proportion to the work between; too many at once would stall what computes.
+proportion to the work between; too many at once would stall what computes. Columns of an array that only what is seldom done touches
+are fetched there: of a locked fault nobody wants the slip.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from faultwave.backends.cpu.names import c_name
 from faultwave.kernels.count import flops
+from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import (
     Array,
+    Contract,
     Gather,
     Kernel,
     Pointwise,
     Repeat,
     Scatter,
     Statement,
+    View,
     When,
     WhenAny,
-    touched,
 )
+from faultwave.kernels.values import Numbering
+
+LINE = 64
+"""Bytes that are fetched at once."""
+
+Column = tuple[str, int]
+"""Of an array, by its name."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """``width`` columns of a batch array from ``col`` on, of all rows."""
+
+    array: Array
+    col: int
+    width: int
+
+    @property
+    def count(self) -> int:
+        return self.array.rows * self.width
+
+    def fetch(self, i: str) -> str:
+        """C statement for the next batch's number ``i`` of these columns."""
+        a, between = self.array, self.array.cols - self.width
+        place = f"{i} + {i} / {self.width} * {between} + {self.col}" if between else i
+        return f"FETCH({c_name(a.name)} + next * {a.rows * a.cols} + {place});"
+
+
+@dataclass(frozen=True)
+class Slots:
+    """The cache lines of the slots that the next batch gathers; ``size`` bytes of one, ``lanes`` of them."""
+
+    gather: Gather
+    size: int
+    lanes: int
+
+    @property
+    def count(self) -> int:
+        return self.lanes * self._lines
+
+    @property
+    def _lines(self) -> int:
+        """Of a slot, which may begin in the midst of one."""
+        return -(-self.size // LINE) + (self.size % LINE > 0)
+
+    def fetch(self, i: str) -> str:
+        """C statement for line ``i``: the first of all slots, then the second ones."""
+        index, store, bits = self.gather.index, self.gather.store, self.lanes.bit_length() - 1
+        first = index.cols * self.lanes, self.gather.column * self.lanes
+        slot = f"{c_name(index.name)}[next * {first[0]} + {first[1]} + ({i} & {self.lanes - 1})]"
+        return f"FETCH((const char *){c_name(store.name)} + {slot} * {self.size}L + ({i} >> {bits}) * {LINE});"
 
 
 class Prefetch:
     """The fetches of a kernel, statement by statement."""
 
-    def __init__(self, kernel: Kernel, lanes: int):
-        usual = [a for a in kernel.arguments if a.space == "batch" and a.name not in kernel.occasional]
-        self.lanes = lanes
-        self.kernel, self.fetched = kernel, set[str]()
+    def __init__(self, kernel: Kernel, lanes: int, size_of: Callable[[Array], int]):
+        """``size_of`` a number of a store [bytes]."""
+        self.lanes, self.kernel, self.size_of = lanes, kernel, size_of
         self.by_rows: dict[int, tuple[int, int]] = {}  # of a statement, what is fetched row by row
-        self._spread(usual, kernel.statements)
+        usual = [s for s in kernel.statements if not isinstance(s, WhenAny) or s.mostly]
+        self.fetched = {column for s in usual for column in columns(s)}
+        self._spread(self.fetched, kernel.statements)
 
     def inside(self, statement: WhenAny) -> Prefetch:
         """Of the body of a statement: what only such bodies touch, unless one before does. The next batch will most often need it,
@@ -46,18 +102,26 @@ class Prefetch:
             inner.flops = {id(s): _flops_of_all(s) for s in statement.body}
             inner.work = max(1, sum(inner.flops.values()))
             return inner
-        names = (set(touched(statement)) & self.kernel.occasional) - self.fetched
-        self.fetched |= names
-        inner._spread([a for a in self.kernel.arguments if a.name in names], statement.body)
+        own = set(columns(statement)) - self.fetched
+        self.fetched |= own
+        inner._spread(own, statement.body)
         return inner
 
-    def _spread(self, batches: Sequence[Array], statements: Sequence[Statement]) -> None:
-        """Fetch ``batches`` while ``statements`` are done."""
-        first = {name: i for i, s in reversed(list(enumerate(statements))) for name in touched(s)}
+    def _spread(self, wanted: set[Column], statements: Sequence[Statement]) -> None:
+        """Fetch ``wanted`` while ``statements`` are done."""
+        first = {column: i for i, s in reversed(list(enumerate(statements))) for column in columns(s)}
+        found: list[tuple[int, Stream | Slots]] = [
+            (min(first.get((a.name, x.col + c), 0) for c in range(x.width)), x)
+            for a in self.kernel.arguments
+            if a.space == "batch" and a.rows * a.cols > 1
+            for x in _runs(a, wanted)
+        ]
+        for i, g in enumerate(statements):
+            if isinstance(g, Gather):
+                found.append((i, Slots(g, g.store.rows * g.store.cols * self.size_of(g.store), self.lanes)))
         # What is needed first is fetched first.
-        needed = sorted((a for a in batches if a.rows * a.cols > 1), key=lambda a: first.get(a.name, 0))
-        self.streams = [(a, a.rows * a.cols) for a in needed]
-        self.vectors = sum(n for _, n in self.streams)
+        self.streams = [x for _, x in sorted(found, key=lambda pair: pair[0])]
+        self.vectors = sum(x.count for x in self.streams)
         self.flops = {id(s): _flops_of_all(s) for s in statements}
         self.work = max(1, sum(self.flops.values()))
         self.done = self.first = 0
@@ -82,8 +146,6 @@ class Prefetch:
             self.by_rows[id(statement)] = begin, end
             return []
         lines = self._range(begin, end)
-        if isinstance(statement, Gather):
-            lines += self._slots(statement.store, statement.index, statement.column)
         if isinstance(statement, When):
             lines += self._where_any(statement)
         return lines
@@ -100,13 +162,13 @@ class Prefetch:
 
     def _range(self, begin: int, end: int) -> list[str]:
         lines, at = [], 0
-        for array, count in self.streams:
-            first, last = max(begin - at, 0), min(end - at, count)
+        for x in self.streams:
+            first, last = max(begin - at, 0), min(end - at, x.count)
             if first < last:
-                where = f"{c_name(array.name)} + next * {count} + i"
-                by = "i += 2" if array.narrow else "++i"  # half a line a vector
-                lines.append(f"for (int i = {first}; i < {last}; {by}) FETCH({where});")
-            at += count
+                half = isinstance(x, Stream) and x.array.narrow and x.width == x.array.cols  # a line for two vectors
+                by = "i += 2" if half else "++i"
+                lines.append(f"for (int i = {first}; i < {last}; {by}) {x.fetch('i')}")
+            at += x.count
         return lines
 
     def repeated(self, statement: Repeat) -> list[list[str]]:
@@ -142,12 +204,11 @@ class Prefetch:
     def _clipped(self) -> list[str]:
         """Fetch from number ``from`` up to ``to`` of all streams, which follow each other."""
         lines, at = [], 0
-        for array, count in self.streams:
-            place = f"{c_name(array.name)} + (next * {count} - {at})"
+        for x in self.streams:
             lines.append(
-                f"for (int i = from > {at} ? from : {at}; i < to && i < {at + count}; ++i) FETCH({place} + i);"
+                f"for (int i = from > {at} ? from : {at}; i < to && i < {at + x.count}; ++i) {x.fetch(f'(i - {at})')}"
             )
-            at += count
+            at += x.count
         return lines
 
     def _slots(self, store: Array, index: Array, column: int) -> list[str]:
@@ -163,3 +224,46 @@ def _flops_of_all(s: Statement) -> int:
     """Flops of a statement that most batches execute."""
     seldom = isinstance(s, When) or (isinstance(s, WhenAny) and not s.mostly)
     return 0 if seldom else round(flops([s]))
+
+
+def columns(s: Statement) -> Iterator[Column]:
+    """Those that a statement reads or writes; inputs that a formula is given and does not use are none."""
+    match s:
+        case Contract():
+            for source, target in s.columns:
+                yield s.inp.array.name, s.inp.col + source
+                yield s.out.array.name, s.out.col + target
+        case Pointwise():
+            results = s.recorded()
+            for i, c in _inputs(e for row in results for e in row):
+                yield s.ins[i].array.name, s.ins[i].col + c
+            yield from (column for view in s.outs for column in _of_view(view))
+        case Gather():
+            yield from _of_view(s.out)
+        case Scatter():
+            yield from _of_view(s.inp)
+        case Repeat() | When() | WhenAny():
+            yield from (column for inner in s.body for column in columns(inner))
+
+
+def _of_view(view: View) -> Iterator[Column]:
+    return ((view.array.name, view.col + c) for c in range(view.cols))
+
+
+def _inputs(results: Iterable[Expr]) -> set[tuple[int, int]]:
+    """The inputs (argument, column) that results are computed from."""
+    numbering = Numbering()
+    for e in results:
+        numbering.number(e)
+    return {v.content for v in numbering.values if v.op == "input"}
+
+
+def _runs(array: Array, wanted: set[Column]) -> list[Stream]:
+    """The columns of an array that are wanted, those together that follow each other."""
+    found: list[Stream] = []
+    for c in (c for c in range(array.cols) if (array.name, c) in wanted):
+        if found and found[-1].col + found[-1].width == c:
+            found[-1] = Stream(array, found[-1].col, found[-1].width + 1)
+        else:
+            found.append(Stream(array, c, 1))
+    return found

@@ -13,7 +13,8 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault import Episode, Fault, FaultFaces, Options, fault_faces
 from faultwave.dg.fault_forecast import FaultPiece, largest_patch, loaded_fault, put_together, sheet
-from faultwave.dg.fault_points import PointRule, point_rule, transfer
+from faultwave.dg.fault_points import PointRule, of_modes, point_rule, transfer
+from faultwave.dg.fault_record import JUMP_WORK
 from faultwave.dg.fault_stress import FaultPoints
 from faultwave.dg.planning import Cut, Planning, chosen
 from faultwave.dg.solver import Solver
@@ -37,7 +38,8 @@ JUMPS = ("ruptured", "weakened", "least", "breakdown")
 
 @dataclass(frozen=True)
 class Rupture(Planned):
-    """Arrays (n faces, p points, ...) of the faces that are here. ``setting``: the case's fault."""
+    """Arrays (n faces, p points, ...) of the faces that are here. ``setting``: the case's fault; ``uniform``: parameters that are the same
+    at all points of the whole fault."""
 
     setting: Any
     faces: FaultFaces
@@ -54,6 +56,7 @@ class Rupture(Planned):
     geometry: tets.Geometry
     vertices: np.ndarray
     order: int
+    uniform: tuple[str, ...] = ()
     name: str = name
 
     @property
@@ -86,6 +89,10 @@ class Rupture(Planned):
 
     def attach(self, solver: Solver) -> AttachedRupture:
         return AttachedRupture(self, solver)
+
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The least and the largest number of each parameter of the law's kernels."""
+        return {n: (float(x.min()), float(x.max())) for n in self.law.kernel_parameters for x in [self.parameters[n]]}
 
     def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
         values = {**self.parameters, "initial stress": self.stress}
@@ -125,9 +132,17 @@ def plan(planning: Planning) -> Rupture | None:
     first = whole.first_of(0 if made is None else len(made.faces.area))
     problems.raise_errors()
     _doubt(planning, made)
+    ranges = whole.everywhere(None if made is None else made.ranges())
     if made is None:
         return None
-    return replace(made, faces=replace(made.faces, number=made.faces.number + first))
+    faces = replace(made.faces, number=made.faces.number + first)
+    return replace(made, faces=faces, uniform=_uniform([found for found in ranges if found is not None]))
+
+
+def _uniform(ranges: Sequence[Mapping[str, tuple[float, float]]]) -> tuple[str, ...]:
+    """Parameters of which all processes find one number only, from the least and the largest one of each."""
+    every = {name: [found[name] for found in ranges] for name in ranges[0]}
+    return tuple(name for name, found in every.items() if min(x for x, _ in found) == max(y for _, y in found))
 
 
 FORECAST = 1 << 24
@@ -363,8 +378,11 @@ class AttachedRupture(Attached):
         """Of another order: moved to the points of this one."""
         fault, order = self.fault, origin.notes["order"]
         assert fault is not None
+        of_faces = {"jumped": fault.rule.phi.shape[2], JUMP_WORK: 1}  # rows of what is kept of faces, not of points
         if order != self.solver.plan.case.numerics.order:
             old = point_rule(self.part.setting.points, order - 1)
+            if name in of_faces:
+                return fault.put_state(name, of_modes(values, of_faces[name]))
             columns, positive = fault.column_names()[name], {s.name for s in fault.law.state if s.decades}
             jumps, decades = (np.array([n in names for n in columns]) for names in (JUMPS, positive))
             values = transfer(values, old, fault.rule, fault.faces.group, jumps, decades)

@@ -26,7 +26,7 @@ class Imposed(FrictionLaw):
     """Slip along the face tangents times a rate function of unit integral."""
 
     solver = "imposed"
-    work = 4.5
+    work = 0.9
     needs_stress = False
     outputs = ()
 

@@ -36,7 +36,7 @@ class Yoffe(Imposed):
         ),
     )
     kernel_parameters = ("slip1", "slip2", "rupture_onset", "tau_S", "tau_R")
-    work = 7.0
+    work = 1.1
     double = True  # second differences lose (tau_R/tau_S)^2 of the digits
 
     def times(self, p: Values) -> dict[str, np.ndarray]:

@@ -110,7 +110,7 @@ class FrictionLaw:
     project: bool = False
     resampled: tuple[str, ...] = ()
     counted: Mapping[str, str] = {}
-    work: float = 3.0
+    work: float = 1.2
     double: bool = False
     outputs: tuple[Output, ...] = (Output("Mud", "", "friction coefficient", lambda p, c, s: s["friction"]),)
 

@@ -25,6 +25,7 @@ class PowerLawWeakening(SlipWeakening):
     name = "power-law-slip-weakening"
     title = "Slip weakening by a power law (proxy of thermal pressurisation)"
     deck_number = 1058
+    work = 1.4
     parameters = (*SlipWeakening.parameters, _EXPONENT.point)
     constants = (*SlipWeakening.constants, _EXPONENT.uniform)
     kernel_parameters = (*SlipWeakening.kernel_parameters, _EXPONENT.point.name)
@@ -45,7 +46,7 @@ class PowerLawWeakening(SlipWeakening):
         return replace(linear, distance=linear.distance / p["weakening_exponent"])
 
     def weakened(self, p: Values, c: Values, slip: Any) -> Any:
-        return -m.expm1(-p["weakening_exponent"] * m.log1p(slip / p["d_c"]))
+        return -m.expm1(-p["weakening_exponent"] * m.log1p(slip * (1.0 / p["d_c"])))
 
 
 POWER_LAW_SLIP_WEAKENING = PowerLawWeakening()

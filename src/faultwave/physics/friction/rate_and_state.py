@@ -66,8 +66,9 @@ class RateAndState(FrictionLaw):
     kernel_parameters: tuple[str, ...] = ("rs_a", "rs_sl0", "rs_f0", "rs_b")
     either: tuple[PointOrUniform, ...] = (F0, B)
     state_unit = "s"
+    positive = False  # whether the state is above zero always, and its logarithm is needed
     solver = "newton"
-    work = 5.5
+    work = 2.1
     double = True  # exponents reach 60 and psi 1e9 s: single precision loses the balance of forces
     counted = {"unconverged": "sub-steps of rate and state ended without balance of load, friction and damping"}
 
@@ -76,17 +77,6 @@ class RateAndState(FrictionLaw):
         self.state = (
             State("state", self.state_unit, "state variable psi", decades=decades),
             State("unconverged", "", "sub-steps that ended with the balance of forces violated"),
-            State(
-                "balanced",
-                self.state_unit,
-                "state in the last balance of forces: psi before it was resampled",
-                decades=decades,
-            ),
-            State(
-                "drift",
-                {"s": "", "": "1/s"}.get(self.state_unit, f"{self.state_unit}/s"),
-                "rate at which the state last changed",
-            ),
         )
         self.outputs = (
             *FrictionLaw.outputs,
@@ -125,7 +115,7 @@ class RateAndState(FrictionLaw):
         mu = np.abs(tau / sigma)
         psi = self.balanced_state(p, c, mu)
         rate = np.full_like(psi, c["rs_ini_slip_rate"])
-        return {"state": psi, "friction": mu, "slip_rate": rate, "unconverged": np.zeros_like(psi), "balanced": psi}
+        return {"state": psi, "friction": mu, "slip_rate": rate, "unconverged": np.zeros_like(psi)}
 
     def balanced_state(self, p: Values, c: Values, mu: np.ndarray) -> np.ndarray:
         """The state at which friction is ``mu`` at the initial slip rate."""
@@ -138,6 +128,10 @@ class RateAndState(FrictionLaw):
     def guess(self, p: Values, c: Values, s: Values, start: Trial) -> Any:
         """A slip rate near that which balances the load (kernel); ``start``: the rate at the start of the sub-step under its load."""
         return start.rate
+
+    def evolved(self, s: Values, psi: Any, dt: Any) -> dict[str, Any]:
+        """State that the evolution from ``s`` to ``psi`` in a sub-step leaves (kernel): psi, and what the next guess wants of it."""
+        return {"state": psi}
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
         """State after ``dt`` at constant slip rate v, and its derivative by ln v (kernel)."""
@@ -162,6 +156,22 @@ class Regularised(RateAndState):
     Load and damping balance it where V = 2 V0 sinh(m) e^-E with m = (|tau| - eta V)/(a |sigma|). Both sides are compared by their
     logarithms, so that nothing overflows and small slip rates keep all digits.
     """
+
+    def __init__(self) -> None:
+        super().__init__()
+        unit, seconds = self.state_unit, self.state_unit == "s"
+        told = "state in the last balance of forces: psi before it was resampled"
+        self.state += (
+            State("balanced", unit, told, decades=seconds),
+            State("drift", "" if seconds else "1/s", "rate at which the state last changed"),
+        )
+
+    def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
+        found = super().initial(p, c, tau, sigma)
+        return found | {"balanced": found["state"]}
+
+    def evolved(self, s: Values, psi: Any, dt: Any) -> dict[str, Any]:
+        return {"state": psi, "balanced": psi, "drift": (psi - s["state"]) * (1.0 / dt)}
 
     def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> Balance:
         psi, by_mean = self.relaxed(p, c, s["state"], trial.mean, trial.dt)
@@ -239,6 +249,8 @@ class Regularised(RateAndState):
 
 class Classical(Regularised):
     """E = (f0 + b ln(V0 psi/L))/a with psi in seconds (Dieterich 1979; Ruina 1983)."""
+
+    positive = True
 
     def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:
         inverse = 1.0 / p["rs_a"]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from faultwave.kernels import math as m
 from faultwave.physics.friction.load import Values
-from faultwave.physics.friction.rate_and_state import Classical
+from faultwave.physics.friction.rate_and_state import UNIFORM, Classical
+
+LEAST_UPDATES = 2
+"""Newton steps. After one, slip of a test with nucleation was off by 12 % of the largest; after two by 0.1 % at most."""
+WHY = "One Newton step does not follow the state of the slip law: slip would be wrong by a tenth."
 
 
 class Slip(Classical):
@@ -15,7 +20,10 @@ class Slip(Classical):
     name = "rate-and-state-slip"
     title = "Rate and state, slip law"
     deck_number = 4
-    work = 6.5
+    work = 2.4
+    constants = tuple(
+        replace(q, lower=LEAST_UPDATES, reason=WHY) if q.name == "rs_slip_rate_updates" else q for q in UNIFORM
+    )
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
         inverse = 1.0 / p["rs_sl0"]

@@ -30,7 +30,7 @@ class SevereVelocityWeakening(RateAndState):
     name = "severe-velocity-weakening"
     title = "Severe velocity weakening"
     deck_number = 7
-    work = 5.0
+    work = 2.0
     constants = tuple(V0 if q.name == V0.name else q for q in UNIFORM)
     state_unit = "m"
 

@@ -71,14 +71,14 @@ class SlipWeakening(FrictionLaw):
 
     def weakened(self, p: Values, c: Values, slip: Any) -> Any:
         """Share of the way from static to dynamic friction after so much slip (kernel)."""
-        return m.minimum(slip / p["d_c"], 1.0)
+        return m.minimum(slip * (1.0 / p["d_c"]), 1.0)
 
     @staticmethod
     def forced(p: Values, c: Values, t: Any) -> Any:
         """Share of the weakening forced by time: a ramp, or a step where the ramp is 0."""
         after, ramp = t - p["forced_rupture_time"], c["forced_rupture_ramp"]
         if ramp > 0.0:
-            return m.maximum(m.minimum(after / ramp, 1.0), 0.0)
+            return m.maximum(m.minimum(after * (1.0 / ramp), 1.0), 0.0)
         return m.where(after >= 0.0, 0.0 * p["mu_s"] + 1.0, 0.0 * p["mu_s"])
 
     def rests(self, p: Values, c: Values, s: Values) -> Any:
@@ -86,7 +86,7 @@ class SlipWeakening(FrictionLaw):
         return True
 
     def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
-        return s["accumulated_slip"] / p["d_c"]
+        return s["accumulated_slip"] * (1.0 / p["d_c"])
 
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
         return m.abs(s["accumulated_slip"]) >= p["d_c"]

@@ -47,7 +47,7 @@ def sliding(strength_at: Callable[[Load], Any], load: Load) -> tuple[Any, Any]:
     slip to the rate found before: exact at the first step while the fault stays closed."""
     tau, strength = load.shear(), strength_at(load)
     over = m.maximum(tau - strength, 0.0)
-    rate = over / load.eta
+    rate = over * (1.0 / load.eta)  # the same for a whole face
     if load.relief is None:
         return rate, strength
     slips = over > 0.0
@@ -99,7 +99,8 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     top = m.maximum(tau / load.eta, SMALLEST_RATE)
     begin = law.guess(p, c, s, trial(start)) if load.guess is None else load.guess, s["state"]
     tolerance, exact = max(c["rs_slip_rate_tolerance"], 1e-14), load.relief is None
-    root, psi, unbalanced = newton_rate(balance, top, begin, tolerance, int(c["rs_slip_rate_updates"]), exact)
+    updates = int(c["rs_slip_rate_updates"])
+    root, psi, unbalanced = newton_rate(balance, top, begin, tolerance, updates, exact, law.positive)
     compression = normal(root)
     open_ = compression <= _OPEN * tau
     rate = m.where(open_, top, root)
@@ -108,13 +109,8 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     later = law.modified(p, c, s, mean(root), load.at(root)) if changing else {}  # as in ``normal``: computed once
     unconverged = s["unconverged"] + m.where(open_, 0.0 * tau, unbalanced)
     rate1, rate2 = along(load, tau, rate)
-    state = _evolved(s, psi, load.dt) | {"unconverged": unconverged}
+    state = law.evolved(s, psi, load.dt) | {"unconverged": unconverged}
     return Solved(rate1, rate2, rate, mu * compression, mu, state | later)
-
-
-def _evolved(s: Values, psi: Any, dt: Any) -> dict[str, Any]:
-    """The state after a sub-step, and what the next one's guess wants of it."""
-    return {"state": psi, "balanced": psi, "drift": (psi - s["state"]) * (1.0 / dt)}
 
 
 def _varied(trial: Trial, normal: Callable[[Any], Any]) -> Trial:
@@ -130,10 +126,10 @@ def _varied(trial: Trial, normal: Callable[[Any], Any]) -> Trial:
 
 def newton_rate(
     balance: Callable[[Any], Balance], top: Any, begin: tuple[Any, Any], tolerance: float, maximum: int,
-    exact_slope: bool = True,
+    exact_slope: bool = True, positive: bool = False,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Root V < ``top`` of an excess that falls with V, to a relative error of ``tolerance``, the state at V, and 1 where there is no root
-    yet, else 0; ``begin``: a rate to start from, and any state.
+    yet, else 0; ``begin``: a rate to start from, and any state. ``positive``: the state is above zero, whatever is left to be done.
 
     Newton steps, and the state along with the last of them. Where load balances friction alone the excess is nearly linear in ln V, where
     it balances damping in V: steps are of that kind which the bend of the excess says is nearer, and the last is the one that is near
@@ -167,7 +163,8 @@ def newton_rate(
         # Near the top what is left of the load counts: nearly all of the way, as the excess ends there steeply.
         elsewhere = m.where(below & (high >= top), v + 0.98 * (top - v), m.sqrt(low * high))
         new = m.where(inside, new, m.where(done, v, elsewhere))
-        psi = m.where(inside, b.state + b.by_rate * b.step, b.state)
+        along_step = b.state + b.by_rate * b.step
+        psi = m.where(inside & (along_step > 0.0) if positive else inside, along_step, b.state)
         return (new, low, high, psi, m.where(done, 0.0 * v, 0.0 * v + 1.0)), ~done
 
     first = m.maximum(m.minimum(begin[0], 0.9 * top), SMALLEST_RATE)
@@ -216,7 +213,7 @@ def _known_newton(law: Any, p: Values, c: Values, s: Values, load: Load, rates: 
     pressed = m.maximum(compression, _OPEN * held + SMALLEST_RATE)
     trial = Trial(rate, mean, share, load.shear(), pressed, load.eta, load.dt)
     mu = m.where(compression > 1.0, held / m.maximum(compression, 1.0), s["friction"])
-    state = _evolved(s, law.balance(p, c, s, trial).state, load.dt) | {"unconverged": s["unconverged"]} | changed
+    state = law.evolved(s, law.balance(p, c, s, trial).state, load.dt) | {"unconverged": s["unconverged"]} | changed
     return Solved(*rates, mu * compression, mu, state)
 
 

@@ -27,7 +27,7 @@ class StrongVelocityWeakening(Regularised):
     name = "strong-velocity-weakening"
     title = "Strong velocity weakening (flash heating), slip law"
     deck_number = 103
-    work = 6.0
+    work = 2.3
     parameters = (
         *POINT,
         Parameter("rs_srW", "m/s", "slip rate V_w above which friction weakens", positive=True, aliases=("RS_srW", "rs_srw")),

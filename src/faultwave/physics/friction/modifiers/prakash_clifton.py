@@ -32,7 +32,7 @@ class PrakashClifton(Modifier):
     kernel_parameters = tuple(q.point.name for q in _UNIFORM)
     state = (State("regularised_strength", "Pa", "strength that follows the law's"),)
     solvers = ("closed-form",)
-    work = 0.5
+    work = 0.0  # what it computes is as much as the projection that it leaves out
     project = False  # of projected slip the delayed strength is unstable
 
     def prepare(self, p: Values, c: Values) -> dict[str, np.ndarray]:

@@ -95,7 +95,7 @@ class ThermalPressurisation(Modifier):
         Output("Tmp", "K", "temperature", lambda p, c, s: s["temperature"]),
     )
     solvers = ("closed-form", "newton")
-    work = 4.0
+    work = 1.4
 
     def prepare(self, p: Values, c: Values) -> dict[str, np.ndarray]:
         zone = _Zone.of({**p, **filled(p, c, _UNIFORM)})
