@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 
+import faultwave as fw
+from faultwave.base.errors import Interrupted
 from faultwave.domain.tets import Mesh
 from faultwave.domain.tets.mesh import make_mesh
 
@@ -83,3 +87,19 @@ def test_static_work_potency_and_moment(tmp_path) -> None:
     assert np.isclose(found["static_frictional_work"], static, rtol=1e-12)
     assert np.isclose(found["potency"], potency, rtol=1e-12)
     assert np.isclose(found["seismic_moment"], potency * 2670 * 3464.0**2, rtol=1e-9)
+
+
+def test_slip_by_the_velocity_jump_goes_on_at_another_order(tmp_path) -> None:
+    """Its modes are those of the same polynomial at a higher order, and its work is the face's."""
+    case = settings(
+        tmp_path, slip_weakening(), end_time=0.4, output={"energies": {"interval": 0.1, "slip_from_velocity": True}}
+    )
+    half = fw.simulate(case, force=True)
+    with pytest.raises(Interrupted):
+        half.run(progress=lambda p: signal.raise_signal(signal.SIGTERM) if p.time > 0.25 else None)
+    first, second = (s.solver.parts["rupture"].fault for s in (half, fw.resume(tmp_path / "out", order=4)))
+    work = [f.energies(True, True)["total_frictional_work"] for f in (first, second)]
+    assert work[0] == pytest.approx(work[1], rel=1e-12) and abs(work[0]) > 0.0
+    old, new = (f.state_of("jumped") for f in (first, second))
+    assert (old.shape[1], new.shape[1]) == (6, 10) and np.abs(old).max() > 0.01
+    assert np.array_equal(new[:, :6], old) and not new[:, 6:].any()
