@@ -81,7 +81,10 @@ def shaken(kind, blocking, precision="single"):
     more = dict(RIGID if kind == "rigid" else LAYERS[kind])
     along = more.pop("along", 0.0)
     of = scheme(**{"shape": (19, 26, 53), "sides": {}} | more)
-    made, rng = runner(replace(of, absorber=replace(of.absorber, along=along)), "cpu", precision), np.random.default_rng(3)
+    made, rng = (
+        runner(replace(of, absorber=replace(of.absorber, along=along)), "cpu", precision),
+        np.random.default_rng(3),
+    )
     names = [n for n, layout in made.program.arrays.items() if layout.kind == "grid" and not layout.half]
     for name in names:
         noise = rng.normal(size=made.view(name).shape) * (1e-7 if name in stencils.VELOCITY else 1.0)

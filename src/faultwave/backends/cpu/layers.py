@@ -18,7 +18,7 @@ from faultwave.kernels.values import Numbering
 
 @dataclass(frozen=True)
 class AddedTerm:
-    """``value`` of the plain stencil is replaced by ``total``, its sum with what is written to ``array``, so many planes above the point."""
+    """``value`` of the plain stencil is replaced by ``total``, its sum with what is written to ``array`` on a ``plane`` above the point."""
 
     array: str
     plane: int
