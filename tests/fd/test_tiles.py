@@ -1,17 +1,21 @@
 """Tiles and steps that share a pass through memory change no bit, whatever grids are made of."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from faultwave.backends.cpu import two_planes
 from faultwave.backends.cpu.blocking import Blocking
 from faultwave.backends.cpu.skew import skew
+from faultwave.fd import stencils
 from faultwave.fd.program import build_program
 from faultwave.kernels.stencil import Box, Launch, Stencil
 from faultwave.run import simulate
 
 from . import test_faults, test_plasticity, test_soil, test_topography
-from .setups import scheme
+from .setups import runner, scheme
 
 ROCK = {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 60, "Qs": 30}
 CASES = {
@@ -61,12 +65,76 @@ def test_two_planes_at_once_change_no_bit(attenuation, monkeypatch):
         assert np.array_equal(values, found[1][name], equal_nan=True), name
 
 
+LAYERS = {
+    "plain": {},
+    "along": {"along": 0.5},
+    "attenuation": {"attenuation": True},
+    "uneven": {"shape": (19, 8, 49), "width": 10, "sides": {"y-": "rigid", "y+": "rigid"}},
+    "one side": {"sides": {"x+": "rigid"}},
+}
+RIGID = {"sides": {"x-": "rigid", "x+": "rigid"}}
+PAIRED = re.compile(r"velocity_layer_x\w*_of_two_planes")
+
+
+def shaken(kind, blocking, precision="single"):
+    """A box with layers after some steps from noise, and the source of its kernels."""
+    more = dict(RIGID if kind == "rigid" else LAYERS[kind])
+    along = more.pop("along", 0.0)
+    of = scheme(**{"shape": (19, 26, 53), "sides": {}} | more)
+    made, rng = (
+        runner(replace(of, absorber=replace(of.absorber, along=along)), "cpu", precision),
+        np.random.default_rng(3),
+    )
+    names = [n for n, layout in made.program.arrays.items() if layout.kind == "grid" and not layout.half]
+    for name in names:
+        noise = rng.normal(size=made.view(name).shape) * (1e-7 if name in stencils.VELOCITY else 1.0)
+        made.view(name)[...] = noise if made.program.arrays[name].group != "medium" else made.view(name)
+    for name in {"A", "B", "defect_p", "defect_s"} & made.program.arrays.keys():
+        made.view(name)[...] = rng.uniform(0.1, 0.5, made.view(name).shape)
+    made.blocking = blocking
+    made.run(STEPS, np.zeros((2, STEPS, 1)))
+    return {name: np.array(made.view(name)) for name in names}, made.source
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("kind", LAYERS)
+def test_two_planes_of_layers_change_no_bit(kind, precision, monkeypatch):
+    """Memories of the upper plane are its own, at both ends of a row, also where these are of different width."""
+    monkeypatch.setattr(two_planes, "LONGEST", 1000)
+    (expected, apart), (found, together) = (
+        _with(monkeypatch, "MOST_READ", most, lambda: shaken(kind, Blocking(2, 7), precision)) for most in (0, 200)
+    )
+    assert not PAIRED.search(apart) and PAIRED.search(together)
+    assert max(np.abs(values).max() for name, values in expected.items() if name.startswith("psi")) > 0
+    for name, values in expected.items():
+        assert np.array_equal(values, found[name], equal_nan=True), name
+
+
+def test_pieces_of_long_rows_change_no_bit(monkeypatch):
+    (expected, whole), (found, cut) = (
+        _with(monkeypatch, "LONGEST", size, lambda: shaken("rigid", Blocking(2, 7))) for size in (1000, 16 * 4)
+    )
+    assert all("_velocity_of_two_planes" in source for source in (whole, cut))
+    assert "#define LONGEST 250\n" in whole and "#define LONGEST 16\n" in cut
+    assert expected["u"].any() and all(np.array_equal(values, found[name]) for name, values in expected.items())
+
+
+def test_long_rows_through_layers_are_worked_on_one_plane_at_a_time(monkeypatch):
+    monkeypatch.setattr(two_planes, "LONGEST", 16 * 4)
+    assert not PAIRED.search(shaken("plain", Blocking(2, 7))[1])
+
+
+def _with(monkeypatch, name, value, function):
+    monkeypatch.setattr(two_planes, name, value)
+    return function()
+
+
 def test_planes_that_need_the_same_product_go_apart():
     """It would be computed once, and not be fused with a sum."""
     box = Box((0, 0, 0), (9, 9, 9))
 
     def go(function):
-        return two_planes.go_together([Launch(Stencil("one", function), box)])
+        return two_planes.go_together([Launch(Stencil("one", function), box)], 9)
 
     assert go(lambda p: {"u": p.at("u") + p.scalar("c") * (p.at("s", z=1) - p.at("s"))})
     assert go(lambda p: {"u": p.at("u") + p.line("a", "z") * p.at("s", x=1)})

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from faultwave.backends.cpu.two_planes import recorded
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.stencil import Stencil, record
 from faultwave.kernels.values import Numbering
@@ -17,9 +18,10 @@ from faultwave.kernels.values import Numbering
 
 @dataclass(frozen=True)
 class AddedTerm:
-    """``value`` of the plain stencil is replaced by ``total``, its sum with what is written to ``array``."""
+    """``value`` of the plain stencil is replaced by ``total``, its sum with what is written to ``array`` on a ``plane`` above the point."""
 
     array: str
+    plane: int
     value: Expr
     written: Expr
     total: Expr
@@ -27,24 +29,24 @@ class AddedTerm:
 
 @dataclass(frozen=True)
 class LayerTerms:
-    """Terms added to values of the plain stencil, and factors of what it writes, by array."""
+    """Terms added to values of the plain stencil, and factors of what it writes, by array and plane."""
 
     added: tuple[AddedTerm, ...]
-    factors: Mapping[str, Expr]
+    factors: Mapping[tuple[str, int], Expr]
 
 
-def layer_terms(plain: Stencil, layer: Stencil) -> LayerTerms | None:
-    """What makes ``layer`` of ``plain``; None where they differ in more than added terms and factors."""
-    (_, before), (_, after) = record(plain), record(layer)
+def layer_terms(plain: Stencil, layer: Stencil, planes: int = 1) -> LayerTerms | None:
+    """What makes ``layer`` of ``plain``, on one plane or two; None where they differ in more than added terms and factors."""
+    (_, before), (_, after) = recorded(plain, planes), recorded(layer, planes)
     numbering = Numbering()
     number = numbering.number
     more = {number(value): name for name, value in after.items() if name not in before}
-    added: dict[str, AddedTerm] = {}
+    added: dict[tuple[str, int], AddedTerm] = {}
     for node in _nodes(after.values()):
         for value, written in (node.args, node.args[::-1]) if node.op == "add" else ():
             name = more.get(number(written))
             if name is not None:
-                added[name] = AddedTerm(name, value, written, node)
+                added[name] = AddedTerm(*name, value, written, node)
     replaced = {number(s.value): number(s.total) for s in added.values()}
     if not len(replaced) == len(added) == len(more) or not before.keys() <= after.keys():
         return None

@@ -115,7 +115,7 @@ class RowFunction:
         plain = min(range(len(self.row)), key=lambda n: len(record(self.row[n].stencil)[1]))
         sides = [n for n in range(len(self.row)) if n != plain]
         side = self.row[sides[0]]
-        found = layer_terms(self.row[plain].stencil, side.stencil)
+        found = layer_terms(self.row[plain].stencil, side.stencil, self.planes)
         if found is None or not all(same_formulas(side.stencil, self.row[n].stencil) for n in sides):
             return None
         own = [s.array for s in found.added]
@@ -131,19 +131,19 @@ class RowFunction:
     def _one_loop(self, of: _Shared) -> tuple[list[str], list[str]]:
         """The same with one loop through all segments. The compiler must not know where the layers are: it would make two loops."""
         launch, side, found = self.row[of.plain], self.row[of.sides[0]], of.terms
-        (reads, writes), (more, _) = record(launch.stencil), record(side.stencil)
-        own = [s.array for s in found.added]
+        (reads, writes), (more, _) = recorded(launch.stencil, self.planes), recorded(side.stencil, self.planes)
+        own = [(s.array, s.plane) for s in found.added]
         starts, at = self._starts(of, own)
         owners = ["0"] * len(self.row)
         for n in of.sides if own else ():
-            owners[n] = self._place(self.row[n], own[0]).split(" ")[0]
+            owners[n] = self._place(self.row[n], own[0][0]).split(" ")[0]
         inputs: dict[object, tuple[str, bool]] = {
-            k: (f"LOAD({at[k[1]]} + i)", True) if k[1] in at else self._input(side, k) for k in more
+            k: (f"LOAD({at[k[1:3]]} + i)", True) if k[1:3] in at else self._input(side, k) for k in more
         }
         formula = Formula(inputs, "f")
         if own:
-            plane = self.arrays.strides[side.names.get(own[0], own[0])]
-            fetches = [_fetch(f"{at[a]} + {self.rows_ahead * plane.row}L + i") for a in own]
+            row = self.arrays.strides[side.names.get(own[0][0], own[0][0])].row
+            fetches = [_fetch(f"{at[a]} + {self.rows_ahead * row}L + i") for a in own]
             self._add_terms(formula, of, at, fetches)
         values = {name: formula.emit(value) for name, value in writes.items()}
         if found.factors:
@@ -156,7 +156,7 @@ class RowFunction:
                 "}",
             ]
             values |= {name: f"{values[name]}d" for name in found.factors}
-        stores = self._at_points(launch, {(name, 0): value for name, value in values.items()})
+        stores = self._at_points(launch, values)
         loop = [
             f"for (int s = 0; s < {len(self.row)}; ++s) {{",
             f"  int aside = s != {of.plain};",
@@ -169,10 +169,11 @@ class RowFunction:
         ]
         return [f"R *const owns[] = {{{', '.join(owners)}}};", *starts, *formula.scopes[0].lines], loop
 
-    def _starts(self, of: _Shared, own: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-        """Lines done once a row, and where each of the arrays that segments have of their own starts: layers of different width keep them
-        at different distances. One loop serves these, too: several are rounded in other ways, and parts of the grid have fewer layers."""
-        offsets = [[self._offset(self.row[n].names.get(array, array)) for array in own] for n in of.sides]
+    def _starts(self, of: _Shared, own: Sequence[tuple[str, int]]) -> tuple[list[str], dict[tuple[str, int], str]]:
+        """Lines done once a row, and where each of the arrays that segments have of their own starts, on each plane: layers of different
+        width keep them at different distances. One loop serves these, too: several are rounded in other ways, and parts of the grid have
+        fewer layers."""
+        offsets = [[self._offset(self.row[n].names.get(array, array), plane) for array, plane in own] for n in of.sides]
         if all(each == offsets[0] for each in offsets):
             return [], {array: f"own + {offset}" for array, offset in zip(own, offsets[0], strict=True)}
         listed = dict(zip(of.sides, offsets, strict=True))
@@ -181,21 +182,24 @@ class RowFunction:
         starts = [f"static const long starts[][{len(own)}] = {{{rows}}};"]
         return starts, {array: f"own + starts[s][{number}]" for number, array in enumerate(own)}
 
-    def _add_terms(self, formula: Formula, of: _Shared, at: Mapping[str, str], first: Sequence[str]) -> None:
+    def _add_terms(
+        self, formula: Formula, of: _Shared, at: Mapping[tuple[str, int], str], first: Sequence[str]
+    ) -> None:
         """Add the terms of a layer, and keep what it writes to arrays of its own: from here on, the formula uses the sums."""
         added = of.terms.added
         raw = [formula.emit(s.value) for s in added]
         lines, names = _in_layer(formula, [e for s in added for e in (s.written, s.total)])
-        kept = [(at[s.array], name) for s, name in zip(added, names[::2], strict=True)]
+        kept = [(at[s.array, s.plane], name) for s, name in zip(added, names[::2], strict=True)]
         totals = [f"{value}t = {total};" for value, total in zip(raw, names[1::2], strict=True)]
         row = formula.scopes[1]
         row.lines += [f"V {value}t = {value};" for value in raw]
         row.lines += ["if (aside) {", *(f"  {x}" for x in (*first, *lines, *_stores(kept), *totals)), "}"]
         formula.rename((s.value, f"{value}t") for s, value in zip(added, raw, strict=True))
 
-    def _offset(self, name: str) -> int:
-        """From the first array of its group."""
-        return self.arrays.strides[name].offset - self.arrays.strides[self.first[self.arrays.group[name]]].offset
+    def _offset(self, name: str, planes: int = 0) -> int:
+        """From the first array of its group, so many planes below."""
+        own, first = self.arrays.strides[name], self.arrays.strides[self.first[self.arrays.group[name]]]
+        return own.offset - first.offset + planes * own.plane
 
     def _place(self, launch: Launch, formal: str) -> str:
         """'g2 + 544': the row of the array at the point's plane and row, x = 0."""

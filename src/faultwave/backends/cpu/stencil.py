@@ -26,7 +26,7 @@ from faultwave.backends.cpu.compile import build, cache_folder, load, vector_byt
 from faultwave.backends.cpu.row_table import TABLE, forget, injected_rows, watched, with_table
 from faultwave.backends.cpu.rows import RowFunction, rows_of
 from faultwave.backends.cpu.skew import Skew, skew
-from faultwave.backends.cpu.two_planes import go_together
+from faultwave.backends.cpu.two_planes import go_together, longest
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
@@ -50,12 +50,12 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
     head = resources.files("faultwave.backends.cpu").joinpath("vector.h").read_text()
     loop = resources.files("faultwave.backends.cpu").joinpath("wavefront.h").read_text()
     functions: dict[str, str] = {}
-    entries, most_arrays = [], 1
+    entries, most_arrays, most = [], 1, longest(arrays.dtype.itemsize)
     for launches in program.levels:
         for row in rows_of(launches):
             made, both = RowFunction(program, arrays, row), "0"
             function = functions.setdefault(made.text, f"row_{len(functions)}_{row[0].stencil.name}")
-            if not made.table.place and go_together(row):
+            if not made.table.place and go_together(row, most):
                 text = RowFunction(program, arrays, row, made).text
                 both = functions.setdefault(text, f"row_{len(functions)}_{row[0].stencil.name}_of_two_planes")
             entries.append(f"  {{{function}, {both}, {row[0].lag}, {{{', '.join(map(str, made.pointers))}}}}},")
@@ -64,7 +64,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
     return (
         f"#define R {real}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(real == 'double')}\n{head}\n"
         f"#define LEVELS {len(program.levels)}\n#define REACH {program.reach}\n#define MOST_ARRAYS {most_arrays}\n"
-        f"#define MOST_SEGMENTS {most_segments(program)}\n{_behind(skew(program))}"
+        f"#define MOST_SEGMENTS {most_segments(program)}\n#define LONGEST {most}\n{_behind(skew(program))}"
         f"#define TOGETHER {program.box.hi[0] + program.reach - 1 if program.together is None else program.together}\n"
         f"#define Z0 {program.box.lo[0]}\n#define Z1 {program.box.hi[0]}\n#define Y0 {program.box.lo[1]}\n#define Y1 {program.box.hi[1]}\n"
         "typedef V U __attribute__((aligned(4), may_alias));\n"

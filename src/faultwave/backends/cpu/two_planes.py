@@ -14,6 +14,8 @@ from faultwave.kernels.values import ROW, Numbering
 
 MOST_READ = 45
 """Numbers of arrays around a point: stencils that read more fill the first cache with the rows of one plane."""
+LONGEST = 768
+"""Bytes of each array: rows of more are cut into pieces, so that what both planes read stays in the first cache for the next row."""
 
 
 class _Both(Recorder):
@@ -50,13 +52,21 @@ def recorded(stencil: Stencil, planes: int) -> tuple[Mapping[tuple[Any, ...], Ex
     return lower.reads, {(name, n): wrap(values[n][name]) for name in values[0] for n in range(planes)}
 
 
-def go_together(row: Sequence[Launch]) -> bool:
-    """Whether two planes of a launch can be worked on at once, and should."""
-    launch = row[0]
-    if len(row) > 1 or launch.lag or launch.stencil.changes or launch.stencil.rows or launch.box.shape[0] < 2:
+def longest(itemsize: int) -> int:
+    """Points of a piece of a row of two planes, whose numbers have so many bytes."""
+    return LONGEST // itemsize
+
+
+def go_together(row: Sequence[Launch], most: int) -> bool:
+    """Whether two planes of launches side by side can be worked on at once, and should. Rows of several launches and more than ``most``
+    points should not: layers at the ends of a row cost there what two planes gain. Most points are in the longest segment."""
+    if any(x.lag or x.stencil.changes or x.stencil.rows or x.box.shape[0] < 2 for x in row):
         return False
-    numbers = [key for key in record(launch.stencil)[0] if key[0] in ("at", "on")]
-    return len(numbers) <= MOST_READ and not _common_products(launch.stencil)
+    if len(row) > 1 and sum(launch.box.shape[2] for launch in row) > most:
+        return False
+    widest = max(row, key=lambda launch: launch.box.shape[2])
+    numbers = [key for key in record(widest.stencil)[0] if key[0] in ("at", "on")]
+    return len(numbers) <= MOST_READ and not any(_common_products(launch.stencil) for launch in row)
 
 
 def _common_products(stencil: Stencil) -> bool:
@@ -81,4 +91,4 @@ def _operands(numbering: Numbering, numbers: Iterable[int]) -> set[int]:
     return found
 
 
-__all__ = ["go_together", "recorded"]
+__all__ = ["go_together", "longest", "recorded"]

@@ -39,6 +39,23 @@ static void rows_of(const struct call *c, row_function row, R *const *base, cons
   row(own, scalar, k, from, to, c->x);
 }
 
+/* The same of two planes at once, in pieces of at most LONGEST points along x: rows that are longer push each other out of the first cache. */
+static void pieces_of(const struct call *c, R *const *base, const R *scalar, long k, long from, long to) {
+  long first = 1L << 40, last = -(1L << 40);
+  for (const long(*x)[2] = c->x; x < c->x + MOST_SEGMENTS; ++x) {
+    if ((*x)[0] < (*x)[1] && (*x)[0] < first) first = (*x)[0];
+    if ((*x)[0] < (*x)[1] && (*x)[1] > last) last = (*x)[1];
+  }
+  const long count = first < last ? (last - first + LONGEST - 1) / LONGEST : 1;
+  const long size = ((last - first + count - 1) / count + LANES - 1) / LANES * LANES; /* all about as long, of whole vectors */
+  for (long at = first; at < last; at += size) {
+    struct call piece = *c;
+    for (long(*x)[2] = piece.x; x < piece.x + MOST_SEGMENTS; ++x)
+      (*x)[0] = clip((*x)[0], at, at + size), (*x)[1] = clip((*x)[1], at, at + size);
+    rows_of(&piece, entries[c->entry].both, base, scalar, k, from, to);
+  }
+}
+
 /* Launches without a lag on the rows [y0, y1) of plane k, one after the other, for their boxes are apart. */
 static void plane(R *const *base, const R *scalar, struct part work, long k, long y0, long y1) {
   for (const struct call *c = work.begin; c < work.end; ++c) {
@@ -56,7 +73,7 @@ static void two_planes(R *const *base, const R *scalar, struct part work, long k
     const long from = clip(y0, c->y0, c->y1), to = clip(y1, c->y0, c->y1);
     if (from >= to) continue;
     const int both = k >= c->z0 && k + 1 < c->z1 && entries[c->entry].both;
-    if (both) rows_of(c, entries[c->entry].both, base, scalar, k, from, to);
+    if (both) pieces_of(c, base, scalar, k, from, to);
     for (long at = k; !both && at < k + 2; ++at)
       if (at >= c->z0 && at < c->z1) rows_of(c, entries[c->entry].row, base, scalar, at, from, to);
   }
