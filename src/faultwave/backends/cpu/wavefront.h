@@ -24,12 +24,19 @@ struct points {
 struct call { long entry, z0, z1, y0, y1, x[MOST_SEGMENTS][2]; };
 struct part { const struct call *begin, *end; };
 
-static const long z_behind[] = Z_OF_LEVELS, y_behind[] = Y_OF_LEVELS;
+static const long z_behind[] = Z_OF_LEVELS, y_behind[] = Y_OF_LEVELS, low_z_behind[] = LOW_Z_OF_LEVELS;
 #define Z_BEHIND(m) (z_behind[(m) % LEVELS] + Z_OF_STEP * ((m) / LEVELS))
 #define Y_BEHIND(m) (y_behind[(m) % LEVELS] + Y_OF_STEP * ((m) / LEVELS))
 #define PLANES (Z1 - Z0 + 2 * REACH)
 #define ROWS (Y1 - Y0 + 2 * REACH)
 F long clip(long x, long low, long high) { return x < low ? low : x > high ? high : x; }
+/* The plane of half-step m when the front is at p. Half-steps stay closer together below FAR_APART_FROM, where that is enough; once the
+   front is there, each waits until it is as far behind as is needed above. */
+F long plane_at(long p, long m) {
+  const long low = (p < FAR_APART_FROM ? p : FAR_APART_FROM) - low_z_behind[m % LEVELS] - LOW_Z_OF_STEP * (m / LEVELS);
+  const long high = p - Z_BEHIND(m);
+  return low > high ? low : high;
+}
 F long row_number(int level, long k, long j) { return (level * PLANES + k - Z0 + REACH) * ROWS + j - Y0 + REACH; }
 
 /* ``row``: the function of an entry for one plane, or that for ``both`` of two at once, which is 0 where there is none. */
@@ -145,7 +152,7 @@ void run(ARGUMENTS, long tile, long threads) {
         for (int spin = 0; __atomic_load_n(&done[8 * t], __ATOMIC_ACQUIRE) < p; ++spin)
           if (spin > 1000) sched_yield();
         for (long m = 0; m < halves; ++m) {
-          const long k = clip(p - Z_BEHIND(m), below, last), next = clip(p - Z_BEHIND(m) + PLANES_AT_ONCE, below, last);
+          const long k = clip(plane_at(p, m), below, last), next = clip(plane_at(p + PLANES_AT_ONCE, m), below, last);
           if (k >= next) continue;
           const int level = m % LEVELS;
           const long step = start + m / LEVELS, y0 = low - Y_BEHIND(m), y1 = high - Y_BEHIND(m);
