@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from faultwave.backends.cpu import two_planes
+from faultwave.backends.cpu import rows, two_planes
 from faultwave.backends.cpu.blocking import Blocking
-from faultwave.backends.cpu.skew import skew
+from faultwave.backends.cpu.skew import far_apart_from, skew
 from faultwave.fd.program import build_program
 from faultwave.kernels.stencil import Box, Launch, Stencil
 from faultwave.run import simulate
@@ -61,6 +61,30 @@ def test_two_planes_at_once_change_no_bit(attenuation, monkeypatch):
         assert np.array_equal(values, found[1][name], equal_nan=True), name
 
 
+def test_rows_in_pieces_change_no_bit(monkeypatch):
+    """Also where the last piece is shorter."""
+    rigid = dict.fromkeys(("x", "y", "z-"), "rigid") | {"z+": "free-surface"}
+    made = test_topography.hilly(grid__boundaries=rigid, grid__upper=[2000, 1600, 900], material={"constant": ROCK})
+    found = []
+    for longest, pieces in ((10**9, False), (70, True)):
+        monkeypatch.setattr(rows, "LONGEST", longest)
+        assert ("a < x[0][1]; a += 16" in simulate(made).solver.operator.runner.source) == pieces
+        found.append(state(made, Blocking(2, 7), 1))
+    assert np.abs(found[0]["u"]).max() > 0
+    for name, values in found[0].items():
+        assert np.array_equal(values, found[1][name], equal_nan=True), name
+
+
+def test_two_planes_read_what_both_need_once(monkeypatch):
+    """Values stand beside the same of the other plane, and those that are read for both are kept."""
+    stencil = Stencil("one", lambda p: {"u": p.at("u") + p.scalar("c") * (p.at("s", z=1) - p.at("s"))})
+    listed = list(two_planes.side_by_side(two_planes.recorded(stencil, 2)[1]))
+    keys = [e.value[1:3] for e in listed if e.op == "input"]
+    assert keys == [("u", 0), ("u", 1), ("c",), ("c",), ("s", 1), ("s", 2), ("s", 0), ("s", 1)]
+    held = rows._held(["const V a = LOAD(p);", "const V b = LOAD(q);", "const V c = a - b;", "const V d = a * c;"])
+    assert held == ["V a = LOAD(p); HOLD(a);", "const V b = LOAD(q);", "const V c = a - b;", "const V d = a * c;"]
+
+
 def test_planes_that_need_the_same_product_go_apart():
     """It would be computed once, and not be fused with a sum."""
     box = Box((0, 0, 0), (9, 9, 9))
@@ -87,6 +111,16 @@ def test_means_along_one_axis_cost_no_planes_along_the_other():
     program = simulate(test_topography.hilly()).solver.operator.runner.program
     found = skew(program)
     assert found.z == (0, 3, 6, 6) and found.y == (0, 0, 0, 2) and found.step == (6, 4)
+
+
+def test_levels_below_hills_stay_behind_as_far_as_in_a_flat_grid():
+    """There only velocities and stresses have anything to do; planes that something bent reads are not among these."""
+    made = simulate(test_topography.hilly(grid__lower=[0, 0, -3000])).solver.operator
+    program, first = made.runner.program, far_apart_from(made.runner.program)
+    assert first is not None and first + 4 == made.scheme.cap
+    found = skew(program, first + 4)
+    assert found.z == (0, 0, 0, 2) and found.step[0] == 4
+    assert far_apart_from(build_program(scheme((30, 16, 16)))) is None
 
 
 def test_levels_of_blocks_stay_behind_as_far_as_those_of_one_grid():

@@ -7,13 +7,15 @@ the next finds. Where segments differ by the terms of an absorbing layer alone (
 from __future__ import annotations
 
 import functools
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from faultwave.backends.cpu.layers import LayerTerms, layer_terms, same_formulas
 from faultwave.backends.cpu.row_table import TABLE, RowTable
-from faultwave.backends.cpu.two_planes import recorded
+from faultwave.backends.cpu.two_planes import recorded, side_by_side
 from faultwave.backends.formula import Formula, Scope
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr
@@ -22,6 +24,8 @@ from faultwave.kernels.values import ROW
 
 AHEAD = 64
 """Points ahead of those at hand that numbers are fetched, in whole rows: about as long as that takes."""
+LONGEST = 704
+"""Bytes along x: longer rows are worked on in pieces, piece by piece of all rows, as the first cache does not hold the rows around them."""
 FEW = 8
 """Planes: arrays of one plane that more of them read stay in the second cache."""
 
@@ -63,15 +67,25 @@ class RowFunction:
         self.head: list[str] = list(below.head) if below else []
         self.rows_ahead = max(1, AHEAD // sum(launch.box.shape[2] for launch in row))
         self.table = RowTable(program, row, lambda: self._place(row[0], TABLE), arrays.strides.get(TABLE))
+        self.piece = self._piece()
         shared = self._shared()
         before, loops = self._one_loop(shared) if shared else self._loops()
         lines = [
             "static void ROW_NAME(R *const *base, const R *scalar, long k, long j0, long j1, const long (*x)[2]) {",
+            *([f"  for (long a = x[0][0]; a < x[0][1]; a += {self.piece})"] if self.piece else []),
             "  for (long j = j0; j < j1; ++j) {",
             *(f"    {line}" for line in (*self.head, *self.table.start(), *before, *loops, *self.table.end())),
             "  }\n}",
         ]
         self.text = "\n".join(lines)
+
+    def _piece(self) -> int:
+        """Points of a piece of the rows; 0 where these are worked on as wholes: those of several segments, and of which something is kept."""
+        count, size = self.row[0].box.shape[2], self.arrays.dtype.itemsize
+        pieces = -(-count * size // LONGEST)
+        if pieces == 1 or len(self.row) > 1 or self.table.place:
+            return 0
+        return -(-count // (pieces * self.arrays.pad)) * self.arrays.pad
 
     def _loops(self) -> tuple[list[str], list[str]]:
         """Lines done once a row, and a loop for each segment."""
@@ -86,9 +100,15 @@ class RowFunction:
                 changing = formula.emit(mask[1])
                 body = [*formula.scopes[1].lines, f"if (!v_any({changing})) continue;"]
                 formula.scopes[1].lines.clear()
+            for value in side_by_side(writes) if self.planes > 1 else ():
+                formula.emit(value)
+            if self.planes > 1:
+                formula.scopes[1].lines = _held(formula.scopes[1].lines)
             values = {written: formula.emit(value) for written, value in writes.items()}
             body += [*self._fetches(launch, reads), *formula.scopes[1].lines, *self._at_points(launch, values)]
             first = f"for (long i = x[{number}][0], end = x[{number}][1]; i < end; i += LANES) {{"
+            if self.piece:
+                first = f"for (long i = a, end = a + {self.piece} < x[0][1] ? a + {self.piece} : x[0][1]; i < end; i += LANES) {{"
             loop = [first, *(f"  {line}" for line in body), "}"]
             once = formula.scopes[0].lines
             lines, wanted = self.table.mask(launch, f"row{number}_", functools.partial(self._number, launch))
@@ -261,6 +281,16 @@ class RowFunction:
         """Whether an array has one plane that all planes of a launch read, and so is in the second cache already."""
         one = self.program.arrays[launch.names.get(formal, formal)].box.shape[0] == 1
         return kind == "on" and one and launch.box.shape[0] > FEW
+
+
+def _held(lines: Sequence[str]) -> list[str]:
+    """The same lines; what is read and needed more than once stays in a register. Compilers take reads for as cheap as registers."""
+    uses, found = Counter(re.findall(r"\w+", " ".join(lines))), []
+    for line in lines:
+        read = re.fullmatch(r"const V (\w+) = LOAD.*", line)
+        held = read and uses[read[1]] > 2
+        found.append(f"{line[6:]} HOLD({read[1]});" if read and held else line)
+    return found
 
 
 def _fetch(where: str) -> str:

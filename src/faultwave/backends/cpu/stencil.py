@@ -69,6 +69,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         f"#define Z0 {program.box.lo[0]}\n#define Z1 {program.box.hi[0]}\n#define Y0 {program.box.lo[1]}\n#define Y1 {program.box.hi[1]}\n"
         "typedef V U __attribute__((aligned(4), may_alias));\n"
         "#define LOAD(p) (*(const U *)(p))\n#define STORE(p, v) (*(U *)(p) = (v))\n"
+        f"{resources.files('faultwave.backends.cpu').joinpath('hold.h').read_text()}\n"
         f"{resources.files('faultwave.backends.cpu').joinpath('tail.h').read_text()}\n"
         + (
             f"{resources.files('faultwave.backends.cpu').joinpath('half.h').read_text()}\n"
@@ -87,8 +88,13 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
 def _behind(program: Program) -> str:
     """How far half-steps are behind the first one, for wavefront.h: everywhere, and on the planes below which less will do."""
     of, first = skew(program), far_apart_from(program)
-    below = of if first is None else skew(program, first + 2 * program.reach)  # what is read there is written by these alone
-    lists = [(f"{axis}_OF_LEVELS", f"{{{', '.join(map(str, n))}}}") for axis, n in (("Z", of.z), ("Y", of.y), ("LOW_Z", below.z))]
+    below = (
+        of if first is None else skew(program, first + 2 * program.reach)
+    )  # what is read there is written by these alone
+    lists = [
+        (f"{axis}_OF_LEVELS", f"{{{', '.join(map(str, n))}}}")
+        for axis, n in (("Z", of.z), ("Y", of.y), ("LOW_Z", below.z))
+    ]
     steps = [(f"{axis}_OF_STEP", n) for axis, n in (("Z", of.step[0]), ("Y", of.step[1]), ("LOW_Z", below.step[0]))]
     low = ("FAR_APART_FROM", program.box.lo[0] - 2 * program.reach if first is None else first)
     return "".join(f"#define {name} {value}\n" for name, value in (*lists, *steps, low))
