@@ -80,7 +80,7 @@ class RowFunction:
         self.text = "\n".join(lines)
 
     def _piece(self) -> int:
-        """Points of a piece of the rows; 0 where these are worked on as wholes: those of several segments, and of which something is kept."""
+        """Points of a piece; 0: rows stay whole, as those of several segments do, and those of which something is kept."""
         count, size = self.row[0].box.shape[2], self.arrays.dtype.itemsize
         pieces = -(-count * size // LONGEST)
         if pieces == 1 or len(self.row) > 1 or self.table.place:
