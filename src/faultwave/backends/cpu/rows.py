@@ -25,7 +25,10 @@ from faultwave.kernels.values import ROW
 AHEAD = 64
 """Points ahead of those at hand that numbers are fetched, in whole rows: about as long as that takes."""
 LONGEST = 704
-"""Bytes along x: longer rows are worked on in pieces, piece by piece of all rows, as the first cache does not hold the rows around them."""
+"""Bytes along x: longer rows of ``WIDE`` stencils are worked on in pieces, piece by piece of all rows, as the first cache does not hold
+the rows around them."""
+WIDE = 60
+"""Numbers of arrays around a point from which on that is so: those below hills. Pieces of others are as quick as whole rows, or slower."""
 FEW = 8
 """Planes: arrays of one plane that more of them read stay in the second cache."""
 
@@ -80,10 +83,11 @@ class RowFunction:
         self.text = "\n".join(lines)
 
     def _piece(self) -> int:
-        """Points of a piece; 0: rows stay whole, as those of several segments do, and those of which something is kept."""
+        """Points of a piece; 0: rows stay whole, as those of several segments and of narrow stencils do."""
         count, size = self.row[0].box.shape[2], self.arrays.dtype.itemsize
         pieces = -(-count * size // LONGEST)
-        if pieces == 1 or len(self.row) > 1 or self.table.place:
+        numbers = sum(key[0] in ("at", "on") for key in record(self.row[0].stencil)[0])
+        if pieces == 1 or len(self.row) > 1 or self.table.place or numbers < WIDE:
             return 0
         return -(-count // (pieces * self.arrays.pad)) * self.arrays.pad
 
