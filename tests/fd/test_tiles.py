@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from faultwave.backends.cpu import two_planes
+from faultwave.backends.cpu import long_rows, rows, two_planes
 from faultwave.backends.cpu.blocking import Blocking
-from faultwave.backends.cpu.skew import skew
+from faultwave.backends.cpu.skew import far_apart_from, skew
 from faultwave.fd import stencils
 from faultwave.fd.program import build_program
 from faultwave.kernels.stencil import Box, Launch, Stencil
@@ -100,9 +100,10 @@ def shaken(kind, blocking, precision="single"):
 @pytest.mark.parametrize("kind", LAYERS)
 def test_two_planes_of_layers_change_no_bit(kind, precision, monkeypatch):
     """Memories of the upper plane are its own, at both ends of a row, also where these are of different width."""
-    monkeypatch.setattr(two_planes, "LONGEST", 1000)
+    monkeypatch.setattr(long_rows, "LONGEST", 1000)
     (expected, apart), (found, together) = (
-        _with(monkeypatch, "MOST_READ", most, lambda: shaken(kind, Blocking(2, 7), precision)) for most in (0, 200)
+        _with(monkeypatch, two_planes, "MOST_READ", most, lambda: shaken(kind, Blocking(2, 7), precision))
+        for most in (0, 200)
     )
     assert not PAIRED.search(apart) and PAIRED.search(together)
     assert max(np.abs(values).max() for name, values in expected.items() if name.startswith("psi")) > 0
@@ -112,7 +113,8 @@ def test_two_planes_of_layers_change_no_bit(kind, precision, monkeypatch):
 
 def test_pieces_of_long_rows_change_no_bit(monkeypatch):
     (expected, whole), (found, cut) = (
-        _with(monkeypatch, "LONGEST", size, lambda: shaken("rigid", Blocking(2, 7))) for size in (1000, 16 * 4)
+        _with(monkeypatch, long_rows, "LONGEST", size, lambda: shaken("rigid", Blocking(2, 7)))
+        for size in (1000, 16 * 4)
     )
     assert all("_velocity_of_two_planes" in source for source in (whole, cut))
     assert "#define LONGEST 250\n" in whole and "#define LONGEST 16\n" in cut
@@ -120,13 +122,41 @@ def test_pieces_of_long_rows_change_no_bit(monkeypatch):
 
 
 def test_long_rows_through_layers_are_worked_on_one_plane_at_a_time(monkeypatch):
-    monkeypatch.setattr(two_planes, "LONGEST", 16 * 4)
+    monkeypatch.setattr(long_rows, "LONGEST", 16 * 4)
     assert not PAIRED.search(shaken("plain", Blocking(2, 7))[1])
 
 
-def _with(monkeypatch, name, value, function):
-    monkeypatch.setattr(two_planes, name, value)
+def _with(monkeypatch, room, name, value, function):
+    monkeypatch.setattr(room, name, value)
     return function()
+
+
+def test_rows_in_pieces_change_no_bit(monkeypatch):
+    """Also where the last piece is shorter."""
+    rigid = dict.fromkeys(("x", "y", "z-"), "rigid") | {"z+": "free-surface"}
+    made = test_topography.hilly(grid__boundaries=rigid, grid__upper=[2000, 1600, 900], material={"constant": ROCK})
+    found = []
+    for longest, points in ((10**9, 250_000_000), (70, 17)):
+        monkeypatch.setattr(long_rows, "LONGEST", longest)
+        source = simulate(made).solver.operator.runner.source
+        assert f"#define LONGEST {points}\n" in source
+        assert re.search(r"\{row_\d+_velocity_cap\w*, 0, 0, 1, \{", source) and re.search(
+            r"\{row_\d+_velocity\w*, \w+, 0, 0, \{", source
+        )
+        found.append(state(made, Blocking(2, 7), 1))
+    assert np.abs(found[0]["u"]).max() > 0
+    for name, values in found[0].items():
+        assert np.array_equal(values, found[1][name], equal_nan=True), name
+
+
+def test_two_planes_read_what_both_need_once(monkeypatch):
+    """Values stand beside the same of the other plane, and those that are read for both are kept."""
+    stencil = Stencil("one", lambda p: {"u": p.at("u") + p.scalar("c") * (p.at("s", z=1) - p.at("s"))})
+    listed = list(two_planes.side_by_side(two_planes.recorded(stencil, 2)[1]))
+    keys = [e.value[1:3] for e in listed if e.op == "input"]
+    assert keys == [("u", 0), ("u", 1), ("c",), ("c",), ("s", 1), ("s", 2), ("s", 0), ("s", 1)]
+    held = rows._held(["const V a = LOAD(p);", "const V b = LOAD(q);", "const V c = a - b;", "const V d = a * c;"])
+    assert held == ["V a = LOAD(p); HOLD(a);", "const V b = LOAD(q);", "const V c = a - b;", "const V d = a * c;"]
 
 
 def test_planes_that_need_the_same_product_go_apart():
@@ -155,6 +185,16 @@ def test_means_along_one_axis_cost_no_planes_along_the_other():
     program = simulate(test_topography.hilly()).solver.operator.runner.program
     found = skew(program)
     assert found.z == (0, 3, 6, 6) and found.y == (0, 0, 0, 2) and found.step == (6, 4)
+
+
+def test_levels_below_hills_stay_behind_as_far_as_in_a_flat_grid():
+    """There only velocities and stresses have anything to do; planes that something bent reads are not among these."""
+    made = simulate(test_topography.hilly(grid__lower=[0, 0, -3000])).solver.operator
+    program, first = made.runner.program, far_apart_from(made.runner.program)
+    assert first is not None and first + 4 == made.scheme.cap
+    found = skew(program, first + 4)
+    assert found.z == (0, 0, 0, 2) and found.step[0] == 4
+    assert far_apart_from(build_program(scheme((30, 16, 16)))) is None
 
 
 def test_levels_of_blocks_stay_behind_as_far_as_those_of_one_grid():

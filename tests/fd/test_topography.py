@@ -10,7 +10,9 @@ from faultwave.case.load import load_case
 from faultwave.fd import topography
 from faultwave.fd.differences import Ends
 from faultwave.fd.operator import Operator
+from faultwave.fd.program import build_program
 from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
+from faultwave.kernels.stencil import REACH, record
 from faultwave.run import simulate
 from faultwave.run.check import check
 
@@ -86,6 +88,18 @@ def test_moments_and_forces_are_reciprocal_over_hills(sides, depth):
         output={"receivers": {"points": [[420.0, 930.0, -depth]], "interval": 0.01}}, numerics={"precision": "double"},
     )  # fmt: skip
     is_reciprocal(made, TENSORS, 0.06)
+
+
+def test_nothing_is_read_below_the_arrays():
+    """Where there is no more room below the cap than it must have."""
+    sides = dict.fromkeys(("x", "y", "z-"), "rigid") | {"z+": "free-surface"}
+    scheme = simulate(hilly(grid__boundaries=sides, grid__upper=[2000, 1600, 900])).plan.scheme
+    assert scheme.cap is not None and scheme.cap < 2 * REACH
+    program = build_program(scheme)
+    for launch in (launch for level in program.levels for launch in level):
+        for key in (key for key in record(launch.stencil)[0] if key[0] == "at"):
+            layout = program.arrays[launch.names.get(key[1], key[1])]
+            assert launch.box.lo[0] + key[2] >= layout.box.lo[0] - layout.halo, (launch.stencil.name, key)
 
 
 def test_level_ground_is_the_flat_grid():

@@ -391,6 +391,11 @@ def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> list[list[L
     if room is None:
         return found
     arrays |= {name: Layout(room, group="across") for name in cap.MEANS.values()}
+    assert scheme.cap is not None
+    lowest = max(room.lo[0], scheme.cap)  # below, the rise is zero, and all stays zero
+    if lowest >= room.hi[0]:
+        return found
+    room = Box((lowest, *room.lo[1:]), room.hi)
     whole, first = scheme.filled(room), scheme.grid.shape[0] + 1 - scheme.deep
     for part in (room, above(box)) if scheme.surfaced(box) else (room,):
         found[0].append(Launch(cap.slope_forces(), part))

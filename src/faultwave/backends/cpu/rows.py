@@ -7,13 +7,15 @@ the next finds. Where segments differ by the terms of an absorbing layer alone (
 from __future__ import annotations
 
 import functools
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from faultwave.backends.cpu.layers import LayerTerms, layer_terms, same_formulas
 from faultwave.backends.cpu.row_table import TABLE, RowTable
-from faultwave.backends.cpu.two_planes import recorded
+from faultwave.backends.cpu.two_planes import recorded, side_by_side
 from faultwave.backends.formula import Formula, Scope
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr
@@ -86,6 +88,10 @@ class RowFunction:
                 changing = formula.emit(mask[1])
                 body = [*formula.scopes[1].lines, f"if (!v_any({changing})) continue;"]
                 formula.scopes[1].lines.clear()
+            for value in side_by_side(writes) if self.planes > 1 else ():
+                formula.emit(value)
+            if self.planes > 1:
+                formula.scopes[1].lines = _held(formula.scopes[1].lines)
             values = {written: formula.emit(value) for written, value in writes.items()}
             body += [*self._fetches(launch, reads), *formula.scopes[1].lines, *self._at_points(launch, values)]
             first = f"for (long i = x[{number}][0], end = x[{number}][1]; i < end; i += LANES) {{"
@@ -265,6 +271,16 @@ class RowFunction:
         """Whether an array has one plane that all planes of a launch read, and so is in the second cache already."""
         one = self.program.arrays[launch.names.get(formal, formal)].box.shape[0] == 1
         return kind == "on" and one and launch.box.shape[0] > FEW
+
+
+def _held(lines: Sequence[str]) -> list[str]:
+    """The same lines; what is read and needed more than once stays in a register. Compilers take reads for as cheap as registers."""
+    uses, found = Counter(re.findall(r"\w+", " ".join(lines))), []
+    for line in lines:
+        read = re.fullmatch(r"const V (\w+) = LOAD.*", line)
+        held = read and uses[read[1]] > 2
+        found.append(f"{line[6:]} HOLD({read[1]});" if read and held else line)
+    return found
 
 
 def _fetch(where: str) -> str:

@@ -33,12 +33,12 @@ class _Access:
     lag: int = 0
 
 
-def skew(program: Program) -> Skew:
-    """The least that keeps the order of all reads and writes."""
+def skew(program: Program, below: int | None = None) -> Skew:
+    """The least that keeps the order of all reads and writes; of launches that begin ``below`` a plane alone, where that is given."""
     count = len(program.levels)
     moving = {launch.names.get(n, n) for level in program.levels for launch in level for n in record(launch.stencil)[1]}
     moving |= {i.array for i in program.injections}
-    accesses = [[a for a in _accesses(program, n) if a.array in moving] for n in range(count)]
+    accesses = [[a for a in _accesses(program, n, below) if a.array in moving] for n in range(count)]
     z, y = [0] * count, [0] * count
     for n in range(1, count):
         apart = [_apart(accesses[m], accesses[n]) for m in range(n)]
@@ -47,6 +47,13 @@ def skew(program: Program) -> Skew:
     pairs = [(n, m, *_apart(accesses[m], accesses[n])) for n in range(count) for m in range(n, count)]
     step_z, step_y = (max(z[m] + a - z[n] for n, m, a, _ in pairs), max(y[m] + b - y[n] for n, m, _, b in pairs))
     return Skew(tuple(z), tuple(y), (max(step_z, z[-1]), max(step_y, y[-1])))
+
+
+def far_apart_from(program: Program) -> int | None:
+    """The plane below which levels need not stay as far behind each other as above, where some have nothing to do below: neither do these
+    read what is below. None where all begin at the same plane."""
+    lowest = [min((launch.box.lo[0] for launch in level), default=program.box.lo[0]) for level in program.levels]
+    return max(lowest) - 2 * program.reach if max(lowest) > min(lowest) + 2 * program.reach else None
 
 
 def _apart(first: Sequence[_Access], then: Sequence[_Access]) -> tuple[int, int]:
@@ -60,8 +67,10 @@ def _apart(first: Sequence[_Access], then: Sequence[_Access]) -> tuple[int, int]
     return max((z for z, _ in found), default=0), max((y for _, y in found), default=0)
 
 
-def _accesses(program: Program, level: int) -> Iterator[_Access]:
+def _accesses(program: Program, level: int, below: int | None) -> Iterator[_Access]:
     for launch in program.levels[level]:
+        if below is not None and launch.box.lo[0] >= below:
+            continue
         reads, writes = record(launch.stencil)
         at_once = program.together is not None and launch.box.lo[0] >= program.together
         for key in reads:
@@ -94,4 +103,4 @@ def _above(program: Program, plane: int) -> int:
     return 0 if program.together is None else min(0, plane - program.together)
 
 
-__all__ = ["Skew", "skew"]
+__all__ = ["Skew", "far_apart_from", "skew"]

@@ -23,10 +23,11 @@ import numpy as np
 
 from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking
 from faultwave.backends.cpu.compile import build, cache_folder, load, vector_bytes
+from faultwave.backends.cpu.long_rows import longest, wide
 from faultwave.backends.cpu.row_table import TABLE, forget, injected_rows, watched, with_table
 from faultwave.backends.cpu.rows import RowFunction, rows_of
-from faultwave.backends.cpu.skew import Skew, skew
-from faultwave.backends.cpu.two_planes import go_together, longest
+from faultwave.backends.cpu.skew import far_apart_from, skew
+from faultwave.backends.cpu.two_planes import go_together
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
@@ -58,17 +59,19 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
             if not made.table.place and go_together(row, most):
                 text = RowFunction(program, arrays, row, made).text
                 both = functions.setdefault(text, f"row_{len(functions)}_{row[0].stencil.name}_of_two_planes")
-            entries.append(f"  {{{function}, {both}, {row[0].lag}, {{{', '.join(map(str, made.pointers))}}}}},")
+            cut = int(wide(row) and not made.table.place)
+            entries.append(f"  {{{function}, {both}, {row[0].lag}, {cut}, {{{', '.join(map(str, made.pointers))}}}}},")
             most_arrays = max(most_arrays, len(made.pointers))
     bodies = [text.replace("ROW_NAME", name) for text, name in functions.items()]
     return (
         f"#define R {real}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(real == 'double')}\n{head}\n"
         f"#define LEVELS {len(program.levels)}\n#define REACH {program.reach}\n#define MOST_ARRAYS {most_arrays}\n"
-        f"#define MOST_SEGMENTS {most_segments(program)}\n#define LONGEST {most}\n{_behind(skew(program))}"
+        f"#define MOST_SEGMENTS {most_segments(program)}\n#define LONGEST {most}\n{_behind(program)}"
         f"#define TOGETHER {program.box.hi[0] + program.reach - 1 if program.together is None else program.together}\n"
         f"#define Z0 {program.box.lo[0]}\n#define Z1 {program.box.hi[0]}\n#define Y0 {program.box.lo[1]}\n#define Y1 {program.box.hi[1]}\n"
         "typedef V U __attribute__((aligned(4), may_alias));\n"
         "#define LOAD(p) (*(const U *)(p))\n#define STORE(p, v) (*(U *)(p) = (v))\n"
+        f"{resources.files('faultwave.backends.cpu').joinpath('hold.h').read_text()}\n"
         f"{resources.files('faultwave.backends.cpu').joinpath('tail.h').read_text()}\n"
         + (
             f"{resources.files('faultwave.backends.cpu').joinpath('half.h').read_text()}\n"
@@ -78,17 +81,25 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         + (resources.files("faultwave.backends.cpu").joinpath("row_table.h").read_text() if program.peaks else "")
         + "\n".join(bodies)
         + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, const long (*)[2]);\n"
-        "static const struct entry {\n  row_function row, both;\n  int lag, array[MOST_ARRAYS];\n} entries[] = {\n"
+        "static const struct entry {\n  row_function row, both;\n  int lag, in_pieces, array[MOST_ARRAYS];\n} entries[] = {\n"
         + "\n".join(entries)
         + f"\n}};\n#define ENTRIES {len(entries)}\n{injected_rows(program, arrays)}\n{loop}"
     )
 
 
-def _behind(of: Skew) -> str:
-    """How far half-steps are behind the first one, for wavefront.h."""
-    lists = [(f"{axis}_OF_LEVELS", f"{{{', '.join(map(str, n))}}}") for axis, n in (("Z", of.z), ("Y", of.y))]
-    steps = [(f"{axis}_OF_STEP", n) for axis, n in zip("ZY", of.step, strict=True)]
-    return "".join(f"#define {name} {value}\n" for name, value in (*lists, *steps))
+def _behind(program: Program) -> str:
+    """How far half-steps are behind the first one, for wavefront.h: everywhere, and on the planes below which less will do."""
+    of, first = skew(program), far_apart_from(program)
+    below = (
+        of if first is None else skew(program, first + 2 * program.reach)
+    )  # what is read there is written by these alone
+    lists = [
+        (f"{axis}_OF_LEVELS", f"{{{', '.join(map(str, n))}}}")
+        for axis, n in (("Z", of.z), ("Y", of.y), ("LOW_Z", below.z))
+    ]
+    steps = [(f"{axis}_OF_STEP", n) for axis, n in (("Z", of.step[0]), ("Y", of.step[1]), ("LOW_Z", below.step[0]))]
+    low = ("FAR_APART_FROM", program.box.lo[0] - 2 * program.reach if first is None else first)
+    return "".join(f"#define {name} {value}\n" for name, value in (*lists, *steps, low))
 
 
 def most_segments(program: Program) -> int:

@@ -5,7 +5,7 @@ Each value is computed as on one plane alone, so that results do not depend on w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from faultwave.kernels.expr import Expr, wrap
@@ -14,8 +14,6 @@ from faultwave.kernels.values import ROW, Numbering
 
 MOST_READ = 45
 """Numbers of arrays around a point: stencils that read more fill the first cache with the rows of one plane."""
-LONGEST = 768
-"""Bytes of each array: rows of more are cut into pieces, so that what both planes read stays in the first cache for the next row."""
 
 
 class _Both(Recorder):
@@ -52,9 +50,24 @@ def recorded(stencil: Stencil, planes: int) -> tuple[Mapping[tuple[Any, ...], Ex
     return lower.reads, {(name, n): wrap(values[n][name]) for name in values[0] for n in range(planes)}
 
 
-def longest(itemsize: int) -> int:
-    """Points of a piece of a row of two planes, whose numbers have so many bytes."""
-    return LONGEST // itemsize
+def side_by_side(writes: Mapping[tuple[str, int], Expr]) -> Iterator[Expr]:
+    """All that the values of both planes are computed from, operands first, each beside the same of the other plane: what both need is
+    then read once. Of one plane alone, in the order in which it would be without the other."""
+    seen = set[int]()
+    names = dict.fromkeys(name for name, _ in writes)
+    planes = range(len(writes) // len(names))
+    for name in names:
+        waiting = [tuple(writes[name, n] for n in planes)]
+        while waiting:
+            same = waiting[-1]
+            missing = [of for of in zip(*(e.args for e in same), strict=True) if of[0].id not in seen]
+            if missing and same[0].id not in seen:
+                waiting += reversed(missing)
+                continue
+            waiting.pop()
+            if same[0].id not in seen:
+                seen.add(same[0].id)
+                yield from same
 
 
 def go_together(row: Sequence[Launch], most: int) -> bool:
@@ -91,4 +104,4 @@ def _operands(numbering: Numbering, numbers: Iterable[int]) -> set[int]:
     return found
 
 
-__all__ = ["go_together", "longest", "recorded"]
+__all__ = ["go_together", "recorded", "side_by_side"]

@@ -24,12 +24,19 @@ struct points {
 struct call { long entry, z0, z1, y0, y1, x[MOST_SEGMENTS][2]; };
 struct part { const struct call *begin, *end; };
 
-static const long z_behind[] = Z_OF_LEVELS, y_behind[] = Y_OF_LEVELS;
+static const long z_behind[] = Z_OF_LEVELS, y_behind[] = Y_OF_LEVELS, low_z_behind[] = LOW_Z_OF_LEVELS;
 #define Z_BEHIND(m) (z_behind[(m) % LEVELS] + Z_OF_STEP * ((m) / LEVELS))
 #define Y_BEHIND(m) (y_behind[(m) % LEVELS] + Y_OF_STEP * ((m) / LEVELS))
 #define PLANES (Z1 - Z0 + 2 * REACH)
 #define ROWS (Y1 - Y0 + 2 * REACH)
 F long clip(long x, long low, long high) { return x < low ? low : x > high ? high : x; }
+/* The plane of half-step m when the front is at p. Half-steps stay closer together below FAR_APART_FROM, where that is enough; once the
+   front is there, each waits until it is as far behind as is needed above. */
+F long plane_at(long p, long m) {
+  const long low = (p < FAR_APART_FROM ? p : FAR_APART_FROM) - low_z_behind[m % LEVELS] - LOW_Z_OF_STEP * (m / LEVELS);
+  const long high = p - Z_BEHIND(m);
+  return low > high ? low : high;
+}
 F long row_number(int level, long k, long j) { return (level * PLANES + k - Z0 + REACH) * ROWS + j - Y0 + REACH; }
 
 /* ``row``: the function of an entry for one plane, or that for ``both`` of two at once, which is 0 where there is none. */
@@ -39,8 +46,8 @@ static void rows_of(const struct call *c, row_function row, R *const *base, cons
   row(own, scalar, k, from, to, c->x);
 }
 
-/* The same of two planes at once, in pieces of at most LONGEST points along x: rows that are longer push each other out of the first cache. */
-static void pieces_of(const struct call *c, R *const *base, const R *scalar, long k, long from, long to) {
+/* The same in pieces of at most LONGEST points along x: rows that are longer push each other out of the first cache. */
+static void pieces_of(const struct call *c, row_function row, R *const *base, const R *scalar, long k, long from, long to) {
   long first = 1L << 40, last = -(1L << 40);
   for (const long(*x)[2] = c->x; x < c->x + MOST_SEGMENTS; ++x) {
     if ((*x)[0] < (*x)[1] && (*x)[0] < first) first = (*x)[0];
@@ -52,8 +59,13 @@ static void pieces_of(const struct call *c, R *const *base, const R *scalar, lon
     struct call piece = *c;
     for (long(*x)[2] = piece.x; x < piece.x + MOST_SEGMENTS; ++x)
       (*x)[0] = clip((*x)[0], at, at + size), (*x)[1] = clip((*x)[1], at, at + size);
-    rows_of(&piece, entries[c->entry].both, base, scalar, k, from, to);
+    rows_of(&piece, row, base, scalar, k, from, to);
   }
+}
+
+/* Rows of one plane, in pieces where that is quicker. */
+static void plane_of(const struct call *c, R *const *base, const R *scalar, long k, long from, long to) {
+  (entries[c->entry].in_pieces ? pieces_of : rows_of)(c, entries[c->entry].row, base, scalar, k, from, to);
 }
 
 /* Launches without a lag on the rows [y0, y1) of plane k, one after the other, for their boxes are apart. */
@@ -61,7 +73,7 @@ static void plane(R *const *base, const R *scalar, struct part work, long k, lon
   for (const struct call *c = work.begin; c < work.end; ++c) {
     if (k < c->z0 || k >= c->z1 || c->entry >= ENTRIES || entries[c->entry].lag) continue;
     const long from = clip(y0, c->y0, c->y1), to = clip(y1, c->y0, c->y1);
-    if (from < to) rows_of(c, entries[c->entry].row, base, scalar, k, from, to);
+    if (from < to) plane_of(c, base, scalar, k, from, to);
   }
 }
 
@@ -73,9 +85,9 @@ static void two_planes(R *const *base, const R *scalar, struct part work, long k
     const long from = clip(y0, c->y0, c->y1), to = clip(y1, c->y0, c->y1);
     if (from >= to) continue;
     const int both = k >= c->z0 && k + 1 < c->z1 && entries[c->entry].both;
-    if (both) pieces_of(c, base, scalar, k, from, to);
+    if (both) pieces_of(c, entries[c->entry].both, base, scalar, k, from, to);
     for (long at = k; !both && at < k + 2; ++at)
-      if (at >= c->z0 && at < c->z1) rows_of(c, entries[c->entry].row, base, scalar, at, from, to);
+      if (at >= c->z0 && at < c->z1) plane_of(c, base, scalar, at, from, to);
   }
 }
 
@@ -162,7 +174,7 @@ void run(ARGUMENTS, long tile, long threads) {
         for (int spin = 0; __atomic_load_n(&done[8 * t], __ATOMIC_ACQUIRE) < p; ++spin)
           if (spin > 1000) sched_yield();
         for (long m = 0; m < halves; ++m) {
-          const long k = clip(p - Z_BEHIND(m), below, last), next = clip(p - Z_BEHIND(m) + PLANES_AT_ONCE, below, last);
+          const long k = clip(plane_at(p, m), below, last), next = clip(plane_at(p + PLANES_AT_ONCE, m), below, last);
           if (k >= next) continue;
           const int level = m % LEVELS;
           const long step = start + m / LEVELS, y0 = low - Y_BEHIND(m), y1 = high - Y_BEHIND(m);

@@ -1,0 +1,6 @@
+/* A value that has been read and is needed again stays in a register: gcc would rather read it again. Only where registers are many. */
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+#define HOLD(v) __asm__("" : "+v"(v))
+#else
+#define HOLD(v) (void)0
+#endif
