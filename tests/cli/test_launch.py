@@ -27,17 +27,23 @@ time.sleep(60)
 """
 """A launcher that says who it is and by what it was stopped."""
 
+HEEDING = """
+import signal
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+"""nohup has programs ignore the first, shells those in the background the second, and tests may run there."""
+
 PARENT = """
 import os, signal, sys
 from faultwave.cli import launch
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has programs in the background ignore it, and tests may run there
 sys.exit(launch._run([sys.executable, "-c", sys.argv[1]], dict(os.environ)))
 """
 
 
 @pytest.fixture
 def parent():
-    process = subprocess.Popen([sys.executable, "-c", PARENT, HEARS], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", HEEDING + PARENT, HEARS], stdout=subprocess.PIPE, text=True)
     child = int(process.stdout.readline())
     yield process, child
     for pid in (process.pid, child):
@@ -190,7 +196,7 @@ def test_a_command_that_is_stopped_leaves_no_compiler(tmp_path, number):
     script.write_text(f'#!/bin/sh\ncase "$*" in *-shared*) echo $$ > {marks}/$$; sleep 600;; esac\nexec gcc "$@"\n')
     script.chmod(0o755)
     env = dict(os.environ, CC=str(script), FAULTWAVE_CACHE=str(tmp_path / "own"))
-    command = [sys.executable, "-c", SLOW, str(int(number)), str(marks)]
+    command = [sys.executable, "-c", HEEDING + SLOW, str(int(number)), str(marks)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == Interrupted.code, done.stderr
     assert f"told to stop by {number.name}" in done.stderr
