@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import faultwave as fw
 from faultwave.backends.cpu import pages
 from faultwave.backends.cpu.runtime import CpuBackend, _aligned
+from faultwave.base.errors import RunError
 from faultwave.dg.partial import Partial
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which pages are there")
@@ -44,17 +48,47 @@ def populated(array: np.ndarray) -> int:
     return int(ctypes.CDLL(None).madvise(begin, ctypes.c_size_t(pages.PAGE), pages.POPULATE))
 
 
-@linux
-def test_a_backend_takes_the_memory_of_its_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for a forecast, which works on a part of what it asks for."""
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """First bytes of what is asked for."""
     asked: list[int] = []
-    monkeypatch.setattr(
-        "faultwave.backends.cpu.runtime.populate", lambda arrays: asked.extend(a.nbytes for a in arrays)
-    )
+    where = "faultwave.backends.cpu.runtime"
+    monkeypatch.setattr(f"{where}.populate", lambda arrays: asked.extend(a.ctypes.data for a in arrays))
+    monkeypatch.setattr(f"{where}._numa_nodes", lambda: 1)
+    return asked
+
+
+def test_memory_near_its_threads_is_not_taken_once_more(taken: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     backend = CpuBackend("double", 1)
-    monkeypatch.setattr(backend, "numa", False)
-    batch, store = backend.batch(4 * backend.lanes, 2, 3), backend.store(5, 7)
-    Partial(backend, 0.1).first_touch([batch, store], [(0, 4 * backend.lanes)])
-    assert not asked
-    backend.first_touch([batch, store], [(0, 4 * backend.lanes)])
-    assert asked == [batch.nbytes, store.nbytes]
+    store = backend.store(5, 7)
+    for numa in (True, False):
+        monkeypatch.setattr(backend, "numa", numa)
+        backend.take_memory([store])
+        assert taken == ([] if numa else [store.storage.ctypes.data])
+
+
+def test_a_forecast_touches_nothing_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend: Any = CpuBackend("double", 1)
+    monkeypatch.setattr(backend, "first_touch", lambda buffers, ranges: pytest.fail("all of them"))
+    Partial(backend, 0.1).first_touch([backend.store(5, 7)], [(0, backend.lanes)])
+
+
+@pytest.mark.parametrize("integrator", ["ader", "leapfrog"])
+def test_a_run_takes_the_memory_that_its_steps_write_to(tmp_path: Path, taken: list[int], integrator: str) -> None:
+    """Neither set-up nor what goes on from a checkpoint, which need more for a moment, and not what this integrator has no use for."""
+    box = {"shape": "box", "cells": [2, 2, 2], "lower": [0.0] * 3, "upper": [1.0] * 3}
+    case = {
+        "end_time": 0.3, "mesh": {"generate": box}, "numerics": {"order": 2, "integrator": integrator, "backend": "cpu"},
+        "material": {"constant": {"rho": 1.0, "lambda": 2.0, "mu": 1.0}}, "output": {"folder": str(tmp_path / "out")},
+    }  # fmt: skip
+    with pytest.raises(RunError, match="go on"):
+        fw.simulate(case).run(progress=lambda p: signal.raise_signal(signal.SIGTERM))
+    taken.clear()
+    session: Any = fw.resume(tmp_path / "out")
+    assert not taken
+    session.run()
+    op = session.solver.operator
+    changed = [op.q, op.kept, op.waves] if integrator == "ader" else [op.q, op.traces]
+    assert {b.storage.ctypes.data for b in changed} <= set(taken)
+    others = [op.cell, op.face] + ([] if integrator == "ader" else [op.kept, op.waves])
+    assert not {b.storage.ctypes.data for b in others} & set(taken)

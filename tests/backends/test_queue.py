@@ -53,6 +53,21 @@ def test_waiting_launches_are_done_in_order_before_anybody_looks(precision: str)
     np.testing.assert_array_equal(x.get()[:2, 0, 0], [1.0, 5.0])
 
 
+def test_less_waits_where_work_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a signal is heeded soon, whatever an item costs; and more again when it costs less."""
+    backend = CpuBackend("double", 1)
+    x = backend.batch(queues.FEW, 1, 2)
+    launch = backend.compile([scaled()])["scaled"]({"x": x})
+    backend.queue.defer()
+    for longest, waiting in ((1e-12, 2), (1e-12, 0), (1e6, 1)):
+        monkeypatch.setattr(queues, "LONGEST", longest)
+        for _ in range(2):
+            launch(0, queues.FEW, c=[1.0, 1.0])
+        assert backend.queue.count == waiting
+        backend.queue.flush()
+    assert (x.get() == 6).all()
+
+
 def test_no_more_waits_than_there_is_room_for() -> None:
     backend = CpuBackend("double", 1)
     few, many = backend.batch(backend.lanes, 1, 2), backend.batch(queues.ITEMS, 1, 2)

@@ -103,6 +103,14 @@ def test_stopped_and_resumed_is_undisturbed(tmp_path, undisturbed):
     assert again.solver.updates > sim.solver.updates
 
 
+def test_a_resumed_run_that_is_told_to_stop_twice_tells_where_it_came_from(tmp_path):
+    with pytest.raises(RunError, match="interrupted"):
+        fw.simulate(asked(tmp_path, "out", output={"checkpoint": None})).run(progress=stop_at(0.0))
+    twice = lambda p: [signal.raise_signal(signal.SIGTERM) for _ in range(2)]  # noqa: E731
+    with pytest.raises(KeyboardInterrupt, match="second time.*; go on from the last checkpoint with: faultwave.resume"):
+        fw.resume(tmp_path / "out").run(progress=twice)
+
+
 def test_checkpoints_change_nothing(tmp_path, undisturbed):
     fw.simulate(asked(tmp_path, "out", output={"checkpoint": None})).run()
     same(contents(tmp_path / "out"), undisturbed)

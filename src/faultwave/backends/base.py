@@ -111,6 +111,10 @@ class Backend(Protocol):
         """Place fresh ``buffers``, whose items are worked on in ``ranges``, near the threads that will."""
         ...
 
+    def take_memory(self, buffers: Sequence[Any]) -> None:
+        """Begin to take the memory of ``buffers`` from the system, beside what comes next, where steps would wait for it otherwise."""
+        ...
+
     def finish(self) -> None:
         """Wait for all launches, and for kernels that are being compiled: some backends only put them into a queue."""
         ...

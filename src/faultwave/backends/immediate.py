@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,9 @@ class Immediate:
 
     def finish(self) -> None:
         """Nothing is left to do when a launch returns."""
+
+    def take_memory(self, buffers: Sequence[Any]) -> None:
+        """The system gives it when somebody writes there."""
 
     def mark(self) -> Marked:
         return Marked()

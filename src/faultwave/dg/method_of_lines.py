@@ -210,6 +210,10 @@ class MethodOfLines(Operator):
         self.star = b.batch(size, 4, star_columns(self.form).size)
         self.star.put(self._star_constants()[lay.cell_at[real]], real)
 
+    def take_memory(self) -> None:
+        """Steps write to no waves, and keep none."""
+        self.backend.take_memory([self.q, self.traces, self.history, *self.extra().values()])
+
     def _bind(self) -> None:
         form, lay = self.form, self.layout
         compiled = self.backend.compile([*self.stages(), publish(form), history(form)])

@@ -116,6 +116,10 @@ class Operator:
         self.sum_slots = [b.index(slots) for slots in lay.sums] if self.to_slower else [None]
         self.penalty = PenaltyBuffers.make(form, b, lay, self.cells)
 
+    def take_memory(self) -> None:
+        """Begin to take the memory that nobody writes to before the first step, beside what comes until then."""
+        self.backend.take_memory([self.q, self.kept, self.waves, self.history, self.friction])
+
     def _constants(self, cells: Cells) -> np.ndarray:
         """(nc, columns) of every cell; in single precision rounded so that waves, which feel means, have the right speed."""
         values = self.form.cell_constants(cells)

@@ -235,8 +235,10 @@ class Solver:
         """What is done inside counts as observed."""
         before = self.section
         self._enter("observe")
-        yield
-        self._enter(before)
+        try:
+            yield
+        finally:
+            self._enter(before)
 
     def added(self, here: Mapping[str, float]) -> dict[str, float]:
         """Sums over all processes, on the first; what is here on the others."""
@@ -289,6 +291,9 @@ class Solver:
     def timings(self) -> dict[str, float]:
         """Seconds of each part of the run."""
         return {**self.wall, **{name: spent for name, spent in self.seconds.items() if name != BETWEEN}}
+
+    def take_memory(self) -> None:
+        self.operator.take_memory()
 
     def run(self, end: float, control: Control) -> None:
         """Advance to ``end`` [s] or until stopped."""
@@ -353,11 +358,11 @@ class Solver:
         self.solved.add(cluster)
         self._call("friction", "fault", cluster, time, step)
         self._enter(BETWEEN)
-        return bool(self.calls["friction"])
+        return bool(self.calls_of[cluster]["friction"])
 
     def _enter(self, section: Section) -> None:
         """What comes now belongs to a section. Launches that had waited count for their own."""
-        if section is self.section:
+        if section == self.section:
             return
         now = clock.perf_counter()
         if self.queue is not None:

@@ -122,6 +122,10 @@ class Solver(Protocol):
     def halo(self) -> str | None:
         """How halo exchanges between devices go; None where there are none."""
 
+    def take_memory(self) -> None:
+        """A run begins: take memory that only steps write to, beside what comes before them. Not earlier, when what set-up and restarts
+        need for a moment is still held."""
+
     def hook(self) -> None:
         """Take the parts' calls as they are now."""
 

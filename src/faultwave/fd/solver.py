@@ -111,6 +111,9 @@ class FdSolver:
         """State (n, 9) at points (n, 3) now, velocities half a step before; NaN outside of the box."""
         return self.operator.sample(points)
 
+    def take_memory(self) -> None:
+        """Set-up has written to all of it."""
+
     def hook(self) -> None:
         """Parts are asked for their calls when a run begins."""
 

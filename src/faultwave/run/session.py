@@ -170,6 +170,7 @@ class Session:
         self.interrupted, self.advancing = False, True
         with self._interruptible(), ExitStack() as self.held:
             try:  # whatever fails here, on whichever process: none may be left waiting for it
+                self.solver.take_memory()
                 if write:
                     self.folder = self.world.share(self.world.together(self._prepare))
                     digests = Digests(self.world, inputs(self))
@@ -190,7 +191,7 @@ class Session:
             raise self.world.raised_by_all(failure)
         if self.interrupted:
             text = f"interrupted at t = {self.time:g} s of {self.end:g} s; outputs up to there are written"
-            if not self.checkpoints:
+            if not self._can_go_on:
                 raise self.world.raised_by_all(RunError(text))
             raise self.world.raised_by_all(Interrupted(f"{text}; go on with: {self._go_on}"))
         return self
@@ -227,7 +228,7 @@ class Session:
         try:
             self.solver.run(self.end, control)
         except RunError as error:
-            if self.checkpoints and not self.world.is_raised_by_all(error):
+            if self._can_go_on and not self.world.is_raised_by_all(error):
                 raise RunError(f"{error}; go on from the last checkpoint with: {self._go_on}") from error
             raise
         finally:
@@ -297,6 +298,11 @@ class Session:
         return [Problem("output.checkpoint", what, severity="warning")]
 
     @property
+    def _can_go_on(self) -> bool:
+        """Whether there is a checkpoint: of this run, or the one that it has gone on from."""
+        return self.folder is not None and bool(self.checkpoints or self.came_from)
+
+    @property
     def _go_on(self) -> str:
         return command("resume", self.folder)
 
@@ -322,7 +328,7 @@ class Session:
             told.append(number)
             signals.forget_lost_terminal()
             if len(told) > 1:
-                last = f"; go on from the last checkpoint with: {self._go_on}" if self.checkpoints else ""
+                last = f"; go on from the last checkpoint with: {self._go_on}" if self._can_go_on else ""
                 raise KeyboardInterrupt(f"told to stop a second time: ended at once at t = {self.time:g} s{last}")
             self.interrupted |= self.advancing  # what is computed is written
 

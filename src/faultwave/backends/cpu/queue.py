@@ -17,7 +17,11 @@ import numpy as np
 from faultwave.backends.cpu.compile import build, load
 
 MOST, ITEMS, NUMBERS = 512, 1 << 17, 1 << 16
-"""Launches, their items and their scalars that wait at most: a program must still heed signals and tell how far it is."""
+"""Launches, their items and their scalars that wait at most."""
+
+LONGEST, FEW = 0.25, 1 << 12
+"""Seconds of work that wait at most, as far as items take as long as the last ones, and items that may wait whatever they take: a program
+must still heed signals."""
 
 _SOURCE = """#include <time.h>
 struct launch {
@@ -79,6 +83,7 @@ class Queue:
         self.defers, self.computed = False, 0.0
         self.section: Section = ({}, "")
         self.count = self.items = self.numbers = 0
+        self.most = ITEMS  # items that may wait
         self.waiting: list[tuple[Section, Any]] = []
         self.library: Any = None
 
@@ -100,28 +105,30 @@ class Queue:
         at = 8 * self.numbers
         struct.pack_into(f"{size}d", self.scalars.data, at, *scalars)
         self.numbers += size
-        self.put(_LAUNCH.pack(of.function, of.address, self.first + at, begin, end, 0.0), of, items)
+        self.put(packed(of, self.first + at, begin, end), of, items)
 
     def put(self, launch: bytes, held: Any, items: int) -> None:
-        """One that is ``prepared``; ``held``: what must not go before it is done."""
+        """One that is ``packed``; ``held``: what must not go before it is done."""
         at = _LAUNCH.size * self.count
         self.bytes[at : at + _LAUNCH.size] = launch
         self.waiting.append((self.section, held))
         self.count += 1
         self.items += items
-        if self.count == MOST or self.items >= ITEMS:
+        if self.count == MOST or self.items >= self.most:
             self.flush()
 
     def flush(self) -> None:
         """Do what waits."""
         if not self.count:
             return
-        waiting = self.waiting
+        waiting, items, before = self.waiting, self.items, self.computed
         self.waiting, self.count, self.items, self.numbers = [], 0, 0, 0
         self.library.play(ctypes.c_void_p(self.launches.ctypes.data), ctypes.c_long(len(waiting)))
         for spent, ((seconds, name), _) in zip(self.seconds.tolist(), waiting, strict=False):
             seconds[name] = seconds.get(name, 0.0) + spent
             self.computed += spent
+        if items:
+            self.most = min(ITEMS, max(FEW, int(items * LONGEST / max(self.computed - before, 1e-9))))
 
 
 def address(function: Any) -> int:
@@ -138,9 +145,9 @@ class Launchable:
         self.address = ctypes.addressof(self.arguments)
 
 
-def prepared(of: Launchable, scalars: ctypes.Array[ctypes.c_double], begin: int, end: int) -> bytes:
-    """A launch as it waits, to be ``put`` into the queue many times."""
-    return _LAUNCH.pack(of.function, of.address, ctypes.addressof(scalars), begin, end, 0.0)
+def packed(of: Launchable, scalars: int, begin: int, end: int) -> bytes:
+    """A launch as it waits, to be ``put`` into the queue once or many times; ``scalars``: where they are."""
+    return _LAUNCH.pack(of.function, of.address, scalars, begin, end, 0.0)
 
 
 def copies(queue: Queue, listed: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Launchable:
@@ -152,4 +159,4 @@ def copies(queue: Queue, listed: Sequence[tuple[np.ndarray, np.ndarray, np.ndarr
     return Launchable(queue.copy_items, [ctypes.addressof(table)], (table, listed))
 
 
-__all__ = ["Launchable", "Queue", "address", "copies", "prepared"]
+__all__ = ["Launchable", "Queue", "address", "copies", "packed"]

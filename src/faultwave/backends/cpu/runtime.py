@@ -27,7 +27,7 @@ from faultwave.backends.cpu.compile import (
 )
 from faultwave.backends.cpu.lower import lower
 from faultwave.backends.cpu.pages import populate
-from faultwave.backends.cpu.queue import Launchable, Queue, address, copies, prepared
+from faultwave.backends.cpu.queue import Launchable, Queue, address, copies, packed
 from faultwave.backends.immediate import Immediate
 from faultwave.base import cores
 from faultwave.base.errors import BackendError
@@ -247,13 +247,11 @@ class CpuBackend(Immediate):
         return f"{self.name}, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
     def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
-        """Let each thread touch first what it will work on, so that its pages lie in memory near it. Where all memory is equally near,
-        it is taken beside what comes next.
+        """Let each thread touch first what it will work on, so that its pages lie in memory near it.
 
         ``buffers``: fresh ones, all zero; the parts of a store are those of the items in turn.
         """
         if not self.numa:
-            populate([buffer.storage for buffer in buffers])
             return
         library = load(str(build([("first_touch", _FIRST_TOUCH)])["first_touch"]))
         library.omp_set_num_threads(self.threads)
@@ -263,6 +261,11 @@ class CpuBackend(Immediate):
             for begin, end in ranges:
                 start = ctypes.c_void_p(buffer.storage.ctypes.data)
                 library.first_touch(start, *(ctypes.c_long(n) for n in (share, begin // self.lanes, end // self.lanes)))
+
+    def take_memory(self, buffers: Sequence[Any]) -> None:
+        """In a thread of its own, where all memory is equally near; elsewhere ``first_touch`` has taken it."""
+        if not self.numa:
+            populate([buffer.storage for buffer in buffers])
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False, narrow: bool = False) -> LaneBuffer:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)
@@ -294,13 +297,12 @@ class CpuBackend(Immediate):
         ]
         flat = [(buffer.storage.reshape(-1), at, store.storage.reshape(-1)) for buffer, at, store in listed]
         queue, waiting = self.queue, list[Launchable]()
-        none = (ctypes.c_double * 1)()
 
         def copy(reading: int) -> None:
             if queue.defers:
                 if not waiting:
                     waiting.append(copies(queue, flat))
-                queue.put(prepared(waiting[0], none, reading, reading), waiting, 0)
+                queue.put(packed(waiting[0], 0, reading, reading), waiting, 0)
                 return
             for source, at, target in flat:
                 into = target[reading * len(at) : (reading + 1) * len(at)]
@@ -383,7 +385,7 @@ class _Compiled:
         def prepare(begin: int, end: int, **scalars: Any) -> Callable[[], None]:
             flat = flattened(scalars)
             kept, where = (ctypes.c_double * max(1, len(flat)))(*flat), (begin // lanes, end // lanes)
-            waits, held, items = prepared(of, kept, *where), (of, kept), end - begin
+            waits, held, items = packed(of, ctypes.addressof(kept), *where), (of, kept), end - begin
 
             def again() -> None:
                 if queue.defers:

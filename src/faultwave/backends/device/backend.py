@@ -70,6 +70,9 @@ class DeviceBackend:
     def first_touch(self, buffers: Any, ranges: Any) -> None:
         """Nothing to do: there is one memory."""
 
+    def take_memory(self, buffers: Any) -> None:
+        """Nothing to do: it was taken when it was asked for."""
+
     def finish(self) -> None:
         self.device.finish()
 
