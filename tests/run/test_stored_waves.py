@@ -15,8 +15,8 @@ from faultwave.domain.tets import BoundaryKind
 from tests.run.test_restart import asked, contents, same, stop_at
 from tests.run.test_single_precision import broken, farthest, shaken
 
-LOOSE = 100.0
-"""Times that the estimate may be above the truth."""
+LOOSE, LOOSE_CLOSED = 100.0, 600.0
+"""Times that the estimate may be above the truth; in boxes that keep what a source leaves behind."""
 
 
 def run(case: dict[str, Any], waves: str | None, folder: Path) -> Any:
@@ -44,7 +44,7 @@ def test_the_estimate_bounds_what_is_measured(tmp_path: Path, name: str) -> None
     bound = estimate(plan.case, plan.law, steps, closed).stored_waves().error
     measured = farthest(single, double)
     print(f"{name}: {measured:.2e} of at most {bound:.2e}, {bound / measured:.0f} times")
-    assert 0 < measured <= bound <= LOOSE * measured
+    assert 0 < measured <= bound <= (LOOSE_CLOSED if closed else LOOSE) * measured
 
 
 def told(case: dict[str, Any], **numerics: Any) -> Any:
