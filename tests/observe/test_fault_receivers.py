@@ -93,10 +93,12 @@ def test_times_of_the_fastest_cluster(at_once: int) -> None:
         np.testing.assert_allclose(time, np.array([[t, t] for t in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)]), atol=1e-12)
         np.testing.assert_allclose(values[:, 0, 0], [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6], atol=1e-12)
         np.testing.assert_allclose(values[:, 1, 0], [0.0, 0.2, 0.2, 0.4, 0.4, 0.6, 0.6], atol=1e-12)
-        again = recording(clusters, 1, 1, lambda c: np.array([[7.0 + c]]), 0, at_once)
+        now = {0: -1.0, 1: -1.0}
+        again = recording(clusters, 1, 1, lambda c, now=now: np.array([[now[c]]]), 0, at_once)
         again.begin(0.0)
         again.restore(recorder.state(), True)  # with readings on their way that are nobody's now
         np.testing.assert_array_equal(again.arrays()[1], values)
+        now |= {0: 7.0, 1: 8.0}
         again.record(0, 0.6, 0.1)
         again.record(1, 0.6, 0.2)
         again.rest()

@@ -6,19 +6,22 @@ import h5py
 import numpy as np
 import pytest
 
+from faultwave.dg import sample_buffer
 from faultwave.dg.fault_probe import FaultProbe
 from faultwave.observe.refine import refine_triangle
 from faultwave.output.formats.seissol_dat import read_dat
+from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.run import simulate
 
 from .setup import ON_FAULT, difference, run, settings, slip_weakening
 
 
-@pytest.fixture(scope="module")
-def still(tmp_path_factory):
-    """A simulation that was not stepped; its fault can be given any record."""
+@pytest.fixture(scope="module", params=["linear", "full"])
+def still(tmp_path_factory, request):
+    """A simulation that was not stepped; its fault can be given any record. With the full normal traction only those friction points are
+    read that the nearest ones are."""
     path = tmp_path_factory.mktemp("still")
-    return simulate(settings(path, slip_weakening(), numerics={"order": 4}))
+    return simulate(settings(path, slip_weakening(normal_traction=request.param), numerics={"order": 4}))
 
 
 def give(fault, **values: np.ndarray) -> None:
@@ -64,12 +67,13 @@ def test_rupture_speed(still) -> None:
     times = 4.0 + x[..., 0] / speed[0] + x[..., 2] / speed[2]
     times[3, 2] = 0.0  # one point not broken
     give(fault, ruptured=times)
-    found = probes(fault, np.full((1, 2), 1 / 3))[True].read(["Vr"])["Vr"][:, 0]
     expected = np.full(len(times), 1 / np.hypot(1 / 2500.0, 1 / 1800.0))
     expected[3] = 0.0
-    assert np.allclose(found, expected, rtol=1e-9)
+    both = probes(fault, np.full((1, 2), 1 / 3)).values()
+    for probe in both:
+        assert np.allclose(probe.read(["Vr"])["Vr"][:, 0], expected, rtol=1e-9)
     give(fault, ruptured=np.full_like(times, 0.7))
-    assert (probes(fault, np.full((1, 2), 1 / 3))[True].read(["Vr"])["Vr"] == 0).all()
+    assert not any(probe.read(["Vr"])["Vr"].any() for probe in both)
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +156,31 @@ def test_fault_file_holds_what_receivers_hold(tmp_path, split) -> None:
     assert distance.min(1).max() < 0.1
     for name in fields:
         assert np.allclose(columns[name][index], h.last(name), rtol=1e-6, atol=1e-9 * np.abs(columns[name]).max()), name
+
+
+@pytest.mark.parametrize("normal", ["linear", "full"])  # what is read of whole faces, and of some friction points
+def test_readings_that_are_too_large_to_wait_are_the_same(tmp_path, monkeypatch, normal: str) -> None:
+    case = settings(tmp_path, slip_weakening(normal_traction=normal), position="nearest", end_time=0.1)
+    waiting = run(case)
+    monkeypatch.setattr(sample_buffer, "ROOM", 1)
+    at_once = run(case)
+    found = [h.sim.solver.parts["fault_receivers"].probes[0].sample_buffer for h in (waiting, at_once)]
+    assert [buffer.worthwhile for buffer in found] == [True, False]
+    for name, values in waiting.values.items():
+        assert np.array_equal(values, at_once[name], equal_nan=True), name
+
+
+def test_snapshots_that_are_worked_out_together_are_those_of_their_times(tmp_path) -> None:
+    """A row of energies at the time of each has it worked out before the next."""
+    files = []
+    for energies in (None, {"interval": 0.02}):
+        output = {"fault": {"interval": 0.02}, "energies": energies}
+        case = settings(tmp_path, slip_weakening(), end_time=0.1, output=output)
+        run(case, write=True)
+        with VtkHdfReader(tmp_path / "out" / "run-fault.vtkhdf") as file:
+            files.append((file.times, [file.field(n, i) for i in range(len(file.times)) for n in file.fields]))
+    assert len(files[0][0]) == 6
+    assert all(np.array_equal(a, b) for a, b in zip(files[0][1], files[1][1], strict=True))
 
 
 def test_receivers_of_decks_take_the_waves_where_a_step_begins(tmp_path) -> None:
