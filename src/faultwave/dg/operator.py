@@ -100,10 +100,8 @@ class Operator:
         self.friction = b.store(lay.friction_slots, sum(self.predictor.face_rows) * 2 * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
         self.face = b.batch(size, *form.face_shape, narrow=form.narrow_faces)
-        b.first_touch(
-            [self.q, self.kept, self.waves, self.cell, self.face],
-            [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges],
-        )
+        ranges = [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges]
+        b.first_touch([self.q, self.kept, self.waves, self.cell, self.face], ranges)
         self._fill_constants()
         self.incoming = [b.index(slots) for slots in lay.incoming]
         same = lay.incoming is lay.outgoing
