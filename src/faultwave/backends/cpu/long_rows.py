@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faultwave.kernels.stencil import Launch, record
+from faultwave.backends.cpu.two_planes import numbers_read
+from faultwave.kernels.stencil import Launch
 
 LONGEST = 768
 """Bytes of a piece, of each array."""
@@ -20,8 +21,7 @@ def longest(itemsize: int) -> int:
 
 def wide(row: Sequence[Launch]) -> bool:
     """Whether rows of one plane go in pieces: those of one stencil that reads much."""
-    numbers = [key for key in record(row[0].stencil)[0] if key[0] in ("at", "on")]
-    return len(row) == 1 and len(numbers) >= WIDE
+    return len(row) == 1 and numbers_read(row[0].stencil) >= WIDE
 
 
 __all__ = ["longest", "wide"]

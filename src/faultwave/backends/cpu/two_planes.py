@@ -70,6 +70,11 @@ def side_by_side(writes: Mapping[tuple[str, int], Expr]) -> Iterator[Expr]:
                 yield from same
 
 
+def numbers_read(stencil: Stencil) -> int:
+    """Numbers of arrays around a point that a stencil reads."""
+    return sum(key[0] in ("at", "on") for key in record(stencil)[0])
+
+
 def go_together(row: Sequence[Launch], most: int) -> bool:
     """Whether two planes of launches side by side can be worked on at once, and should. Rows of several launches and more than ``most``
     points should not: layers at the ends of a row cost there what two planes gain. Most points are in the longest segment."""
@@ -78,8 +83,7 @@ def go_together(row: Sequence[Launch], most: int) -> bool:
     if len(row) > 1 and sum(launch.box.shape[2] for launch in row) > most:
         return False
     widest = max(row, key=lambda launch: launch.box.shape[2])
-    numbers = [key for key in record(widest.stencil)[0] if key[0] in ("at", "on")]
-    return len(numbers) <= MOST_READ and not any(_common_products(launch.stencil) for launch in row)
+    return numbers_read(widest.stencil) <= MOST_READ and not any(_common_products(launch.stencil) for launch in row)
 
 
 def _common_products(stencil: Stencil) -> bool:
@@ -104,4 +108,4 @@ def _operands(numbering: Numbering, numbers: Iterable[int]) -> set[int]:
     return found
 
 
-__all__ = ["go_together", "recorded", "side_by_side"]
+__all__ = ["go_together", "numbers_read", "recorded", "side_by_side"]
