@@ -14,6 +14,7 @@ from faultwave.base.errors import InputError, RunError
 from faultwave.bench import size
 from faultwave.bench.kept import Files, markers
 from faultwave.bench.size import Setting
+from faultwave.bench.size_worker import REPEATS
 
 
 def laws(sizes: list[int]) -> list[dict[str, Any]]:
@@ -112,7 +113,7 @@ def test_two_small_boxes(tmp_path: Path) -> None:
     assert (small["cells"], large["cells"]) == (600, 3072) and small["threads"] == 1
     for one in (small, large):
         assert (
-            len(one["steps_s"]) == 2 and 0 < one["step_s"] < one["setup_s"] and 0 < one["setup_bytes"] <= one["bytes"]
+            len(one["steps_s"]) == REPEATS and 0 < one["step_s"] < one["setup_s"] and 0 < one["setup_bytes"] <= one["bytes"]
         )
     assert "| 3,072 |" in page.read_text() and page.read_text().endswith(f"{end}\nafter\n")
 

@@ -44,13 +44,13 @@ LAWS = {"setup_s": "set-up", "first_step_s": "first step", "step_s": "a step", "
 
 @dataclass(frozen=True)
 class Setting:
-    """``cells``: about so many, of each box; ``steps`` after the first one, of which the median is told."""
+    """``cells``: about so many, of each box; ``steps`` in a row after the first one, several times: the median is told."""
 
     cells: Sequence[float] = SIZES
     order: int = 4
     precision: str = "double"
     threads: int | None = None
-    steps: int = 7
+    steps: int = 10
 
 
 def box(setting: Setting, cells: int) -> dict[str, Any]:

@@ -318,7 +318,7 @@ class SizeOptions:
     order: Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8.")] = 4
     precision: Annotated[str, typer.Option("--precision", help="double or single.")] = "double"
     threads: Threads = None
-    steps: Annotated[int, typer.Option("--steps", help="Steps after the first; their median is told.")] = 7
+    steps: Annotated[int, typer.Option("--steps", help="Steps in a row after the first; the median of three times is told.")] = 10
 
 
 @app.command(epilog="Example: faultwave bench size --cells 1e4 --cells 1e5 --picture size.png")
