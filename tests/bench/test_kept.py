@@ -67,3 +67,11 @@ def test_commands_tell_all_that_is_wrong_with_files_before_they_measure(
     assert f"<!-- {COMMANDS[command]} table: begin -->" in told and "has no place for the table" in told
     assert told.count("the folder does not exist") == (1 if command == "device" else 2)
     assert "old" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    "asked", [["proxy"], ["fd"], ["grids"], ["peak"], ["size", "--cells", "100"], ["table"]], ids=lambda a: a[0]
+)
+def test_more_threads_than_openmp_holds_are_refused(asked: list[str]) -> None:
+    answer = CliRunner().invoke(app, ["bench", *asked, "--threads", "100000"])
+    assert answer.exit_code == 2 and "is 100000" in answer.output and "1 to 4096" in answer.output

@@ -48,3 +48,9 @@ def test_checkpoints_without_an_interval_are_told(path: Path) -> None:
     assert any("gives no interval" in str(p) and f"{path}:4" in str(p) for p in fw.check(path).warnings)
     path.write_text(CASE + "output: {checkpoint: {wall_time: 30 min}}\n")
     assert not any("gives no interval" in str(p) for p in fw.check(path).warnings)
+
+
+def test_more_threads_than_openmp_holds_are_refused(path: Path) -> None:
+    assert not fw.check(path, threads=cores.MOST_THREADS).errors
+    (problem,) = fw.check(path, threads=cores.MOST_THREADS + 1).errors
+    assert "4097" in str(problem) and "<= 4096" in str(problem)

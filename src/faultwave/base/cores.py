@@ -10,6 +10,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+MOST_THREADS = 4096
+"""Of a process. OpenMP keeps what it knows of its threads on the stack of the first, which ends the program where it is too small."""
+
 _allowed: set[int] = set(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else set()
 
 
@@ -30,7 +33,7 @@ def threads() -> int:
     ``limited`` allows."""
     told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     found = int(told) if told.isdigit() and int(told) > 0 else count()
-    return min([found, *_asked])
+    return min([found, MOST_THREADS, *_asked])
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave.backends.cpu.stencil import StencilRunner, candidates
 from faultwave.base.errors import Problems
+from faultwave.bench.counts import check_counts
 from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
 from faultwave.bench.roofs import Roofs
@@ -53,9 +54,7 @@ def check(s: Setting) -> None:
         problems.error("--cells", f"is {s.cells}", f"at least {SMALLEST} along each axis")
     if s.precision not in ("double", "single"):
         problems.error("--precision", f"'{s.precision}' does not exist", "double, single")
-    for name, number in (("threads", s.threads), ("repeats", s.repeats)):
-        if number is not None and number < 1:
-            problems.error(f"--{name}", f"is {number}", "at least 1")
+    check_counts(problems, threads=s.threads, repeats=s.repeats)
     problems.raise_errors()
 
 

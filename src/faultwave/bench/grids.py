@@ -12,6 +12,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems, suggest
 from faultwave.bench import grid_cases
+from faultwave.bench.counts import check_counts
 from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
 from faultwave.fd import stencils
@@ -77,9 +78,7 @@ def check(s: Setting) -> None:
     for name in s.chosen:
         if name not in RATIOS:
             problems.error("--case", f"'{name}' does not exist", ", ".join(RATIOS), suggest(name, RATIOS))
-    for name, number in (("threads", s.threads), ("repeats", s.repeats)):
-        if number is not None and number < 1:
-            problems.error(f"--{name}", f"is {number}", "at least 1")
+    check_counts(problems, threads=s.threads, repeats=s.repeats)
     problems.raise_errors()
 
 

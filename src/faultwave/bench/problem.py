@@ -12,6 +12,7 @@ from faultwave import backends
 from faultwave.base.errors import InputError, Problems, suggest
 from faultwave.base.quantities import Parameter
 from faultwave.bench.book import Book
+from faultwave.bench.counts import check_counts
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import make_plan
 from faultwave.dg.solver import Solver
@@ -86,9 +87,7 @@ def check(s: Setting) -> None:
         problems.error("--order", f"is {s.order}", "2 to 8")
     if s.cells is not None and s.cells < SMALLEST:
         problems.error("--cells", f"is {s.cells}", f"at least {SMALLEST}, three bricks a side")
-    for name, number in (("steps", s.steps), ("threads", s.threads), ("repeats", s.repeats)):
-        if number is not None and number < 1:
-            problems.error(f"--{name}", f"is {number}", "at least 1")
+    check_counts(problems, steps=s.steps, threads=s.threads, repeats=s.repeats)
     if not 0.0 <= s.faults <= 1.0:
         problems.error("--faults", f"is {s.faults}", "0 to 1: a share of the faces between cells")
     elif s.faults and s.law in laws() and "stress" not in laws()[s.law].roles:

@@ -20,6 +20,7 @@ import numpy as np
 from faultwave.base.children import PYTHON
 from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.base.memory import machine_memory
+from faultwave.bench.counts import check_counts
 from faultwave.bench.kept import Files
 from faultwave.bench.proxy import facts
 from faultwave.bench.worker import MARK
@@ -89,10 +90,7 @@ def check(setting: Setting, files: Files) -> None:
         problems.error(
             "--cells", f"is {', '.join(f'{n:g}' for n in setting.cells)}", "whole numbers from 6, as 10000 or 1e4"
         )
-    if setting.steps < 1:
-        problems.error("--steps", f"is {setting.steps}", "at least 1")
-    if setting.threads is not None and setting.threads < 1:
-        problems.error("--threads", f"is {setting.threads}", "at least 1")
+    check_counts(problems, steps=setting.steps, threads=setting.threads)
     if setting.precision == "auto":
         problems.error("--precision", "is auto", "double, single")
     _, found = load_case(box(replace(setting, threads=None), TINY))

@@ -14,6 +14,7 @@ import numpy as np
 from faultwave.base.children import PYTHON
 from faultwave.base.errors import Problems, RunError
 from faultwave.bench.book import Book
+from faultwave.bench.counts import check_counts
 from faultwave.bench.kept import Files
 from faultwave.bench.problem import SMALLEST, Setting, enough_cells, solver
 from faultwave.bench.proxy import read
@@ -155,10 +156,9 @@ def _percent(share: float) -> str:
 def check(threads: Sequence[int], repeats: int, files: Files) -> None:
     """Raises InputError with everything wrong, before minutes are spent."""
     problems = Problems()
-    if min(threads) < 1:
-        problems.error("--threads", f"is {min(threads)}", "at least 1")
-    if repeats < 1:
-        problems.error("--repeats", f"is {repeats}", "at least 1")
+    for count in threads:
+        check_counts(problems, threads=count)
+    check_counts(problems, repeats=repeats)
     problems.extend(files.problems("bench"))
     problems.raise_errors()
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, WrapValidator, field_validator, model_validator
 
+from faultwave.base import cores
 from faultwave.base.errors import Problem
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
@@ -224,7 +225,7 @@ class Numerics(Settings):
         "cpu",
         description="Where kernels run: cpu, cuda, hip, opencl, numpy, one that a package adds, or auto (the fastest).",
     )
-    threads: int | None = Field(None, ge=1, description="OpenMP threads; default all cores.")
+    threads: int | None = Field(None, ge=1, le=cores.MOST_THREADS, description="OpenMP threads; default all cores.")
     progress: Literal["polling", "thread"] = Field(
         "polling",
         description="How messages between processes move while kernels run: polling between kernels, or a thread on a core set "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.progress import rate
 from faultwave.cli import screen
 from faultwave.cli.options import expanded
@@ -283,12 +283,14 @@ def peak(threads: Threads = None, json: Json = None) -> None:
     Multiply-adds on registers and with operands in the nearest cache; copy and triad of memory, with ordinary stores and
     with ones that pass the caches by.
     """
-    if threads is not None and threads < 1:
-        raise InputError(Problem("--threads", f"is {threads}", "at least 1"))
     from faultwave.bench import report
+    from faultwave.bench.counts import check_counts
     from faultwave.bench.proxy import facts
     from faultwave.bench.roofs import measure
 
+    problems = Problems()
+    check_counts(problems, threads=threads)
+    problems.raise_errors()
     with screen.status("peak") as say:
         say("measuring")
         rows = measure(threads)
@@ -318,7 +320,9 @@ class SizeOptions:
     order: Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8.")] = 4
     precision: Annotated[str, typer.Option("--precision", help="double or single.")] = "double"
     threads: Threads = None
-    steps: Annotated[int, typer.Option("--steps", help="Steps in a row after the first; the median of three times is told.")] = 10
+    steps: Annotated[
+        int, typer.Option("--steps", help="Steps in a row after the first; the median of three times is told.")
+    ] = 10
 
 
 @app.command(epilog="Example: faultwave bench size --cells 1e4 --cells 1e5 --picture size.png")

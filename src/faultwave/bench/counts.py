@@ -1,0 +1,18 @@
+"""Numbers of threads, steps and repeats that a benchmark is asked for."""
+
+from __future__ import annotations
+
+from faultwave.base.cores import MOST_THREADS
+from faultwave.base.errors import Problems
+
+
+def check_counts(problems: Problems, **counts: int | None) -> None:
+    """Problems of options by name; None is left out. All are at least 1, threads no more than OpenMP holds."""
+    for name, number in counts.items():
+        if number is not None and number < 1:
+            problems.error(f"--{name}", f"is {number}", "at least 1")
+        elif name == "threads" and number is not None and number > MOST_THREADS:
+            problems.error("--threads", f"is {number}", f"1 to {MOST_THREADS}")
+
+
+__all__ = ["check_counts"]
