@@ -75,3 +75,15 @@ def test_commands_tell_all_that_is_wrong_with_files_before_they_measure(
 def test_more_threads_than_openmp_holds_are_refused(asked: list[str]) -> None:
     answer = CliRunner().invoke(app, ["bench", *asked, "--threads", "100000"])
     assert answer.exit_code == 2 and "is 100000" in answer.output and "1 to 4096" in answer.output
+
+
+@pytest.mark.parametrize("command", ["proxy", "fd", "grids", "peak", "scaling", "comm"])
+def test_files_that_cannot_be_written_are_told_before_anything_is_measured(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for room in ("proxy.proxy", "fd.bench", "grids.bench", "roofs.measure", "scaling.run"):
+        monkeypatch.setattr(f"faultwave.bench.{room}", None)  # whoever calls it fails
+    asked = ["bench", command] + (["tpv5"] if command in ("scaling", "comm") else [])
+    for path, why in ((tmp_path / "no" / "a.json", "the folder does not exist"), (tmp_path, "is a folder")):
+        answer = CliRunner().invoke(app, [*asked, "--json", str(path)])
+        assert answer.exit_code == 2 and why in " ".join(answer.output.split())

@@ -32,7 +32,15 @@ class Files:
             if file is not None and not file.absolute().parent.is_dir():
                 advice = "Make the folder first."
                 problems.error(str(file), "cannot be written: the folder does not exist", advice=advice)
+            elif file is not None and file.is_dir():
+                problems.error(str(file), "is a folder", "a file")
         return problems.items
+
+    def check(self) -> None:
+        """Raises InputError with everything wrong with files that hold no table."""
+        problems = Problems()
+        problems.extend(self.problems(""))
+        problems.raise_errors()
 
     def keep(
         self, found: Any, draw: Callable[[Path], Path] | None = None, table: tuple[str, str] | None = None

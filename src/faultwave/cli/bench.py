@@ -47,13 +47,20 @@ def _keep(files: Files, name: str, text: str, found: Any, draw: Callable[[Path],
     screen.files(files.keep(found, draw, (name, text)))
 
 
-def _show(sections: Iterable[tuple[str, Any, Any]], found: Any, json: Path | None) -> None:
-    """Print what was measured, titles, headers and rows, and keep all of it where that was asked for."""
+def _files(json: Path | None, picture: Path | None = None) -> Files:
+    """Where what is measured goes. Raises InputError where it cannot be written, before minutes are spent."""
     from faultwave.bench.kept import Files
 
+    files = Files(json=json, picture=picture)
+    files.check()
+    return files
+
+
+def _show(sections: Iterable[tuple[str, Any, Any]], found: Any, files: Files) -> None:
+    """Print what was measured, titles, headers and rows, and keep all of it where that was asked for."""
     for title, header, rows in sections:
         screen.out().print(screen.table(title, rows, header), "")
-    Files(json=json).keep(found)
+    files.keep(found)
 
 
 @dataclass(frozen=True)
@@ -105,9 +112,10 @@ def proxy(options: ProxyOptions, json: Json = None) -> None:
     from faultwave.bench.proxy import Setting
     from faultwave.bench.proxy import proxy as measure
 
+    files = _files(json)
     with screen.status("proxy") as say:
         result = measure(Setting(**vars(options)), say)
-    _show(report.proxy_sections(result), result, json)
+    _show(report.proxy_sections(result), result, files)
 
 
 Case = Annotated[str, typer.Argument(metavar="CASE", help="A case, as for run.")]
@@ -142,10 +150,9 @@ def scaling(
     Efficiencies are those against the first line, of time stepping and of the whole run with its start.
     """
     from faultwave.bench import scaling as bench
-    from faultwave.bench.kept import Files
     from faultwave.cli.launch import mpiexec
 
-    found = []
+    found, files = [], _files(json, picture)
     with screen.status(case) as say:
         modes = several.progress or ["polling"]
         for each, mode, number in itertools.product(several.threads or [1], modes, several.ranks or [1, 2]):
@@ -157,7 +164,7 @@ def scaling(
             found.append(bench.run(mpiexec() if number > 1 else "", chosen, number, each, asked, seconds, repeats))
     rows, header = bench.weak_scaling(found) if weak else bench.scaling(found)
     screen.out().print(screen.table(f"{case}: {found[0]['cells']:,} cells", rows, header))
-    screen.files(Files(json=json, picture=picture).keep(found, lambda path: bench.draw(found, path)))
+    screen.files(files.keep(found, lambda path: bench.draw(found, path)))
 
 
 @dataclass(frozen=True)
@@ -190,6 +197,7 @@ def comm(
     from faultwave.bench import scaling as bench
     from faultwave.cli.launch import mpiexec
 
+    files = _files(json)
     measured, ranks, threads = [], together.ranks, together.threads
     with screen.status(case) as say:
         for way in halo or [""]:
@@ -198,7 +206,7 @@ def comm(
             measured.append(bench.run(mpiexec(), case, ranks, threads, asked, seconds, 10 if delay else 3, delay))
     for found in measured:
         _exchanged(found, delay)
-    _show([], measured if len(measured) > 1 else measured[0], json)
+    _show([], measured if len(measured) > 1 else measured[0], files)
 
 
 def _exchanged(found: dict[str, Any], delay: float) -> None:
@@ -243,9 +251,10 @@ def fd(
     """
     from faultwave.bench import fd as room
 
+    files = _files(json)
     with screen.status("fd") as say:
         result = room.bench(room.Setting(cells, attenuation, boundaries, precision, threads, repeats), say)
-    _show(room.sections(result), result, json)
+    _show(room.sections(result), result, files)
 
 
 @app.command(epilog="Example: faultwave bench grids --threads 1 --case fault --case few-yield")
@@ -271,9 +280,10 @@ def grids(
     """
     from faultwave.bench import grids as room
 
+    files = _files(json)
     with screen.status("grids") as say:
         result = room.bench(room.Setting(cells, precision, threads, repeats, case or ()), say)
-    _show(room.sections(result), result, json)
+    _show(room.sections(result), result, files)
 
 
 @app.command(epilog="Example: faultwave bench peak --threads 2")
@@ -291,10 +301,11 @@ def peak(threads: Threads = None, json: Json = None) -> None:
     problems = Problems()
     check_counts(problems, threads=threads)
     problems.raise_errors()
+    files = _files(json)
     with screen.status("peak") as say:
         say("measuring")
         rows = measure(threads)
-    _show([report.peak_section(rows)], {"format": "faultwave-bench-peak-1", **facts(), "roofs": rows}, json)
+    _show([report.peak_section(rows)], {"format": "faultwave-bench-peak-1", **facts(), "roofs": rows}, files)
 
 
 @app.command(epilog="Example: faultwave bench roofline proxy.json --output roofline.png")
