@@ -308,3 +308,9 @@ def test_no_compiler_is_no_obstacle_and_facts_come_first(monkeypatch):
     monkeypatch.setattr(bench.problem, "solver", lambda setting: pytest.fail("nothing is prepared yet"))
     with pytest.raises(RuntimeError, match="first"):
         bench.proxy(Setting(**TINY))
+
+
+def test_a_box_too_large_for_memory_is_told_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(problem, "mesh", None)  # whoever calls it fails
+    with pytest.raises(InputError, match=r"need more than .* GiB, and this machine has"):
+        proxy(Setting(cells=10**10), sweep=SWEEP)

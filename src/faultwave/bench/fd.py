@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -22,6 +23,7 @@ from faultwave.fd.media import Medium
 from faultwave.fd.operator import Machine, Operator
 from faultwave.fd.parts.receivers import PointSampler
 from faultwave.fd.program import Scheme, bytes_a_point, fields
+from faultwave.fd.resources import main_memory
 from faultwave.kernels.stencil import cost
 from faultwave.media.attenuation import Spectrum, relaxation
 
@@ -55,6 +57,12 @@ def check(s: Setting) -> None:
     if s.precision not in ("double", "single"):
         problems.error("--precision", f"'{s.precision}' does not exist", "double, single")
     check_counts(problems, threads=s.threads, repeats=s.repeats)
+    problems.raise_errors()
+    needed, memory = math.prod(s.cells) * bytes_a_point(s.attenuation, s.precision), main_memory()
+    if needed > memory:
+        points = " x ".join(map(str, s.cells))
+        what = f"{points} points need more than {needed / 2**30:,.3g} GiB, and this machine has {memory / 2**30:.3g}"
+        problems.error("--cells", what, advice="Measure fewer.")
     problems.raise_errors()
 
 

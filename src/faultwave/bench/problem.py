@@ -15,6 +15,7 @@ from faultwave.bench.book import Book
 from faultwave.bench.counts import check_counts
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import make_plan
+from faultwave.dg.room import check_room
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.domain.tets.box import FAULT_TAG, Box, box_mesh
@@ -160,11 +161,11 @@ def _file_face(topology: tets.Topology, cell: np.ndarray, face: np.ndarray) -> n
 
 
 def solver(s: Setting) -> Solver:
-    """The solver of a run of ``s``, in motion, on a backend that keeps a book; no output, one global time step."""
+    """The solver of a run of ``s``, in motion, on a backend that keeps a book; no output, one global time step. Raises InputError where
+    this machine's memory does not hold it."""
     from faultwave.case.load import load_case
 
     cells = LEAST if s.cells is None else s.cells
-    made = mesh(cells, s.faults)
     count = bricks(cells)
     parameters, known = laws()[s.law].parameters, MATERIAL | PORES | isotropic(MATERIAL)
     settings: dict[str, Any] = {
@@ -188,7 +189,8 @@ def solver(s: Setting) -> Solver:
     case, problems = load_case(settings)
     problems.raise_errors()
     assert case is not None
-    plan = make_plan(case, made)
+    check_room(case)
+    plan = make_plan(case, mesh(cells, s.faults))
     numerics = case.numerics
     book = Book(backends.make(numerics.backend, numerics.precision, numerics.threads))
     book.occasion = s.plasticity or 0.0
