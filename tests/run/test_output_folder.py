@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -180,3 +181,26 @@ def test_two_runs_do_not_write_one_folder_at_once(tmp_path: Path) -> None:
     assert first.time == pytest.approx(0.1) and not list((tmp_path / "out").glob(".*"))
     (tmp_path / "out" / ".faultwave-running").write_text("4711 on a machine whose run was killed")
     assert simulate(into(tmp_path / "out"), force=True).run().time == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("snapshots", [{}, {"refinement": 1}, {"degree": 3}], ids=["cells", "refined", "nodes"])
+@pytest.mark.parametrize("output", ["volume", "surface"])
+def test_the_disk_must_hold_the_mesh_beside_a_snapshot(tmp_path: Path, output: str, snapshots: dict[str, Any]) -> None:
+    """Of a file of one snapshot most is the mesh."""
+    box = {
+        "shape": "box",
+        "cells": [6, 6, 6],
+        "lower": [0, 0, 0],
+        "upper": [1e3, 1e3, 1e3],
+        "boundaries": {"z+": "free-surface"},
+    }
+    asked = into(tmp_path, **{output: {"interval": 1.0} | snapshots}) | {"end_time": 1e-3}
+    numerics = {"order": 2, "backend": "numpy"}
+    made = simulate(asked | {"mesh": {"generate": box}, "material": {"constant": ROCK}, "numerics": numerics})
+    (told,) = (part.demand.disk for part in made.plan.parts if part.name == output)
+    made.run()
+    (file,) = tmp_path.glob(f"*-{output}.vtkhdf")
+    held: list[int] = []
+    with h5py.File(file) as opened:
+        opened.visititems(lambda _, x: held.append(x.id.get_storage_size()) if isinstance(x, h5py.Dataset) else None)
+    assert 0.9 < told / sum(held) < 1.1

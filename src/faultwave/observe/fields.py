@@ -10,6 +10,12 @@ from faultwave.base.errors import InputError, Problem, Problems, suggest
 WRITE_BUFFER = 1 << 28
 """Bytes of snapshots that wait for the disk at most."""
 
+NODE = 32
+"""Bytes of a node of a cell in a file of snapshots: its place and its number. Cells share no nodes."""
+
+CELL = 29
+"""Bytes of a cell beside its nodes: where they begin, its kind, its number in the mesh, its cluster and its group."""
+
 SURFACE_FIELDS = ("v1", "v2", "v3", "u1", "u2", "u3", "PGV")
 
 LOCATIONS = {"rock": 0, "water": 1, "free surface": 2, "sea surface": 3, "free water": 4}
@@ -58,14 +64,17 @@ def snapshot_count(setting: Any, case: Any) -> int:
     return int(case.end_time / setting.interval + 1e-9) + 1
 
 
-def snapshot_bytes(setting: Any, case: Any, values: int, fields: int) -> int:
-    """What snapshots of so many values a field take on the disk, in each of their files."""
+def snapshot_bytes(setting: Any, case: Any, values: int, fields: int, corners: int) -> int:
+    """What snapshots of so many values a field take on the disk, in each of their files, with the mesh, which each holds once. A value is
+    that of a cell with so many ``corners``, or with ``degree`` that of a node."""
     files = 2 if case.output.xdmf and setting.degree is None else 1
-    return files * snapshot_count(setting, case) * values * fields * (4 if case.output.precision == "single" else 8)
+    snapshots = snapshot_count(setting, case) * fields * (4 if case.output.precision == "single" else 8)
+    mesh = corners * NODE + CELL if setting.degree is None else NODE
+    return files * values * (snapshots + mesh)
 
 
-def snapshot_row(name: str, setting: Any, case: Any, values: int, fields: int) -> tuple[str, str]:
+def snapshot_row(name: str, setting: Any, case: Any, values: int, fields: int, corners: int) -> tuple[str, str]:
     """What snapshots of so many values a field will take, for ``faultwave plan``."""
-    steps, size = snapshot_count(setting, case), snapshot_bytes(setting, case, values, fields)
+    steps, size = snapshot_count(setting, case), snapshot_bytes(setting, case, values, fields, corners)
     what = "cells" if setting.degree is None else "nodes"
     return name, f"{steps} snapshots of {values:,} {what}, {fields} fields: {size / 2**20:,.1f} MiB"

@@ -46,7 +46,7 @@ class FaultSnapshots(Planned):
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
         values = self.faces * len(triangle_pieces(self.setting).points)
-        return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields))]}
+        return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields), 3)]}
 
 
 def plan(planning: Planning) -> FaultSnapshots | None:
@@ -65,7 +65,7 @@ def plan(planning: Planning) -> FaultSnapshots | None:
     known = readable(planning.case.fault)
     fields = known_fields(setting.fields, known.names, known.default, "output.fault.fields")
     faces = 0 if rupture is None else len(rupture.faces.area)  # type: ignore[attr-defined]
-    disk = snapshot_bytes(setting, planning.case, faces * len(triangle_pieces(setting).points), len(fields))
+    disk = snapshot_bytes(setting, planning.case, faces * len(triangle_pieces(setting).points), len(fields), 3)
     return FaultSnapshots(setting, tuple(fields), faces, disk)
 
 

@@ -59,7 +59,7 @@ class Surface(Planned):
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
         values = len(self.cells) * len(triangle_pieces(self.setting).points)
-        return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields))]}
+        return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields), 3)]}
 
 
 def plan(planning: Planning) -> Surface | None:
@@ -82,7 +82,7 @@ def plan(planning: Planning) -> Surface | None:
         planning.refuse("output.surface", what, advice="Free surfaces carry tag 1, sea surfaces 2.")
         return None
     values = len(cells) * len(triangle_pieces(setting).points)
-    disk = snapshot_bytes(setting, planning.case, values, len(fields))
+    disk = snapshot_bytes(setting, planning.case, values, len(fields), 3)
     return Surface(setting, tuple(fields), cells, faces, located[cells, faces], disk)
 
 

@@ -51,7 +51,7 @@ class Volume(Planned):
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
         values = len(self.cells) * len(tet_pieces(self.setting).points)
-        return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields))]}
+        return {"output": [snapshot_row(name, self.setting, plan.case, values, len(self.fields), 4)]}
 
 
 def plan(planning: Planning) -> Volume | None:
@@ -71,7 +71,7 @@ def plan(planning: Planning) -> Volume | None:
             advice="Compare them with the mesh: `faultwave mesh info` shows its corners and groups.",
         )
     inside = len(cells) * len(tet_pieces(setting).points)
-    disk = snapshot_bytes(setting, planning.case, inside, len(fields))
+    disk = snapshot_bytes(setting, planning.case, inside, len(fields), 4)
     return Volume(setting, tuple(fields), tuple(known.get(f, "") for f in fields), cells, disk)
 
 
