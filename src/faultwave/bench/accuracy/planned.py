@@ -120,6 +120,9 @@ def section(made: Any, table: Kept, wanted: float, frequency: float | None = Non
         ("judged by", f"{names} of faultwave bench accuracy, {table['cpu']}"),
         ("this case", _told(estimate(table, waves, key, points), waves, key, points)),
     ]
+    if made.case.fault is not None:
+        what = "waves alone; what a rupture errs by is not in it: see points per cohesive zone, and rupture times of TPV5 in the table"
+        rows.append(("judged are", what))
     if different := unlike(made.case):
         what = f"the default of {', '.join(different)}; this case says otherwise, and errs otherwise"
         rows.append(("measured with", what))
@@ -149,5 +152,10 @@ def _sizes(proposal: Estimate, wavelength: float) -> str:
     """What to set, with the shortest wavelength [m]."""
     engine, order, precision = proposal.series
     if engine == "fd":
-        return f"grid.spacing {wavelength / proposal.points:.3g} m, grid.order {order}"
-    return f"edges of {order * wavelength / proposal.points:.3g} m where waves are slowest, --order {order} --precision {precision}"
+        return f"grid.spacing {_metres(wavelength / proposal.points)}, grid.order {order}"
+    return f"edges of {_metres(order * wavelength / proposal.points)} where waves are slowest, --order {order} --precision {precision}"
+
+
+def _metres(length: float) -> str:
+    """Three digits, none of them as a power of ten where that is longer."""
+    return f"{float(f'{length:.3g}'):,g} m"

@@ -2,7 +2,9 @@
 
 Errors are read off the ladders of the problems that are like the case, in logarithms between points per wavelength and between
 distances, and the worst problem counts. Nothing is promised beyond the points that were measured; what is farther away than was measured
-grows as between the two largest distances, what is nearer errs as at the smallest, and both are marked.
+grows as between the two largest distances and in proportion to the distance at least, what is nearer errs as at the smallest, and both are
+marked. (Errors at the largest distance, told from the two before it, are then 0.94 to 2.9 times the measured ones over the table, and
+0.6 to 1.9 times without that least growth.)
 """
 
 from __future__ import annotations
@@ -90,11 +92,12 @@ def estimate(table: Kept, waves: Waves, key: Series, points: float) -> Estimate 
 
 
 def _at_distance(distances: Sequence[float], logs: Sequence[float], distance: float) -> float:
-    """Error at a distance; beyond the last as between the last two, but never smaller; before the first as there."""
+    """Error at a distance; beyond the last it grows as between the last two, in proportion to the distance at least: phases drift apart
+    with every wavelength; before the first it is as there."""
     x = np.log(distances)
-    if distance <= distances[-1] or len(distances) == 1:
+    if distance <= distances[-1]:
         return float(np.exp(np.interp(np.log(distance), x, logs)))
-    slope = max(0.0, (logs[-1] - logs[-2]) / (x[-1] - x[-2]))
+    slope = 1.0 if len(distances) == 1 else max(1.0, (logs[-1] - logs[-2]) / (x[-1] - x[-2]))
     return float(np.exp(logs[-1] + slope * (np.log(distance) - x[-1])))
 
 
