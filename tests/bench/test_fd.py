@@ -46,5 +46,7 @@ def test_a_setting_that_cannot_be():
 
 def test_a_box_too_large_for_memory_is_told_before_it_is_made(monkeypatch):
     monkeypatch.setattr(fd, "operator", None)  # whoever calls it fails
-    with pytest.raises(InputError, match=r"100000 x 100000 x 100000 points need more than .* GiB, and this machine has"):
+    with pytest.raises(
+        InputError, match=r"100000 x 100000 x 100000 points need more than .* GiB, and this machine has"
+    ):
         fd.bench(fd.Setting((100_000,) * 3))
