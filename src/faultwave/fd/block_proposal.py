@@ -29,8 +29,8 @@ MOST = 4
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """Depth and spacing [m] of ``blocks`` below the uppermost, none where they are not worth it; the ``upper`` (3,) corner [m] of a box that
-    is a multiple of their spacings; how many ``points`` they take."""
+    """Depth and spacing [m] of ``blocks`` below the uppermost, none where they are not worth it; the ``upper`` (3,) corner [m] of a box
+    that is a multiple of their spacings; how many ``points`` they take."""
 
     blocks: list[tuple[float, float]]
     upper: np.ndarray
@@ -144,13 +144,13 @@ def report(plan: FdPlan) -> list[tuple[str, ...]]:
         return [*rows, ("points", what)]
     if plan.scheme.order != 4:
         return []
-    made, setting = proposed(plan), plan.case.grid
+    made, asked = proposed(plan), plan.case.grid.upper if plan.case.grid else None
     if not made.blocks:
         return []
     settings = [f"spacing: {plan.scheme.grid.spacing:g} m"]
-    asked = setting.upper if setting else None
-    if asked is None or (made.upper[:2] > np.array(asked[:2]) + EVEN * plan.scheme.grid.spacing).any():
-        x, y, z = (*made.upper[:2], asked[2] if asked else made.upper[2])
+    given = plan.upper if asked is None else np.array(asked)
+    if (made.upper[:2] > given[:2] + EVEN * plan.scheme.grid.spacing).any():
+        x, y, z = (*made.upper[:2], given[2])
         settings.append(f"upper: [{x:.10g} m, {y:.10g} m, {z:.10g} m]")
     text = ", ".join(f"{{below: {below:g} m, spacing: {h:g} m}}" for below, h in made.blocks)
     what = f"{made.points:,.0f} points, {plan.points / made.points:.3g} times fewer, and as many steps or fewer"

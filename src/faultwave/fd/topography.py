@@ -168,7 +168,7 @@ def _level(t: np.ndarray) -> np.ndarray:
 def relief_of(
     case: Case, ground: Ground, lines: tuple[Lines, Lines], spacing: float, room: float, problems: Problems
 ) -> Relief:
-    """The grid's relief; ``room``: from the lowest ground down to the bottom of the box or of the uppermost block [m]. Raises InputError."""
+    """The grid's relief; ``room``: from the lowest ground to the bottom of the box or the uppermost block [m]. Raises InputError."""
     setting = case.grid.topography if case.grid else None
     assert setting is not None
     smooth = _smooth(setting.smooth, spacing * ground.raster, lines)
