@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ruamel.yaml import YAML
 
 import faultwave as fw
 from faultwave.backends import missing
@@ -292,7 +293,8 @@ def test_blocks_are_proposed_where_waves_are_faster():
     made = basin(1, False)
     made["grid"] |= {"upper": [3600.0, 3600.0, 0.0], "absorbing": {}}
     plan = simulate(made).plan
-    listed, points = proposed(plan)
+    found = proposed(plan)
+    listed, points = found.blocks, found.points
     assert len(listed) >= 2 and points < plan.points / 4
     slowest = [min(3000.0, 300.0 + 0.75 * depth) for depth, _ in listed]
     assert all(v >= 6 * h for v, (_, h) in zip(slowest, listed, strict=True))
@@ -301,6 +303,22 @@ def test_blocks_are_proposed_where_waves_are_faster():
     assert blocks.points == points and blocks.frequency == pytest.approx(plan.frequency, rel=0.02)
     told = dict(report(blocks))
     assert len(blocks.blocks) == len(listed) + 1 and "times as many" in told["points"]
+
+
+def test_a_box_that_is_no_multiple_grows_with_the_blocks_proposed():
+    """To a case that can run as it is printed; sides that are not absorbing stay where they are."""
+    made = basin(1, False)
+    made["grid"] |= {"upper": [3630.0, 3555.0, 0.0], "absorbing": {}, "boundaries": {}}
+    made["sources"] = []
+    plan = simulate(made).plan
+    told = dict(report(plan))["proposed"]
+    settings = YAML(typ="safe").load(told.replace(" m", ""))["grid"]
+    coarsest = settings["blocks"][-1]["spacing"]
+    assert settings["upper"] == [coarsest * np.ceil(x / coarsest) for x in (3630.0, 3555.0)] + [0.0]
+    made["grid"] |= settings
+    assert simulate(made).plan.points == proposed(plan).points
+    made["grid"] |= {"upper": [3650.0, 3550.0, 0.0], "blocks": [], "boundaries": {"x": "periodic", "y": "rigid"}}
+    assert proposed(simulate(made).plan).blocks == []
 
 
 def test_too_thin_or_too_slow_rock_has_no_faces():

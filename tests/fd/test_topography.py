@@ -142,6 +142,7 @@ def test_bad_ground_is_told_with_coordinates_and_advice():
     assert "has a slope of" in cliff and "at most 2" in cliff and "smooth: 200 m" in cliff
     shallow = told(grid__lower=[0, 0, -600])
     assert "a relief of" in shallow and "Lower the third number of grid.lower" in shallow
+    assert "1500 m of box below it, there are 800" in shallow
     thick = told({**GROUND, "thickness": 100.0})
     assert "grid.topography.thickness" in thick and "for a relief of" in thick
     assert "z+ is absorbing" in told(grid__boundaries={"z": "absorbing"})
@@ -149,6 +150,18 @@ def test_bad_ground_is_told_with_coordinates_and_advice():
         grid__boundaries={"x": "periodic", "z+": "free-surface"}, grid__topography={**GROUND, "expression": "0.1*x"}
     )
     assert "150 m higher at one end of the periodic axis x" in periodic
+
+
+def test_how_deep_the_uppermost_block_must_be_is_told():
+    """That many planes are enough."""
+    box = {"grid__lower": [0, 0, -3600], "grid__upper": [1600, 1600, 900], "grid__absorbing": {"width": 4}}
+
+    def below(depth):
+        return told(grid__blocks=[{"below": depth, "spacing": 200.0}], **box)
+
+    found = below(1200.0)
+    assert "1900 m of the uppermost block below it, there are 1200" in found and "grid.blocks[0].below" in found
+    assert below(1800.0) != "" and below(1900.0) == ""
 
 
 def raster(path, hole):
@@ -179,6 +192,7 @@ def test_points_above_the_ground_are_told():
     found = told({**GROUND, "receivers": "elevation"}, output__receivers={"points": [[700, 820, 451], [100, 100, 470]]})
     assert "receiver 1 at (700, 820, 451)" in found and "above the ground, which is at z = 4" in found
     assert "receiver 2 at (100, 100, 470)" in found
+    assert "given as depth" not in found
     buried = told({**GROUND, "sources": "elevation"})
     assert buried == ""
     source = {"kind": "force", "location": [700, 820, 460], "force": [0, 0, 1], "time_function": {"kind": "brune"}}

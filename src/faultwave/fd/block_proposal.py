@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problems
 from faultwave.case.grid import Block
-from faultwave.case.model import Case
 from faultwave.domain.grids.joint import RATIOS
-from faultwave.fd.block_layout import LEAST, LEAST_BLOCK, lay_grid
+from faultwave.fd.block_layout import EVEN, LEAST, LEAST_BLOCK, lay_grid
 from faultwave.fd.differences import LOW
 from faultwave.fd.grid import SideKind
 from faultwave.fd.part import FdPlan
@@ -25,6 +25,16 @@ WORTH = 1.1
 """Times fewer points from which on blocks are proposed."""
 MOST = 4
 """Faces."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """Depth and spacing [m] of ``blocks`` below the uppermost, none where they are not worth it; the ``upper`` (3,) corner [m] of a box
+    that is a multiple of their spacings; how many ``points`` they take."""
+
+    blocks: list[tuple[float, float]]
+    upper: np.ndarray
+    points: float
 
 
 def slowest_below(field: Field, lower: np.ndarray, upper: np.ndarray, depths: np.ndarray) -> np.ndarray:
@@ -55,18 +65,26 @@ def faces(allowed: np.ndarray, spacing: float, first: float, ratios: Sequence[in
     return found if depth - top >= LEAST * h else None
 
 
-def points_of(
-    case: Case, lower: np.ndarray, upper: np.ndarray, plan: FdPlan, blocks: Sequence[tuple[float, float]]
-) -> float:
-    """Of a grid with these blocks; infinite where the box is no multiple of their spacing."""
+def points_of(plan: FdPlan, upper: np.ndarray, blocks: Sequence[tuple[float, float]]) -> float:
+    """Of the plan's grid with these blocks and this upper corner; infinite where that cannot be laid out."""
+    case = plan.case
     assert case.grid is not None
     listed = [Block(below=below, spacing=h) for below, h in blocks]
     other = case.model_copy(update={"grid": case.grid.model_copy(update={"blocks": listed})})
     try:
-        laid = lay_grid(other, lower, upper, plan.scheme.grid.spacing, _sides(plan), Problems())
+        laid = lay_grid(other, plan.lower, upper, plan.scheme.grid.spacing, _sides(plan), Problems())
     except InputError:
         return np.inf
     return float(sum(block.grid.box.points for block in laid))
+
+
+def _grown(plan: FdPlan, spacing: float) -> np.ndarray:
+    """The upper corner (3,) [m] of a box that is a multiple of a spacing along x and y where it may grow: beyond absorbing sides."""
+    upper = plan.upper.copy()
+    for k, axis in enumerate("xy"):
+        if plan.scheme.sides[f"{axis}+"] == "absorbing":
+            upper[k] = plan.lower[k] + spacing * np.ceil((upper[k] - plan.lower[k]) / spacing - EVEN)
+    return upper
 
 
 def _sides(plan: FdPlan) -> dict[str, SideKind]:
@@ -74,11 +92,11 @@ def _sides(plan: FdPlan) -> dict[str, SideKind]:
     return {**plan.scheme.sides, "z-": plan.blocks[-1].scheme.sides["z-"]}
 
 
-def proposed(plan: FdPlan) -> tuple[list[tuple[float, float]], float]:
-    """Depth and spacing [m] of the best blocks, none where they are not worth it, and how many points they take."""
-    case, grid, setting = plan.case, plan.scheme.grid, plan.case.grid
+def proposed(plan: FdPlan) -> Proposal:
+    """The best blocks."""
+    grid, setting = plan.scheme.grid, plan.case.grid
     assert setting is not None
-    h, best = grid.spacing, (list[tuple[float, float]](), float(plan.points))
+    h, best = grid.spacing, Proposal([], plan.upper, float(plan.points))
     planes = int((plan.upper[2] - plan.lower[2]) / h)
     slow = slowest_below(plan.material, plan.lower, plan.upper, h * (np.arange(planes) + 0.5))
     if not slow.all():
@@ -89,9 +107,10 @@ def proposed(plan: FdPlan) -> tuple[list[tuple[float, float]], float]:
         listed = faces(allowed, h, first, ratios)
         if listed is None:
             continue
-        points = points_of(case, plan.lower, plan.upper, plan, listed)
-        if points * WORTH < min(best[1], plan.points):
-            best = listed, points
+        upper = _grown(plan, listed[-1][1])
+        points = points_of(plan, upper, listed)
+        if points * WORTH < min(best.points, plan.points):
+            best = Proposal(listed, upper, points)
     return best
 
 
@@ -120,17 +139,22 @@ def report(plan: FdPlan) -> list[tuple[str, ...]]:
                     f"{grid.spacing:g} m from {first:g} to {last:g} m depth, {nx} x {ny} x {nz} points, Vs from {m.slowest:.6g} m/s",
                 )
             )
-        one = points_of(plan.case, plan.lower, plan.upper, plan, [])
+        one = points_of(plan, plan.upper, [])
         what = f"{plan.points:,}; with {plan.scheme.grid.spacing:g} m everywhere {one:,.0f}, {one / plan.points:.3g} times as many"
         return [*rows, ("points", what)]
     if plan.scheme.order != 4:
         return []
-    listed, points = proposed(plan)
-    if not listed:
+    made, asked = proposed(plan), plan.case.grid.upper if plan.case.grid else None
+    if not made.blocks:
         return []
-    text = ", ".join(f"{{below: {below:g} m, spacing: {h:g} m}}" for below, h in listed)
-    what = f"{points:,.0f} points, {plan.points / points:.3g} times fewer, and as many steps or fewer"
-    return [("proposed", f"grid: {{spacing: {plan.scheme.grid.spacing:g} m, blocks: [{text}]}}"), ("with these", what)]
+    settings = [f"spacing: {plan.scheme.grid.spacing:g} m"]
+    given = plan.upper if asked is None else np.array(asked)
+    if (made.upper[:2] > given[:2] + EVEN * plan.scheme.grid.spacing).any():
+        x, y, z = (*made.upper[:2], given[2])
+        settings.append(f"upper: [{x:.10g} m, {y:.10g} m, {z:.10g} m]")
+    text = ", ".join(f"{{below: {below:g} m, spacing: {h:g} m}}" for below, h in made.blocks)
+    what = f"{made.points:,.0f} points, {plan.points / made.points:.3g} times fewer, and as many steps or fewer"
+    return [("proposed", f"grid: {{{', '.join(settings)}, blocks: [{text}]}}"), ("with these", what)]
 
 
-__all__ = ["faces", "proposed", "report", "slowest_below"]
+__all__ = ["Proposal", "faces", "proposed", "report", "slowest_below"]

@@ -90,14 +90,14 @@ class Placing:
         nx, ny = np.round((self.upper - self.lower) / self.grid.spacing).astype(int)[:2].tolist()
         return nx, ny
 
-    def check_inside(self, named: Sequence[tuple[str, np.ndarray]]) -> None:
-        """Errors of what (name, place) lies outside of the box."""
+    def check_inside(self, named: Sequence[tuple[str, np.ndarray]], what: str = "") -> None:
+        """Errors of what (name, place) lies outside of the box; z of ``what``, receivers for example, may have been given as depth."""
         for (name, p), distance in zip(named, self.outside(np.array([p for _, p in named])), strict=True):
             if distance > 0:
                 x = ", ".join(f"{v:g}" for v in p)
                 self.problems.error(
                     f"{name} at ({x})",
-                    f"lies {distance:.6g} m outside the box" + self.above(p),
+                    f"lies {distance:.6g} m outside the box" + self.above(p, what),
                     f"a point in {self.box} m",
                     self.exchanged(p, float(distance)),
                     places=[p],
@@ -111,13 +111,13 @@ class Placing:
         """That a point so far outside would be in the box with longitude and latitude exchanged, if it would."""
         return exchange_advice(self.case.projection, point, distance, self.lower, self.upper)
 
-    def above(self, point: np.ndarray) -> str:
-        """That a point is above the ground, if it is, for messages."""
+    def above(self, point: np.ndarray, what: str) -> str:
+        """That a point of sources or receivers (``what``) is above the ground, if it is, for messages."""
         if self.grid.relief is None:
             return ""
         ground = float(self.grid.relief.ground(np.clip(point, self.lower, self.upper)))
         setting = None if self.case.grid is None else self.case.grid.topography
-        deep = setting is not None and "depth" in (setting.sources, setting.receivers)
+        deep = getattr(setting, what, None) == "depth"
         signs = "; given as depth, z is negative: -500 is 500 m deep" * deep
         return f", above the ground, which is at z = {ground:.6g} m there{signs}" if point[2] > ground else ""
 

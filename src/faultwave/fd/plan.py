@@ -25,7 +25,6 @@ from faultwave.fd.beside_faults import check_beside
 from faultwave.fd.block_layout import check_faces, lay_grid, moved
 from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.decomposition import Subdomain
-from faultwave.fd.differences import LOW
 from faultwave.fd.enough_digits import estimate, needs_double
 from faultwave.fd.fluids import check_fluids, fluid_beside_rock
 from faultwave.fd.grid import SIDES, Grid, SideKind
@@ -408,7 +407,7 @@ def _bent(case: Case, laid: Sequence[Laid], read: _Read, problems: Problems) -> 
         kinds = [read.sides[f"{axis}{end}"] for end in "-+"]
         ends = (kinds[0] == "absorbing", kinds[1] == "absorbing")
         lines.append(Lines(grid.lower[k], grid.shape[2 - k], lower[k], upper[k], ends, kinds[0] == "periodic"))
-    room = float(upper[2] - lower[2]) - LOW * grid.spacing * first.joined_below
+    room = float(upper[2] - lower[2])
     relief = relief_of(case, read.ground, (lines[0], lines[1]), grid.spacing, room, problems)
     check_slopes(relief, lower, upper, problems, read.ground.raster)
     found = moved(laid, relief.top - float(upper[2]))

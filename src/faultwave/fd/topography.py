@@ -11,7 +11,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.model import Case
 from faultwave.domain.grids.relief import BEND, MARGIN, Relief
-from faultwave.fd.differences import C1, C2, M1, M2
+from faultwave.fd.differences import C1, C2, LOW, M1, M2
 from faultwave.fd.grid import Grid, SideKind
 from faultwave.fd.program import BELOW_CAP
 from faultwave.kernels.stencil import REACH
@@ -168,7 +168,7 @@ def _level(t: np.ndarray) -> np.ndarray:
 def relief_of(
     case: Case, ground: Ground, lines: tuple[Lines, Lines], spacing: float, room: float, problems: Problems
 ) -> Relief:
-    """The grid's relief; ``room``: from the lowest ground down to the bottom of the box [m]. Raises InputError."""
+    """The grid's relief; ``room``: from the lowest ground to the bottom of the box or the uppermost block [m]. Raises InputError."""
     setting = case.grid.topography if case.grid else None
     assert setting is not None
     smooth = _smooth(setting.smooth, spacing * ground.raster, lines)
@@ -193,10 +193,7 @@ def relief_of(
             heights = np.asarray(spline(line.nodes(spacing)))
     top = float(heights.min())
     relief = float(heights.max()) - top
-    deeper = "Lower the third number of grid.lower."
-    if case.grid is not None and case.grid.blocks:
-        deeper = "Let the uppermost block reach deeper (grid.blocks)."
-    thickness = _thickness(setting.thickness, relief, spacing, room, deeper)
+    thickness = _thickness(setting.thickness, relief, spacing, room, bool(case.grid and case.grid.blocks))
     around = (2 * lines[0].cells * lines[0].periodic, 2 * lines[1].cells * lines[1].periodic)
     return Relief(heights - top, (lines[0].first, lines[1].first), spacing, top, thickness, around)
 
@@ -241,16 +238,16 @@ def _smoothed(heights: np.ndarray, axis: int, line: Lines, spacing: float, smoot
     return np.take(heights, (np.arange(period + 1 + 2 * MARGIN) - MARGIN) % period, axis)
 
 
-def _thickness(asked: float | None, relief: float, spacing: float, room: float, deeper: str) -> float:
-    """Of the cap; ``deeper``: what to do where there is no room for it."""
-    most = room - (BELOW_CAP + REACH + 1) * spacing
+def _thickness(asked: float | None, relief: float, spacing: float, room: float, blocks: bool) -> float:
+    """Of the cap, below which some planes are flat, more of them where another block follows."""
+    flat = BELOW_CAP + REACH + 1 + LOW * blocks
+    most = room - flat * spacing
     least = max(THIN * relief, LEAST_CAP * spacing)
     if least > most:
         what = f"a relief of {relief:.6g} m bends the planes of the grid down to {least:.6g} m below the lowest ground"
-        allowed = (
-            f"{least + (BELOW_CAP + REACH + 1) * spacing:.6g} m of box below the lowest ground, there are {room:.6g}"
-        )
-        raise InputError(Problem(WHERE, what, allowed, deeper))
+        needed = f"{least + flat * spacing:.6g} m of {'the uppermost block' if blocks else 'box'} below it, there are {room:.6g}"
+        deeper = "Let the uppermost block reach deeper (grid.blocks[0].below)."
+        raise InputError(Problem(WHERE, what, needed, deeper if blocks else "Lower the third number of grid.lower."))
     if asked is not None and not least <= asked <= most:
         allowed = f"{least:.6g} to {most:.6g} m for a relief of {relief:.6g} m"
         raise InputError(Problem(f"{WHERE}.thickness", f"{asked:g} m", allowed))

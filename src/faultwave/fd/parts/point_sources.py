@@ -77,8 +77,9 @@ class PointSources(GridPart):
         sources = replace(self.sources, location=places)
         allowed = f"a point in {placing.box} m"
         tell_outside(
-            sources, placing.outside(places), "box", placing.problems, allowed, placing.above, placing.exchanged
-        )
+            sources, placing.outside(places), "box", placing.problems, allowed,
+            lambda place: placing.above(place, "sources"), placing.exchanged,
+        )  # fmt: skip
         return replace(self, sources=sources)
 
     def checked(self, checking: Checking) -> Self:

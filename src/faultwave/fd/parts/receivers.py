@@ -85,7 +85,7 @@ class Receivers(GridPart):
 
     def placed(self, placing: Placing) -> Self:
         points = placing.located(self.points, "receivers")
-        placing.check_inside([(f"receiver {i + 1}", p) for i, p in enumerate(points)])
+        placing.check_inside([(f"receiver {i + 1}", p) for i, p in enumerate(points)], "receivers")
         columns = len(RECORDED) + 3 * self.setting.rotation + 6 * self.setting.strain_rate
         return replace(self, points=points, demand=Demand(disk=8 * columns * len(points) * self.samples))
 
