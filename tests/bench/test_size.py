@@ -113,7 +113,9 @@ def test_two_small_boxes(tmp_path: Path) -> None:
     assert (small["cells"], large["cells"]) == (600, 3072) and small["threads"] == 1
     for one in (small, large):
         assert (
-            len(one["steps_s"]) == REPEATS and 0 < one["step_s"] < one["setup_s"] and 0 < one["setup_bytes"] <= one["bytes"]
+            len(one["steps_s"]) == REPEATS
+            and 0 < one["step_s"] < one["setup_s"]
+            and 0 < one["setup_bytes"] <= one["bytes"]
         )
     assert "| 3,072 |" in page.read_text() and page.read_text().endswith(f"{end}\nafter\n")
 
