@@ -107,7 +107,7 @@ def test_grids_are_estimated_by_larger_spacings(tmp_path):
     half = middle(session.receivers) + 0.1
     sessions = [session]
     for h, end in ((300.0, 3.0), (400.0, half)):
-        sessions.append(fw.simulate(settings | {"grid": {**BOX, "spacing": h}, "end_time": end}).run(write=False))
+        sessions.append(fw.simulate(settings | {"grid": {**BOX, "spacing": h}}).run(until=end, write=False))
     near_step = sessions[1].plan.scheme.step
     freed, known = [], []
     for one, finer in zip(sessions, (1.5, 1.0, 0.75), strict=True):
