@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import runpy
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -102,10 +104,24 @@ def costs() -> str:
     return "\n".join(rows)
 
 
+def files() -> str:
+    """Every Python file of the package with the first sentence of its text, by folder."""
+    package, parts = ROOT / "src" / "faultwave", list[str]()
+    for folder in sorted({path.parent for path in package.rglob("*.py")}):
+        parts.append(f"## `{folder.relative_to(package.parent)}`\n\n| file | |\n|---|---|")
+        for path in sorted(folder.glob("*.py")):
+            said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            sentence = re.split(r"(?<=[.!?])\s+(?=[A-Z`])|\n\n", said)[0]
+            parts.append(f"| `{path.name}` | {' '.join(sentence.split()).replace('|', chr(92) + '|')} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "commands": commands,
     "laws": laws,
     "api": api,
     "costs": costs,
+    "files": files,
 }

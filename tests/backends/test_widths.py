@@ -15,9 +15,10 @@ from faultwave.backends.cpu import compile as compilation
 from faultwave.backends.cpu.lower import lower
 from faultwave.backends.cpu.runtime import CpuBackend
 from faultwave.dg import kernels
+from faultwave.dg.fault_sizes import Options, Sizes
 from faultwave.dg.forms import form
 from faultwave.dg.predictors.taylor import face_rows
-from faultwave.dg.rupture import Sizes, rupture
+from faultwave.dg.rupture import rupture
 from faultwave.kernels.language import Kernel
 from faultwave.physics import friction as faults
 from faultwave.physics import waves as laws
@@ -36,7 +37,7 @@ def some_kernels() -> list[Kernel]:
     constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
     return [
         kernels.correct_and_predict(elastic, kernels.Kept(fault=True)),
-        rupture(friction, constants, Sizes(tuple(face_rows(3)), 9, 3, 1)),
+        rupture(friction, constants, Sizes(tuple(face_rows(3)), 9, 1, Options(3))),
     ]
 
 

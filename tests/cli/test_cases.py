@@ -211,8 +211,8 @@ def test_a_bug_is_not_hidden(cli, simulate):
 
 
 def test_check_collects_from_loading_and_looking(cli, case, room):
-    def look(asked):
-        assert asked is case.case
+    def look(asked, ranks):
+        assert asked is case.case and ranks == 1
         found = Problems()
         found.error("receiver 3", "lies 12.5 m outside the mesh")
         found.warn("deck.par:9", "no effect")
@@ -228,9 +228,10 @@ def test_check_collects_from_loading_and_looking(cli, case, room):
 
 
 def test_check_of_a_good_case(cli, case, room):
-    room("faultwave.run.check", check=lambda asked: Problems())
-    result = cli("check", "deck.par", "--order", 4)
-    assert result.exit_code == 0
+    given = []
+    room("faultwave.run.check", check=lambda asked, ranks: given.append(ranks) or Problems())
+    result = cli("check", "deck.par", "--order", 4, "--ranks", 8)
+    assert result.exit_code == 0 and given == [8]
     assert "can run" in result.stdout
     assert case.asked == ("deck.par", {"order": 4})
 

@@ -6,8 +6,10 @@ from typing import Annotated
 
 import pytest
 import typer
+from typer.main import get_command
 from typer.testing import CliRunner
 
+from faultwave.cli.main import app
 from faultwave.cli.options import expanded, given
 
 
@@ -122,3 +124,38 @@ def test_accuracy_of_nothing_is_not_written(cli, monkeypatch, tmp_path):
     assert "nothing was measured" in refused(cli("bench", "accuracy", "--problem", "tpv5", *files))
     assert "old" in page.read_text()
     assert kept.read_text() == "old"
+
+
+SHARED = (
+    "engine",
+    "order",
+    "precision",
+    "backend",
+    "until",
+    "output",
+    "threads",
+    "ranks",
+    "progress",
+    "halo",
+    "force",
+    "checkpoint_every",
+)
+"""Options that mean the same wherever a case is run, checked, planned or drawn, or a run goes on."""
+OF_CASES = ("run", "resume", "check", "plan", "scatter", "sgt", "estimate-errors")
+
+
+def test_an_option_of_commands_for_cases_is_the_same_in_all_of_them():
+    """Its type, its bounds, what its value is called and its help; only a number of processes that nobody starts is told otherwise."""
+    commands = get_command(app).commands
+    found = {}
+    for command in OF_CASES:
+        for option in commands[command].params:
+            if option.name in SHARED:
+                shape = (option.type_descriptor.annotation, option.min, option.max, option.metavar, *option.opts)
+                told = option.help if (command, option.name) != ("check", "ranks") else ""
+                found.setdefault(option.name, {})[command] = (shape, told)
+    assert set(found) == set(SHARED)
+    for name, of in found.items():
+        assert len({shape for shape, _ in of.values()}) == 1, (name, of)
+        assert len({told for _, told in of.values() if told}) == 1, (name, of)
+    assert {command for of in found.values() for command in of} == set(OF_CASES)

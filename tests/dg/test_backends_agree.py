@@ -16,11 +16,12 @@ from faultwave.dg.basis import triangle_basis
 from faultwave.dg.fault_coupling import MatrixCoupling, PoreCoupling
 from faultwave.dg.fault_points import point_rule
 from faultwave.dg.fault_record import HUGE, recorded
+from faultwave.dg.fault_sizes import Options, Sizes
 from faultwave.dg.fault_transforms import tables as fault_tables
 from faultwave.dg.forms import FORMS, Cells, Form
 from faultwave.dg.forms import form as find_form
 from faultwave.dg.predictors.taylor import face_rows, powers
-from faultwave.dg.rupture import Sizes, rupture
+from faultwave.dg.rupture import rupture
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel
 from faultwave.physics import friction as faults
@@ -337,7 +338,8 @@ def friction_case(
     c = law.settings(UNIFORM.get(plain, {}) | UNIFORM.get(law.name, {}) | constants)
     times = order
     points = len(point_rule("symmetric", order - 1).weights)
-    kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, times, 2, True, True, linear), coupling)
+    options = Options(times, moved=True, breakdown=True, linear_normal=linear)
+    kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, 2, options), coupling)
     data = friction_arguments(law, c, kernel, order, 10 + order)
     tables = friction_scalars(order, times)
     (want,) = launch("numpy", precision, [kernel], [data], [tables])
@@ -358,7 +360,7 @@ def test_parameters_that_are_the_same_everywhere(name: str, law: str, some: bool
     physics, order, points = faults.law(law), 2, len(point_rule("symmetric", 1).weights)
     c = physics.settings(UNIFORM.get(law, {}))
     uniform = physics.kernel_parameters[1:3] if some else physics.kernel_parameters
-    sizes = Sizes(tuple(face_rows(order)), points, order, 2, True, True)
+    sizes = Sizes(tuple(face_rows(order)), points, 2, Options(order, moved=True, breakdown=True))
     kernel, lean = (rupture(physics, c, s) for s in (sizes, replace(sizes, uniform=uniform)))
     data, tables = friction_arguments(physics, c, kernel, order, 12), friction_scalars(order, order)
     places = [physics.kernel_parameters.index(n) for n in uniform]
@@ -461,7 +463,8 @@ def sliding_case(order: int, name: str, smooth: bool) -> tuple[Kernel, dict, dic
     law = faults.law("linear-slip-weakening")
     c = law.settings(UNIFORM.get(law.name, {}))
     points = len(point_rule("symmetric", order - 1).weights)
-    kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, order, 2, True, True, smooth_sliding=smooth))
+    options = Options(order, moved=True, breakdown=True, smooth_sliding=smooth)
+    kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, 2, options))
     data = friction_arguments(law, c, kernel, order, 10 + order)
     slip = law.shown_columns.places["accumulated_slip"].start
     data["state"][::2, :, slip] = 2.0 * data["parameter"][::2, :, law.kernel_parameters.index("d_c")]

@@ -9,7 +9,8 @@ import pytest
 
 from faultwave.base.quantities import State
 from faultwave.dg.fault_record import CLOCK
-from faultwave.dg.rupture import Sizes, rupture
+from faultwave.dg.fault_sizes import Options, Sizes
+from faultwave.dg.rupture import rupture
 from faultwave.kernels.reference import execute
 from faultwave.physics import friction
 from faultwave.physics.friction.modifier import Modified, Modifier
@@ -60,7 +61,7 @@ class Left(Modifier):
 @pytest.mark.parametrize("modifier", [Elapsed(), Ahead(), Left()], ids=lambda m: m.name)
 def test_vectors_are_kept_within_steps_between_them_or_both(modifier: Modifier) -> None:
     law = Modified(friction.law("linear-slip-weakening"), (modifier,))
-    kernel = rupture(law, {x.name: x.default for x in law.constants}, Sizes((3, 1), 9, len(LENGTHS), 0))
+    kernel = rupture(law, {x.name: x.default for x in law.constants}, Sizes((3, 1), 9, 0, Options(len(LENGTHS))))
     data: dict[str, np.ndarray] = {}
     for a in kernel.arguments:
         shape = {"matrix": (6, a.rows, a.cols), "store": (4, a.rows * a.cols), "index": (1, a.cols)}

@@ -12,9 +12,10 @@ from faultwave.dg.face_series import Series
 from faultwave.dg.fault_coupling import MatrixCoupling, PoreCoupling
 from faultwave.dg.fault_points import point_rule
 from faultwave.dg.fault_record import recorded
+from faultwave.dg.fault_sizes import Options, Sizes
 from faultwave.dg.fault_transforms import mode_bounds
 from faultwave.dg.predictors.taylor import face_rows, powers
-from faultwave.dg.rupture import Sizes, rupture
+from faultwave.dg.rupture import rupture
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.reference import execute
 from faultwave.physics import friction as faults
@@ -138,13 +139,13 @@ def faces(law: FrictionLaw, constants: Any, kernel: Kernel, order: int, gaps: np
 
 
 def step(
-    law: FrictionLaw, order: int, data: Any, seed: int = 0, name: str = "numpy", scalars: Any = None, **sizes: Any
+    law: FrictionLaw, order: int, data: Any, seed: int = 0, name: str = "numpy", scalars: Any = None, **options: Any
 ) -> Any:
     """Results of a step; ``data``: results of ``faces``, or the gaps that it takes."""
     c = law.settings({})
-    coupling = sizes.pop("coupling", None)
+    coupling = options.pop("coupling", None)
     points = len(point_rule("symmetric", order - 1).weights)
-    made = Sizes(tuple(face_rows(order)), points, order, 0, True, True, **sizes)
+    made = Sizes(tuple(face_rows(order)), points, 0, Options(order, moved=True, breakdown=True, **options))
     kernel = rupture(law, c, made, coupling)
     if not isinstance(data, dict):
         data = faces(law, c, kernel, order, data, seed)
@@ -192,12 +193,12 @@ def test_in_other_rock(coupling: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "sizes", [{"linear_normal": True}, {"smooth_sliding": True}, {"quadratic_slip": True}], ids=str
+    "options", [{"linear_normal": True}, {"smooth_sliding": True}, {"quadratic_slip": True}], ids=str
 )
-def test_with_what_native_cases_smooth(sizes: dict[str, bool]) -> None:
+def test_with_what_native_cases_smooth(options: dict[str, bool]) -> None:
     law = faults.law("linear-slip-weakening")
-    data, got = step(law, 4, np.geomspace(1e4, 1e7, ITEMS), **sizes)
-    same(got, step(restless(law), 4, data, **sizes)[1])
+    data, got = step(law, 4, np.geomspace(1e4, 1e7, ITEMS), **options)
+    same(got, step(restless(law), 4, data, **options)[1])
 
 
 def broken(
@@ -309,7 +310,7 @@ def test_open_points_without_cohesion_are_solved() -> None:
 def test_faces_are_solved_while_stress_is_added() -> None:
     """An episode adds to it in all of its sub-steps."""
     law, scalars = faults.law("linear-slip-weakening"), friction_scalars(3, 3)
-    made = Sizes(tuple(face_rows(3)), len(point_rule("symmetric", 2).weights), 3, 1)
+    made = Sizes(tuple(face_rows(3)), len(point_rule("symmetric", 2).weights), 1, Options(3))
     kernel = rupture(law, law.settings({}), made)
     data = faces(law, law.settings({}), kernel, 3, np.full(ITEMS, 2e7), 0)
     data["nucleation"] = np.full((ITEMS, made.points, 3), 4e6)

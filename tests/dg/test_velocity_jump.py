@@ -8,8 +8,9 @@ import pytest
 from faultwave.dg.fault_energies import jump_energies
 from faultwave.dg.fault_points import of_modes, point_rule
 from faultwave.dg.fault_record import recorded
+from faultwave.dg.fault_sizes import Options, Sizes
 from faultwave.dg.predictors.taylor import face_rows
-from faultwave.dg.rupture import Sizes, rupture
+from faultwave.dg.rupture import rupture
 from faultwave.physics import friction as faults
 from tests.dg.test_backends_agree import ITEMS, friction_arguments, friction_scalars, launch
 
@@ -19,7 +20,7 @@ def test_work_slip_and_path_of_the_jump(order: int) -> None:
     """Work is that of the average traction (Z- T+ + Z+ T-)/(Z+ + Z-); every point has the mean of its face."""
     law, rule, rows = faults.law("linear-slip-weakening"), point_rule("symmetric", order - 1), face_rows(order)
     c = law.settings({})
-    kernel = rupture(law, c, Sizes(tuple(rows), len(rule.weights), order, 2, True, True))
+    kernel = rupture(law, c, Sizes(tuple(rows), len(rule.weights), 2, Options(order, moved=True, breakdown=True)))
     data = friction_arguments(law, c, kernel, order, 3)
     scalars = friction_scalars(order, order) | {"damping": 1.0}
     found = launch("numpy", "double", [kernel], [data], [scalars])[0]

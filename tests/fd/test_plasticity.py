@@ -36,13 +36,15 @@ def yielding(cohesion="5e4", folder="", attenuation=True, **changes):
 
 @pytest.mark.mpi
 def test_odd_numbers_of_periodic_points_are_told_of_before(tmp_path):
-    """With attenuation such a grid runs on one process: ``check`` warns of it, and several processes refuse it."""
+    """With attenuation such a grid runs on one process: ``check`` warns of it, of several processes it is an error, and these refuse it."""
     sides = {"x": "periodic", "y": "periodic", "z-": "rigid"}
     made = yielding(
         folder=tmp_path / "out", grid__boundaries=sides, grid__upper=[1500.0, 1700.0, 0.0], grid__spacing=100.0
     )
     (told,) = (p for p in check(made).warnings if "one process only" in p.what)
     assert told.where == "grid" and told.what.startswith("17 points along y") and "rock that yields" in told.what
+    shared = check(made, ranks=2)
+    assert [p.what for p in shared.errors] == [told.what] and not any(p.what == told.what for p in shared.warnings)
     done = launch(2, made)
     assert done.returncode != 0 and "one process only" in done.stderr, done.stderr
     for changes in ({"attenuation": False}, {"grid__upper": [1500.0, 1600.0, 0.0]}):

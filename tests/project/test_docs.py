@@ -110,6 +110,27 @@ def test_architecture_shows_the_import_contract():
         assert stands != ("(to come)" in owns), f"{room}: architecture.md says otherwise"
 
 
+def test_architecture_names_files_that_are_there():
+    """By the room that stands in bold before them."""
+    text = (
+        (ROOT / "docs" / "architecture.md").read_text().partition("## Inside the larger rooms")[2].partition("\n## ")[0]
+    )
+    rooms = re.split(r"^\*\*`([\w/]+)`\*\*", text, flags=re.MULTILINE)[1:]
+    named = [(room, name) for room, said in zip(rooms[::2], rooms[1::2], strict=True)
+             for name in re.findall(r"`(\w+(?:\.py|/))`", said)]  # fmt: skip
+    assert len(named) > 60 and {room for room, _ in named} == {"kernels", "dg", "fd", "backends/cpu"}
+    assert [f"{room}/{name}" for room, name in named if not (ROOT / "src" / "faultwave" / room / name).exists()] == []
+
+
+def test_every_file_says_what_it_is_for():
+    from tools.docs_hooks import files
+
+    rows = re.findall(r"^\| `(\w+\.py)` \| (.*) \|$", files(), re.MULTILINE)
+    there = [path.name for path in (ROOT / "src" / "faultwave").rglob("*.py")]
+    assert sorted(name for name, _ in rows) == sorted(there)
+    assert [name for name, said in rows if len(said) < 10] == []
+
+
 def test_generated_parts_say_everything():
     from faultwave.case.model import Case, Numerics
     from tools.docs_hooks import GENERATORS, on_page_markdown

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,13 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, NotBuiltError
 from faultwave.case.load import load_case
+from faultwave.domain.grids.mapping import LEAST_CELLS
+from faultwave.fd.block_layout import LEAST, LEAST_BLOCK
 from faultwave.fd.time_dispersion import Stepped, late
 from faultwave.observe.grid_convergence import by_kinds
 from faultwave.observe.seismogram_errors import middle
 from faultwave.output.formats.receivers_hdf5 import read_receivers
-from faultwave.run.coarser import check_coarser, coarser
+from faultwave.run.coarser import ORDER, TIMES, check_coarser, coarser
 from tests.run.launch import launch
 
 BOX = {"lower": [0, 0, 0], "upper": [4000, 4000, 4000]}
@@ -107,7 +111,7 @@ def test_grids_are_estimated_by_larger_spacings(tmp_path):
     half = middle(session.receivers) + 0.1
     sessions = [session]
     for h, end in ((300.0, 3.0), (400.0, half)):
-        sessions.append(fw.simulate(settings | {"grid": {**BOX, "spacing": h}, "end_time": end}).run(write=False))
+        sessions.append(fw.simulate(settings | {"grid": {**BOX, "spacing": h}}).run(until=end, write=False))
     near_step = sessions[1].plan.scheme.step
     freed, known = [], []
     for one, finer in zip(sessions, (1.5, 1.0, 0.75), strict=True):
@@ -262,6 +266,21 @@ def test_blocks_without_room_on_coarser_grids_are_told_before_the_run():
     check_coarser(made(**blocks(Path("x"), (1200.0, 100.0))))
     with pytest.raises(InputError, match=r"grid\.boundaries: errors are not estimated: z- is rigid"):
         coarser(made(**blocks(Path("x"), (1200.0, 100.0), boundaries={"z-": "rigid"})))
+
+
+def test_the_guide_tells_how_many_planes_blocks_want():
+    guide = (Path(__file__).parents[2] / "docs/guide/outputs.md").read_text()
+    told = re.search(r"a block wants (\d+) planes, the lowest one (\d+), a periodic or rigid axis (\d+) points", guide)
+    upper, lowest, axis = (int(number) for number in told.groups())
+    assert (upper, lowest, axis) == (TIMES[-1] * LEAST_BLOCK, TIMES[-1] * LEAST, TIMES[-1] * LEAST_CELLS[ORDER])
+    for planes, fits in ((lowest, True), (lowest - 2, False)):  # the box is 40 planes of the lowest block deep
+        settings = made(**blocks(Path("x"), (4000.0 - 100.0 * planes, 100.0)))
+        with (
+            nullcontext()
+            if fits
+            else pytest.raises(InputError, match=r"errors are not estimated: on a grid of 100 m.*8 planes")
+        ):
+            check_coarser(settings)
 
 
 def test_errors_on_blocks_are_near_those_against_a_finer_grid(tmp_path):

@@ -111,6 +111,15 @@ def test_measured_costs_and_the_table(tmp_path):
     assert rows[0][4] == rows[0][5] == "100 %"
 
 
+def test_run_times_are_told_in_hours_where_they_are_hours(tmp_path):
+    plan = fw.simulate(settings(tmp_path, slip_weakening())).plan
+    of_one, machine = Costs(1.0, 0.0, 0.0), Machine()
+    load = forecast.load_of(plan)
+    spent = forecast.strong(load, of_one, forecast.cuts(plan), machine, 1).total * plan.case.end_time / load.length
+    rows = forecast.table(plan, replace(of_one, cell=9000.0 / spent), machine, 1)
+    assert rows[0][3] == "2 h 30 min"
+
+
 def test_the_command(tmp_path, monkeypatch):
     from ruamel.yaml import YAML
     from typer.testing import CliRunner

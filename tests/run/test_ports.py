@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import faultwave as fw
 from faultwave.base.errors import InputError, RunError
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
@@ -45,6 +46,23 @@ def guide(
             "stop": {"energy_below": 1e-6},
             "ports": {"surfaces": [{"surface": 21}, {"surface": 22}], "band": [0.65, 0.9], "points": 6},
         } | more  # fmt: skip
+
+
+def electric(data: Any) -> np.ndarray:
+    """Electric fields (time, receiver, component)."""
+    return np.asarray(data["values"][..., np.array(data.attrs["units"]) == "V/m"])
+
+
+def test_errors_of_seismograms_are_estimated_beside_ports(tmp_path: Path) -> None:
+    """The burst of a port is longer than half of what is recorded: coarser runs end before it does."""
+    receivers = {"points": [[0.4, 0.5, 0.3], [1.1, 0.3, 0.2]], "interval": 0.2}
+    with guide(end_time=26.0, stop={}, output={"folder": str(tmp_path), "receivers": receivers}) as case:
+        session = fw.run(case)
+        found = fw.estimate_errors(tmp_path)["relative_error_of_electric_field"]
+        exact = fw.simulate(case | {"numerics": {"order": 7}}).run(write=False).receivers
+    want = electric(exact)
+    true = np.sqrt(((electric(session.receivers) - want) ** 2).sum((0, 2)) / (want**2).sum((0, 2)))
+    assert np.all((found > true / 4) & (found < 4 * true))
 
 
 def load(case: dict[str, Any]) -> Case:

@@ -161,6 +161,18 @@ def test_check_tells_everything_and_raises_nothing():
     assert repr(found).count("error: ") == 2
 
 
+def test_check_tells_how_many_processes_can_share_a_mesh_or_a_grid():
+    """None of them is started."""
+    assert fw.check(CASE, ranks=48).errors == ()
+    (told,) = fw.check(CASE, ranks=49).errors
+    assert told.where == "ranks" and told.what == "49 processes for 48 cells"
+    grid = {"lower": [0, 0, -2000], "upper": [3000, 2000, 0], "spacing": 100.0}
+    settings = {name: CASE[name] for name in ("end_time", "material", "sources")} | {"engine": "fd", "grid": grid}
+    assert fw.check(settings, ranks=8).errors == ()
+    (told,) = fw.check(settings, ranks=4000).errors
+    assert told.where == "ranks" and "are too few for 4000 processes" in told.what
+
+
 def test_plan_shows_tables():
     planned = fw.plan(CASE)
     assert "cells" in str(planned) and "48" in str(planned)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,10 +16,10 @@ from faultwave.base.errors import InputError, Problems
 from faultwave.case.load import load_case
 from faultwave.dg import enough_digits as of_meshes
 from faultwave.domain.tets import BoundaryKind
-from faultwave.engine.precision import Estimate, settle
+from faultwave.engine.precision import LASTING, LASTING_OF_FAULTS, Estimate, settle
 from faultwave.fd import enough_digits as of_grids
 from faultwave.physics.friction import laws
-from tests.run.rupture.setup import settings, slip_weakening
+from tests.run.rupture.setup import settings, slip_weakening, small_mesh
 
 LOOSE = 60.0
 """Times that the estimate may be above the truth."""
@@ -142,6 +143,24 @@ def test_what_an_explosion_leaves_in_a_closed_box_is_bounded(tmp_path: Path, ord
     measured, bound = farthest(single, double), estimated(single)
     print(f"order {order}: {measured:.2e} of at most {bound:.2e}")
     assert 0.2 * bound < measured < 0.75 * bound
+
+
+def test_what_a_fault_leaves_in_a_closed_box_is_bounded(tmp_path: Path) -> None:
+    """Its slip lasts, and errors of it grow as the number of steps."""
+    mesh = small_mesh()
+    case = settings(tmp_path, slip_weakening(), replace(mesh, tags=np.where(mesh.tags == 5, 1, mesh.tags)))
+    case["numerics"] |= {"order": 2, "clustering": {"rates": [1]}}
+    case["output"] |= {"receivers": {"points": [[-2500.0, 900.0, -300.0], [700.0, -1500.0, -2000.0]], "interval": 0.2}}
+    case["output"]["fault_receivers"]["every"] = 50
+    case["end_time"] = 7500 * float(fw.plan(case).plan.clustering.steps[0])
+    single, double = (run(case, p, tmp_path / p) for p in ("single", "double"))
+    measured, bound = farthest(single, double), estimated(single)
+    print(f"{measured:.2e} of at most {bound:.2e}, {bound / measured:.0f} times")
+    assert closed(single) and 0 < measured < bound < LOOSE * measured
+    alone = single.plan.case
+    sourced = alone.model_copy(update={"sources": [None]})  # what a point leaves may be more
+    least, most = (of_meshes.estimate(c, single.plan.law, 1e6, True).error for c in (alone, sourced))
+    assert most == pytest.approx(least * LASTING / LASTING_OF_FAULTS)
 
 
 def _absorbing(case: dict[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.progress import duration
 from faultwave.case.load import load_case
 from faultwave.dg.basis import triangle_size
 from faultwave.dg.between_clusters import places
@@ -223,7 +224,7 @@ def table(plan: Plan, costs: Costs, machine: Machine, nodes: int) -> list[tuple[
         f, w = strong(load, costs, known, machine, parts), weak(load, costs, known, machine, parts, machine.tasks)
         shares = (f"{100 * x / f.total:.0f} %" for x in (f.begun, f.packing, f.exposed))
         rows.append(
-            (str(n), f"{parts:,}", f"{plan.cells / parts:,.1f}", f"{often * f.total:.3g} s", f"{100 * first / n / f.total:.0f} %",
+            (str(n), f"{parts:,}", f"{plan.cells / parts:,.1f}", duration(often * f.total), f"{100 * first / n / f.total:.0f} %",
              f"{100 * apart / w.total:.0f} %", *shares)
         )  # fmt: skip
     return rows

@@ -15,8 +15,9 @@ from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.dg import kernels
 from faultwave.dg.fault_coupling import coupling_of
 from faultwave.dg.fault_points import point_rule
+from faultwave.dg.fault_sizes import Options, Sizes
 from faultwave.dg.forms import form as find_form
-from faultwave.dg.rupture import Sizes, rupture
+from faultwave.dg.rupture import rupture
 from faultwave.dg.yield_points import yield_points
 from faultwave.dg.yielding import Medium, yielding
 from faultwave.kernels.count import cost
@@ -52,7 +53,7 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
         points = len(point_rule("symmetric", order - 1).weights)
         for name, friction in friction_laws().items():
             constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
-            sizes = Sizes(tuple(form.predictor.face_rows), points, order, 1)
+            sizes = Sizes(tuple(form.predictor.face_rows), points, 1, Options(order))
             result[f"rupture-{name}"] = rupture(friction, constants, sizes, coupling_of(form.law))
         nodes = yield_points("nodes", order - 1)
         for name, rock in rheologies().items():

@@ -13,14 +13,13 @@ import typer
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.progress import rate
 from faultwave.cli import screen
-from faultwave.cli.options import expanded
+from faultwave.cli.options import Threads, expanded
 
 if TYPE_CHECKING:
     from faultwave.bench.kept import Files
 
 app = typer.Typer(cls=screen.Commands, help="Measure how fast this machine is, and how fast Faultwave is on it.")
 
-Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default all cores.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write everything measured here.")]
 
 

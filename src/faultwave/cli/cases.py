@@ -156,7 +156,13 @@ def advance(simulation: Any) -> None:
     screen.out().print(f"see it with: faultwave plot {simulation.case.output.folder}", soft_wrap=True)
 
 
-def check(case: CaseName, changes: Changes) -> None:
+def check(
+    case: CaseName,
+    changes: Changes,
+    ranks: Annotated[
+        int, typer.Option("--ranks", min=1, help="Processes that the run will have; none of them is started here.")
+    ] = 1,
+) -> None:
     """Say everything that is wrong with a case, at once; run and write nothing.
 
     Reads the settings, the mesh, the models at every cell and fault point, and places sources and receivers.
@@ -166,7 +172,7 @@ def check(case: CaseName, changes: Changes) -> None:
         asked, problems = load(case, given(**vars(changes)))
         from faultwave.run.check import check as check_case
 
-        found = check_case(asked)
+        found = check_case(asked, ranks)
     problems.extend(p for p in found.items if p not in problems.items)
     if problems.items:
         screen.show_problems(problems.items)

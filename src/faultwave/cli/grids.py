@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from faultwave.cli import screen
-from faultwave.cli.options import Until, given
+from faultwave.cli.options import Backend, Precision, Threads, Until, given
 
 
 def sgt(
@@ -25,9 +25,9 @@ def sgt(
     ] = None,
     until: Until = None,
     output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for everything written.")] = Path("."),
-    backend: Annotated[str | None, typer.Option("--backend", help="Replaces numerics.backend.")] = None,
-    precision: Annotated[str | None, typer.Option("--precision", help="double, single or auto.")] = None,
-    threads: Annotated[int | None, typer.Option("--threads", help="Replaces numerics.threads.")] = None,
+    backend: Backend = None,
+    precision: Precision = None,
+    threads: Threads = None,
 ) -> None:
     """Strain Green tensors by reciprocity: three runs with forces at each receiver of the case, strain at its sources.
 

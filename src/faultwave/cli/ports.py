@@ -8,16 +8,16 @@ from typing import Annotated
 import typer
 
 from faultwave.cli import screen
-from faultwave.cli.options import Until
+from faultwave.cli.options import Backend, Order, Threads, Until
 
 
 def scatter(
     case: Annotated[str, typer.Argument(metavar="CASE", help="Case file with ports, or name of an example.")],
     until: Until = None,
     output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for everything written.")] = Path("."),
-    order: Annotated[int | None, typer.Option("--order", help="Replaces numerics.order.")] = None,
-    backend: Annotated[str | None, typer.Option("--backend", help="Replaces numerics.backend.")] = None,
-    threads: Annotated[int | None, typer.Option("--threads", help="Replaces numerics.threads.")] = None,
+    order: Order = None,
+    backend: Backend = None,
+    threads: Threads = None,
 ) -> None:
     """Scattering parameters of a case with ports: one run a port, a Touchstone file and a picture.
 

@@ -7,7 +7,7 @@ from typing import Any
 from faultwave.comm import World
 from faultwave.dg.plan import Plan, make_plan
 from faultwave.dg.room import check_room_of_mesh
-from faultwave.dg.share import plan_for
+from faultwave.dg.share import check_processes, plan_for
 from faultwave.dg.solver import Solver
 from faultwave.engine.solver import Engine, Sections
 from faultwave.observe.model import Model
@@ -34,6 +34,6 @@ def _model(plan: Plan) -> Model:
     return model(plan)
 
 
-ENGINE = Engine("dg", _plan, _share, Solver, _report, model=_model)
+ENGINE = Engine("dg", _plan, _share, Solver, _report, model=_model, processes=check_processes)
 
 __all__ = ["ENGINE"]

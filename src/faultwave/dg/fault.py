@@ -4,7 +4,7 @@ out."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
@@ -18,10 +18,11 @@ from faultwave.dg.fault_coupling import coupling_of
 from faultwave.dg.fault_energies import FAULT_ENERGIES, fault_energies, jump_energies, loaded_slip
 from faultwave.dg.fault_points import PointRule, vertex_permutation
 from faultwave.dg.fault_record import AT_ONCE, HUGE, JUMP_WORK, JUMPED, recorded
+from faultwave.dg.fault_sizes import Options, Sizes
 from faultwave.dg.fault_transforms import tables
 from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
-from faultwave.dg.rupture import FRAME, Sizes, rupture
+from faultwave.dg.rupture import FRAME, rupture
 from faultwave.domain.tets.curve import hilbert_order
 from faultwave.domain.tets.geometry import Geometry
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Mesh, Topology
@@ -142,26 +143,6 @@ class Model(Protocol):
     def episodes(self) -> Sequence[Episode]: ...
 
 
-@dataclass(frozen=True)
-class Options:
-    """``times`` sub-steps of a step; ``whole_steps``: mark ruptures with the start of a step, as SeisSol does; ``damping`` of the locked
-    normal traction until ``damping_end`` [s]; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown
-    work is; ``linear_normal``: strength follows the part of the normal traction that is linear on a face; ``quadratic_slip``: the
-    quadratic part of slip weakens; ``smooth_sliding``: faces that have weakened slip without the highest degree of their slip rate;
-    ``grains``: friction in porous rock as if it were as dense as its grains."""
-
-    times: int
-    whole_steps: bool = False
-    damping: float = 1.0
-    damping_end: float = np.inf
-    moved: bool = False
-    breakdown: bool = False
-    linear_normal: bool = False
-    quadratic_slip: bool = False
-    smooth_sliding: bool = False
-    grains: bool = False
-
-
 class Fault:
     """Friction on the faces of a model."""
 
@@ -189,23 +170,11 @@ class Fault:
         self.impedance = self.coupling.constants(operator.law, model.material, directions)  # (n, columns)
         self._trace_rows(cluster)
         self._list_faces(cluster)
-        rows, points = tuple(operator.predictor.face_rows), len(self.rule.weights)
-        smooth = options.smooth_sliding and self.law.project
         sizes = Sizes(
-            rows,
-            points,
-            options.times,
-            len(self.episodes),
-            options.moved,
-            options.breakdown,
-            options.linear_normal,
-            smooth,
-            operator.form.narrow,
-            options.quadratic_slip,
-            self.rule.own is not None,
-            model.uniform,
-            options.whole_steps,
-        )
+            tuple(operator.predictor.face_rows), len(self.rule.weights), len(self.episodes),
+            replace(options, smooth_sliding=options.smooth_sliding and self.law.project), operator.form.narrow,
+            self.rule.own is not None, model.uniform,
+        )  # fmt: skip
         # The law's parameters that are the same at all points, by name.
         self.uniform = {name: float(model.parameters[name].flat[0]) for name in model.uniform}
         kernel = rupture(self.law, self.constants, sizes, self.coupling)

@@ -4,31 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from faultwave.dg.fault_transforms import degree_of
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """``rows`` of the face traces of each coefficient in time, ``points`` of a face, sub-steps (``times``) of a step, ``episodes`` of
-    nucleation; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is; ``linear_normal``:
-    strength follows the linear part of the normal traction; ``smooth_sliding``: weakened faces slip without their highest degree;
-    ``narrow``: of the form; ``quadratic_slip``: the quadratic part of slip weakens; ``conical``: the points are those of the conical
-    rule; ``uniform``: parameters of the law that are the same at all points of the fault, which no point has to read; ``whole_steps``:
-    see ``Options``."""
+class Options:
+    """How friction is solved. ``times``: sub-steps of a step; ``whole_steps``: mark ruptures with the start of a step, as SeisSol does;
+    ``damping`` of the locked normal traction until ``damping_end`` [s]; ``moved``: also remember what the velocity
+    jump says; ``breakdown``: and what the breakdown work is; ``linear_normal``: strength follows the part of the normal traction that is
+    linear on a face; ``quadratic_slip``: the quadratic part of slip weakens; ``smooth_sliding``: faces that have weakened slip without the
+    highest degree of their slip rate; ``grains``: friction in porous rock as if it were as dense as its grains."""
 
-    rows: tuple[int, ...]
-    points: int
     times: int
-    episodes: int
+    whole_steps: bool = False
+    damping: float = 1.0
+    damping_end: float = np.inf
     moved: bool = False
     breakdown: bool = False
     linear_normal: bool = False
-    smooth_sliding: bool = False
-    narrow: bool = False
     quadratic_slip: bool = False
+    smooth_sliding: bool = False
+    grains: bool = False
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """``rows`` of the face traces of each coefficient in time, ``points`` of a face, ``episodes`` of nucleation; ``narrow``: of the form;
+    ``conical``: the points are those of the conical rule; ``uniform``: parameters of the law that are the same at all points of the
+    fault, which no point has to read."""
+
+    rows: tuple[int, ...]
+    points: int
+    episodes: int
+    options: Options
+    narrow: bool = False
     conical: bool = False
     uniform: tuple[str, ...] = ()
-    whole_steps: bool = False
 
     @property
     def degree(self) -> int:
@@ -36,4 +49,4 @@ class Sizes:
         return degree_of(self.rows[0])
 
 
-__all__ = ["Sizes"]
+__all__ = ["Options", "Sizes"]

@@ -60,14 +60,15 @@ class _Rupture:
 
     def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: Sizes, coupling: FaultCoupling):
         self.law, self.constants, self.sizes, self.coupling = law, constants, sizes, coupling
-        self.columns, self.state_columns = recorded(sizes.moved, sizes.breakdown), law.shown_columns
-        self.inner_columns, self.step_columns = law.inner_columns, state_columns(law.of_step(sizes.times))
+        self.options = options = sizes.options
+        self.columns, self.state_columns = recorded(options.moved, options.breakdown), law.shown_columns
+        self.inner_columns, self.step_columns = law.inner_columns, state_columns(law.of_step(options.times))
         own = coupling.channels
         # Of one side's trace, in physical components.
         self.trace = Columns(traction=own, velocity=own)
-        self.locked_columns = Columns(traction=own, jump=own if sizes.moved else 0)
+        self.locked_columns = Columns(traction=own, jump=own if options.moved else 0)
         # What friction feels is the first three components of the traction, but for these two.
-        self.feels_other = sizes.linear_normal or own > 3
+        self.feels_other = options.linear_normal or own > 3
         # Formulas that are short may be there twice, with less to write in all sub-steps but the last.
         self.short = law.solver == "closed-form"
         self.may_rest = self.short and self._rests() is not False
@@ -105,7 +106,7 @@ class _Rupture:
         self.stress = k.batch("stress", s.points, 3, "inout")
         self.nucleation = k.batch("nucleation", s.points, 3 * max(1, s.episodes))
         self.record = k.batch("record", s.points, self.columns.size, "inout")
-        if s.moved:
+        if self.options.moved:
             self.jumped = k.batch("jumped", b2, JUMPED.size, "inout")
             self.jump_work = k.batch(JUMP_WORK, 1, 1, "inout")
         group = k.index("group")  # of the point rule
@@ -114,11 +115,12 @@ class _Rupture:
             self.mode_bounds = k.matrix("mode_bounds", 1, b2)
             # 1 where the face slipped in the last step, which is not asked again
             self.slides = k.batch("slides", 1, 1, "inout")
-        if s.smooth_sliding:
+        if self.options.smooth_sliding:
             self.face_mean = k.matrix("face_mean", 1, s.points)
-        self.at_times, self.weight = k.scalar("at_times", s.times, len(s.rows)), k.scalar("weight", s.times)
-        self.clock = k.scalar("clock", s.times, CLOCK.size, True)
-        self.ramp = k.scalar("ramp", s.times, max(1, s.episodes), True)
+        times = self.options.times
+        self.at_times, self.weight = k.scalar("at_times", times, len(s.rows)), k.scalar("weight", times)
+        self.clock = k.scalar("clock", times, CLOCK.size, True)
+        self.ramp = k.scalar("ramp", times, max(1, s.episodes), True)
         self.damping = k.scalar("damping", changing=True)
 
     def _temporaries(self) -> None:
@@ -142,10 +144,10 @@ class _Rupture:
         k.pointwise(lambda *a: [self._locked(*a)[:width]], sides, [self.locked])
         self._series(self.locked).columns(0, self.coupling.channels).mean(k, self.modes)
         self._feel()
-        if self.sizes.moved:
+        if self.options.moved:
             self._follow_jump()
         starts = [self._resampled_start(name) for name in self.law.resampled]
-        lengths = [self.clock.view(i, 1, CLOCK.places["duration"].start, 1) for i in range(self.sizes.times)]
+        lengths = [self.clock.view(i, 1, CLOCK.places["duration"].start, 1) for i in range(self.options.times)]
         if self.inner or self.of_step:
             self._change_inner(self.law.begin_step, lengths)
         _zero(k, self.slid_modes, self.modes)
@@ -168,7 +170,7 @@ class _Rupture:
         if self.feels_other:
             own = self.locked.view(0, sum(rows), 0, self.coupling.channels)
             k.pointwise(lambda t: [[self.coupling.pressing(t), *t[1:3]]], [own], [self.felt])
-        if self.sizes.linear_normal:  # the first modes
+        if self.options.linear_normal:  # the first modes
             for j, count in enumerate(rows):
                 if (rest := count - triangle_size(1)) > 0:
                     high = self.felt.view(sum(rows[:j]) + triangle_size(1), rest, 0, 1)
@@ -186,7 +188,7 @@ class _Rupture:
     def _slip(self) -> None:
         """All sub-steps. Of what the last one leaves, readers want more."""
         _zero(self.k, self.slid, self.record)
-        times = self.sizes.times
+        times = self.options.times
         if self.short and times > 1:
             self.k.repeat("sub", times - 1, lambda o: self._substep(o, False))
             self._substep(times - 1, True)
@@ -201,11 +203,11 @@ class _Rupture:
             k.pointwise(_nucleate, [self.stress, self.nucleation, self.ramp.view(o, 1)], [self.stress])
         given = self._given(o)
         k.pointwise(_named(self._solve, list(given)), list(given.values()), [self.solved])
-        if self.sizes.smooth_sliding:
+        if self.options.smooth_sliding:
             self._slide_smoothly()
         rate = self.solved.view(0, points, 2, 1)
         if self.law.project:
-            degree = min(self.sizes.degree, 2) if self.sizes.quadratic_slip else self.sizes.degree
+            degree = min(self.sizes.degree, 2) if self.options.quadratic_slip else self.sizes.degree
             self.transforms.project(self.smooth, rate, degree)
         given |= {
             "weight": self.weight.view(o, 1), "solved": self.solved, "amount": self.smooth if self.law.project else rate,
@@ -249,12 +251,12 @@ class _Rupture:
 
     def _find_moving(self) -> Array:
         """A flag of faces that may slip. Of all others it notes what a step without slip leaves to readers."""
-        k, points, last = self.k, self.sizes.points, self.sizes.times - 1
+        k, points, last = self.k, self.sizes.points, self.options.times - 1
         moves, count = k.temp("moves", points, 1), k.temp("moving_points", 1, 1)
         asked, may = k.temp("asked", 1, 1), k.temp("may_slip", 1, 1)
         k.pointwise(lambda x: [[1.0 - x[0]], [x[0]]], [self.slides], [asked, may])
         left = self.record.view(0, points, self.columns.places[LEFT[0]].start, len(LEFT))
-        ramps = {f"ramp{i}": self.ramp.view(i, 1) for i in range(self.sizes.times)} if self.sizes.episodes else {}
+        ramps = {f"ramp{i}": self.ramp.view(i, 1) for i in range(self.options.times)} if self.sizes.episodes else {}
 
         def ask() -> None:
             given = (
@@ -286,7 +288,7 @@ class _Rupture:
             self.transforms.to_points(here, jump)
             k.pointwise(note_path, [path, here, self.weight.view(o, 1)], [path])
 
-        k.repeat("moved", s.times, follow)
+        k.repeat("moved", self.options.times, follow)
         k.pointwise(lambda old, x: [[old[0] - 2.0 * x[0]]], [self.jump_work, work], [self.jump_work])
         slip, first = jump.view(0, s.rows[0], 0, 2), self.locked_columns.places["jump"].start + 1
         self._series(self.locked).columns(first, 2).mean(k, slip)
@@ -433,11 +435,11 @@ class _Rupture:
         z = self.coupling.columns.row(given.impedance)
         felt = self.coupling.slipping(z, [*given.here, *fluid], x.slip_rate1, x.slip_rate2)
         before = self.columns.row(given.record)
-        notes = note(before, s["slip_rate"], x, felt, clock, w, self.sizes.whole_steps)
+        notes = note(before, s["slip_rate"], x, felt, clock, w, self.options.whole_steps)
         reached = self.law.dynamic_stress_reached(p, self.constants, new, x.friction)
         weak = reached & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
         notes["weakened"] = m.where(weak, clock.mark, notes["weakened"])
-        if self.sizes.breakdown:
+        if self.options.breakdown:
             total = [given.stress[c] + felt[c] for c in (1, 2)]
             notes |= note_breakdown(before, x, total, w)
         slid = [y + w[0] * rate for y, rate in zip(given.slid, (x.slip_rate1, x.slip_rate2), strict=True)]
@@ -477,4 +479,4 @@ def _zero(k: Kernel, target: Array, of: Array) -> None:
     k.pointwise(lambda x: [[0.0 * x[0]] * target.cols], [given], [target])
 
 
-__all__ = ["FRAME", "Sizes", "rupture"]
+__all__ = ["FRAME", "rupture"]

@@ -77,6 +77,14 @@ def plan_share(case: Case, world: World) -> Plan:
     return replace(plan, share=made)
 
 
+def check_processes(plan: Plan, count: int) -> list[Problem]:
+    """Why so many processes cannot share the mesh of a plan."""
+    if count <= plan.cells:
+        return []
+    what = f"{count} processes for {plan.cells:,} cells"
+    return [Problem("ranks", what, f"1 to {plan.cells:,}", "A process wants some thousand cells.")]
+
+
 def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
     """The plan of this process; the whole plan where it is alone. ``part`` (nc,): instead of an own cut.
 
@@ -85,9 +93,8 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
     """
     if world.size == 1 or plan.share is not None:
         return plan
-    if world.size > plan.cells:
-        what = f"{world.size} processes for {plan.cells:,} cells"
-        raise InputError(Problem("ranks", what, f"1 to {plan.cells:,}", "A process wants some thousand cells."))
+    if too_many := check_processes(plan, world.size):
+        raise InputError(too_many)
     if part is None:
         part = world.together(lambda: cut(plan, world.size))
     part = world.share(part)

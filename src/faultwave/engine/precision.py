@@ -28,6 +28,8 @@ STORED_WAVES = 0.1
 LASTING = 1.0
 """What a step adds in a closed box that holds stress or displacement for good, in units of ``ROUNDING`` times ``OF_ORDER``. It depends on
 where in its cell a source lies, by a factor of thirty; the largest that was found is 0.57."""
+LASTING_OF_FAULTS = 0.1
+"""The same of a fault without sources, whose points average: 0.0004 to 0.011 was found in closed boxes after 15,000 steps."""
 
 
 @dataclass(frozen=True)
@@ -117,4 +119,4 @@ def settle(numerics: Any, found: Estimate, can_compensate: bool, problems: Probl
     return Choice(made, f"precision auto: double, as single may change results by {best}; {limit}")
 
 
-__all__ = ["LASTING", "OF_GRIDS", "OF_ORDER", "Choice", "Estimate", "settle"]
+__all__ = ["LASTING", "LASTING_OF_FAULTS", "OF_GRIDS", "OF_ORDER", "Choice", "Estimate", "settle"]

@@ -178,7 +178,8 @@ def _no_model(plan: Any) -> Model:
 class Engine:
     """An engine: ``plan(case)`` and, for one of several processes, ``share(case, world)`` raise InputError with every problem;
     ``solver(plan)``; ``report(plan, case)``: sections for ``faultwave plan``; ``going_on(case, notes)``: the case of a run that goes on
-    from a checkpoint to another end, with what must stay as it was; ``model(plan)``: a plan as pictures see it."""
+    from a checkpoint to another end, with what must stay as it was; ``model(plan)``: a plan as pictures see it; ``processes(plan, count)``:
+    why a whole plan cannot be shared by so many processes."""
 
     name: str
     plan: Callable[[Any], Any]
@@ -187,6 +188,7 @@ class Engine:
     report: Callable[[Any, Any], Sections]
     going_on: Callable[[Any, Mapping[str, Any]], Any] = lambda case, notes: case
     model: Callable[[Any], Model] = _no_model
+    processes: Callable[[Any, int], Sequence[Problem]] = lambda plan, count: ()
 
 
 __all__ = ["BlowUp", "Control", "Diagnosis", "Engine", "Sections", "Solver", "TimeErrors", "Unattended"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from faultwave.base.errors import Problem
 from faultwave.engine.solver import Engine, Sections, Solver
 from faultwave.observe.model import Model
 
@@ -51,5 +52,11 @@ def _model(plan: Any) -> Model:
     return model(plan)
 
 
-ENGINE = Engine("fd", _plan, _share, _solver, _report, _going_on, _model)
+def _processes(plan: Any, count: int) -> Sequence[Problem]:
+    from faultwave.fd.plan import check_processes
+
+    return check_processes(plan, count)
+
+
+ENGINE = Engine("fd", _plan, _share, _solver, _report, _going_on, _model, _processes)
 """Finite differences of fourth order on staggered grids."""

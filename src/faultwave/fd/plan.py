@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.collect import collected
-from faultwave.base.errors import Problems
+from faultwave.base.errors import Problem, Problems
 from faultwave.base.projection import Projection, check_lengths
 from faultwave.base.timing import young_age
 from faultwave.case.grid import Grid as Setting
@@ -170,6 +170,15 @@ def can_be_read(case: Case) -> bool:
     return not problems.errors
 
 
+def check_processes(made: FdPlan, count: int) -> Sequence[Problem]:
+    """Why so many processes cannot share the grid of a plan."""
+    problems, none = Problems(), Problems()
+    with collected(problems):
+        _, laid, parts = _lay(made.case, _read(made.case, none), World(), none)
+        cut_up(made.case, laid, parts, count)
+    return problems.errors
+
+
 def _lay(
     case: Case, read: _Read, world: World, problems: Problems
 ) -> tuple[Placing, list[Laid], Mapping[str, GridPart]]:
@@ -221,7 +230,7 @@ def _fill(field: Field, placing: Placing, laid: Sequence[Laid], parts: Mapping[s
     subdomains: Sequence[Subdomain | None] = [None] * len(laid)
     with collected(problems):
         if world.size > 1:
-            subdomains = cut_up(case, laid, parts, world)
+            subdomains = cut_up(case, laid, parts, world.size, world.rank)
         elif (alone := one_process_only(case, laid, parts)) is not None:
             problems.extend([replace(alone, severity="warning")])
     if world.size > 1 and subdomains[0] is None:

@@ -66,26 +66,30 @@ def _keeps_mechanisms(program: Program, found: Reach, odd: tuple[bool, bool, boo
     return not any(points[k] and odd[k] for points in far for k in (0, 1))
 
 
-def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], world: World) -> list[Subdomain]:
-    """The box of this process in each block: of the cut with the least surface, with as many steps between two exchanges as its boxes are
-    worth; blocks that are joined are cut alike along x and y, and not along z.
+def cut_up(
+    case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], count: int, rank: int = 0
+) -> list[Subdomain]:
+    """The box of process ``rank`` of ``count`` in each block: of the cut with the least surface, with as many steps between two exchanges
+    as its boxes are worth; blocks that are joined are cut alike along x and y, and not along z.
 
     Raises InputError where the grid is too small for so many processes.
     """
     around = _around(laid[0].sides)
     if len(laid) > 1:
-        return _cut_blocks(case, laid, parts, world)
+        return _cut_blocks(case, laid, parts, count, rank)
     grid, trial = laid[0].grid, laid[0].scheme(case)
     shape = _to_cut(grid.shape, trial.fault)
     for steps, (found,) in _reaches(case, laid, parts, around):
         deep = trial.deep * trial.free_surface  # planes that no cut and no overlap of another part may come to
         least = max(*found.margin, found.margin[0] + deep, WORTH * steps if steps > 1 else 0)
-        cut = best_cut(shape, world.size, around, least)
+        cut = best_cut(shape, count, around, least)
         if cut is not None:
-            return [Subdomain(replace(cut, shape=grid.shape), world.rank, steps, found.margin)]
-    most = max(n for n in range(1, world.size) if n == 1 or best_cut(shape, n, around, least) is not None)
+            return [Subdomain(replace(cut, shape=grid.shape), rank, steps, found.margin)]
+    most = max(n for n in range(1, count) if n == 1 or best_cut(shape, n, around, least) is not None)
     nz, ny, nx = grid.shape
-    what = f"{nx} x {ny} x {nz} points are too few for {world.size} processes: parts need {least} along each axis that is cut"
+    what = (
+        f"{nx} x {ny} x {nz} points are too few for {count} processes: parts need {least} along each axis that is cut"
+    )
     raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
 
 
@@ -100,21 +104,23 @@ def _around(sides: Mapping[str, SideKind]) -> tuple[bool, bool, bool]:
     return sides["z-"] == "periodic", sides["y-"] == "periodic", sides["x-"] == "periodic"
 
 
-def _cut_blocks(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], world: World) -> list[Subdomain]:
+def _cut_blocks(
+    case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], count: int, rank: int
+) -> list[Subdomain]:
     """Each process has a part of all blocks, one below the other."""
     around = _around(laid[0].sides)
     shape = (1, *laid[-1].grid.shape[1:])  # one plane is not cut along z
     wider = laid[-1].grid.spacing / laid[0].grid.spacing
     for steps, found in _reaches(case, laid, parts, around):
         least = max(*(max(f.margin[1:]) for f in found), int(np.ceil(WORTH * steps / wider)) if steps > 1 else 0)
-        cut = best_cut(shape, world.size, around, least)
+        cut = best_cut(shape, count, around, least)
         if cut is not None:
             return [
-                Subdomain(Cut(b.grid.shape, cut.counts, around), world.rank, steps, f.margin, b.joined_below)
+                Subdomain(Cut(b.grid.shape, cut.counts, around), rank, steps, f.margin, b.joined_below)
                 for b, f in zip(laid, found, strict=True)
             ]
-    most = max(n for n in range(1, world.size) if n == 1 or best_cut(shape, n, around, least) is not None)
-    what = f"{shape[2]} x {shape[1]} points of the lowest block are too few along x and y for {world.size} processes"
+    most = max(n for n in range(1, count) if n == 1 or best_cut(shape, n, around, least) is not None)
+    what = f"{shape[2]} x {shape[1]} points of the lowest block are too few along x and y for {count} processes"
     raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
 
 

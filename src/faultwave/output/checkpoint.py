@@ -8,6 +8,7 @@ between which numbers the items of every part lie, so that who wants some of the
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -154,12 +155,12 @@ class CheckpointWriter:
 
     def target(self) -> Path:
         """The hidden folder of the next checkpoint."""
-        return self.folder / f".{self.number:06d}.partial"
+        return _hidden(self.folder, self.number)
 
     def begin(self) -> None:
-        """Make the folder for the parts of the next checkpoint."""
+        """Make the folder for the parts of the next checkpoint; what is left of unfinished ones goes."""
         with explaining(self.folder):
-            shutil.rmtree(self.target(), ignore_errors=True)
+            _remove_hidden(self.folder)
             self.target().mkdir(parents=True)
 
     @staticmethod
@@ -193,7 +194,7 @@ class CheckpointWriter:
         self.number += 1
         whole = [n for n in _numbers(self.folder) if n not in self.passed]
         for old in [*self.passed, *whole[: -self.keep]]:
-            shutil.rmtree(self.folder / f"{old:06d}", ignore_errors=True)
+            _remove(self.folder, old)
         self.passed = []
         return final
 
@@ -298,7 +299,31 @@ def _is_span(span: Any) -> bool:
 def remove_all(folder: Path) -> None:
     """Remove the checkpoints of an earlier run that is being replaced."""
     for number in _numbers(folder):
-        shutil.rmtree(folder / f"{number:06d}", ignore_errors=True)
+        _remove(folder, number)
+    _remove_hidden(folder)
+
+
+def are_there(folder: Path) -> bool:
+    """Whether there are checkpoints to go on from."""
+    return bool(_numbers(folder))
+
+
+def _hidden(folder: Path, number: int) -> Path:
+    """Where a checkpoint is while it is not whole."""
+    return folder / f".{number:06d}.partial"
+
+
+def _remove(folder: Path, number: int) -> None:
+    """It loses its name first: whoever is stopped meanwhile leaves no checkpoint that looks whole."""
+    shutil.rmtree(_hidden(folder, number), ignore_errors=True)
+    with contextlib.suppress(OSError):
+        os.replace(folder / f"{number:06d}", _hidden(folder, number))
+    shutil.rmtree(_hidden(folder, number), ignore_errors=True)
+
+
+def _remove_hidden(folder: Path) -> None:
+    for left in folder.glob(".*.partial"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _numbers(folder: Path) -> list[int]:

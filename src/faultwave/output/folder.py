@@ -17,6 +17,7 @@ from faultwave.output.atomic import explaining, remove
 MANIFEST = "-manifest.json"
 RUNNING = ".faultwave-running"
 """A file in the folder of a run that is going on."""
+NAME_IT = "Name the folder that a run wrote: output.folder of its case."
 
 
 def manifests(path: Path) -> list[Path]:
@@ -124,17 +125,17 @@ def _remove_outputs(folder: Path, manifest: Path) -> None:
     remove(*(folder / name for name in outputs if isinstance(name, str) and Path(name).name == name), manifest)
 
 
-def find_prefix(folder: str | Path) -> str:
-    """Prefix of the one run in a folder. Raises InputError if there is none, or several."""
+def _of_a_run(folder: str | Path) -> Path:
+    """Raises InputError if it is no folder."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(
-            Problem(
-                str(folder),
-                "is not a folder with results of a run",
-                advice="Name the folder that a run wrote: output.folder of its case.",
-            )
-        )
+        raise InputError(Problem(str(folder), "is not a folder with results of a run", advice=NAME_IT))
+    return folder
+
+
+def find_prefix(folder: str | Path) -> str:
+    """Prefix of the one run in a folder. Raises InputError if there is none, or several."""
+    folder = _of_a_run(folder)
     patterns = {
         f"*{MANIFEST}": MANIFEST,
         "*-energy.csv": "-energy.csv",
@@ -152,11 +153,7 @@ def find_prefix(folder: str | Path) -> str:
     }
     if not prefixes:
         raise InputError(
-            Problem(
-                str(folder),
-                "holds no results of a run (manifest, receivers or energies)",
-                advice="Name the folder that a run wrote: output.folder of its case.",
-            )
+            Problem(str(folder), "holds no results of a run (manifest, receivers or energies)", advice=NAME_IT)
         )
     if len(prefixes) > 1:
         allowed = ", ".join(sorted(prefixes))
@@ -166,15 +163,7 @@ def find_prefix(folder: str | Path) -> str:
 
 def find_checkpoints(folder: str | Path) -> Path:
     """Where the one run of a folder keeps its checkpoints. Raises InputError if there is none, or several."""
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise InputError(
-            Problem(
-                str(folder),
-                "is not a folder with results of a run",
-                advice="Name the folder that a run wrote: output.folder of its case.",
-            )
-        )
+    folder = _of_a_run(folder)
     found = sorted(p for p in folder.glob("*-checkpoints") if p.is_dir())
     if not found:
         advice = f"Write some with {option('checkpoint_every')}; a run that is told to stop leaves one too."

@@ -16,13 +16,31 @@ from typing import Self
 
 import h5py
 
+from faultwave.base.hdf5 import telling
+from faultwave.base.probe import probe
 from faultwave.output.atomic import atomic_path
 
 
 class OpenedHdf5:
-    """What reads from ``_file`` until it is closed, by itself at the end of a ``with``."""
+    """What reads from ``_file`` until it is closed, by itself at the end of a ``with``. ``what`` it is, in errors; ``_look`` is what is
+    read of it at once, which is closed where that fails."""
 
-    _file: h5py.File
+    what: str
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        probe(self.path, self.what)
+        with telling(self.path, self.what):
+            self._file = h5py.File(self.path, "r")
+            try:
+                self._look()
+            except BaseException:
+                self._file.close()
+                raise
+
+    def _look(self) -> None:
+        """Read what is always asked for. Raises InputError where the file lacks it."""
+        raise NotImplementedError
 
     def close(self) -> None:
         self._file.close()

@@ -14,11 +14,11 @@ from faultwave.run.engines import engine_of
 from faultwave.run.inputs import read_case
 
 
-def check(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> Problems:
+def check(case: Case | dict[str, Any] | str | Path, ranks: int = 1, **overrides: Any) -> Problems:
     """Everything wrong with a case, found by reading every input: mesh, material, fault, points, sources. Nothing is written.
 
-    case, overrides: as for ``faultwave.simulate``. Returns the problems, errors and warnings, none where the case can run; each
-    says where, what, what is allowed and what to do.
+    case, overrides: as for ``faultwave.simulate``; ranks: processes that the run will have, none of which is started. Returns the problems,
+    errors and warnings, none where the case can run; each says where, what, what is allowed and what to do.
     """
     problems = Problems()
     if overrides or not isinstance(case, Case):
@@ -29,8 +29,11 @@ def check(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> Problem
     problems.extend(check_folder(case.output.folder))
     problems.extend(located(case, doubt_case(case).items))
     try:
-        made = engine_of(case).plan(case)
-        problems.extend(made.warnings)
+        engine = engine_of(case)
+        made = engine.plan(case)
+        shared = engine.processes(made, ranks) if ranks > 1 else ()
+        told = {problem.what for problem in shared}
+        problems.extend([*(doubt for doubt in made.warnings if doubt.what not in told), *shared])
         problems.notes += getattr(made, "notes", ())  # engines of other packages may have none
     except InputError as error:
         problems.extend(error.problems)

@@ -89,9 +89,18 @@ class Keeper:
         in_place = any(isinstance(s, BlockState) for states in groups.values() for s in states.values())
         if session.world.size > 1 or in_place:  # arrays of a grid are views, to be written before the next step
             session.background.wait()
-            self._write(notes, arrays)
+            self._write_now(notes, arrays)
         else:
             session.background.submit(lambda: self._write(notes, arrays), sum(a.nbytes for a in arrays.values()))
+
+    def _write_now(self, notes: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Here, where a second signal ends it: nothing is left of it then, unless it is whole."""
+        try:
+            self._write(notes, arrays)
+        except KeyboardInterrupt:
+            if self.session.world.size == 1:  # else others may still write
+                self.writer.drop()
+            raise
 
     def _write(self, notes: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """All processes at once. Where that fails on one of them the last checkpoint stays, the run goes on, and the first

@@ -38,14 +38,15 @@ class Coarser:
     coarseness: tuple[float, ...]
     whole: bool
 
-    def until(self, end: float) -> tuple[Case, ...]:
-        """The cases, to their ends or ``end`` [s]: there are some samples more."""
-        return tuple(case if self.whole and not i else _until(case, end) for i, case in enumerate(self.cases))
+    def until(self, half: float, end: float) -> tuple[float, ...]:
+        """Times [s] until which the cases run: ``end``, that of the run, or ``half``, when half has been recorded, and some samples more.
+        The cases keep their own ends: what is planned for these, as a burst of ports, need not be over."""
+        return tuple(end if self.whole and not i else min(end, _after(case, half)) for i, case in enumerate(self.cases))
 
 
-def _until(case: Case, end: float) -> Case:
+def _after(case: Case, half: float) -> float:
     assert case.output.receivers is not None
-    return case.model_copy(update={"end_time": min(case.end_time, end + 2.0 * case.output.receivers.interval)})
+    return half + 2.0 * case.output.receivers.interval
 
 
 def coarser(case: Case) -> Coarser:

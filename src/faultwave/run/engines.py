@@ -7,12 +7,12 @@ name.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from faultwave.base import cores
-from faultwave.base.errors import InputError, NotBuiltError
+from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.base.paths import beside_case
 from faultwave.base.registry import entries
 from faultwave.case.locate import located
@@ -25,7 +25,9 @@ def engine_of(case: Case) -> Engine:
     """The engine a case asks for; only that one is imported. What is wrong with a case is told with file and line."""
     package = entries("faultwave", "engine", "faultwave.engines")[case.engine].value
     found: Engine = importlib.import_module(f"{package}.engine").ENGINE
-    return replace(found, plan=_telling(found.plan), share=_telling(found.share))
+    return replace(
+        found, plan=_telling(found.plan), share=_telling(found.share), processes=_telling_of_many(found.processes)
+    )
 
 
 def _telling(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,6 +43,16 @@ def _telling(make: Callable[..., Any]) -> Callable[..., Any]:
         return replace(made, warnings=tuple(located(case, made.warnings))) if made.warnings else made
 
     return plan
+
+
+def _telling_of_many(ask: Callable[[Any, int], Sequence[Problem]]) -> Callable[[Any, int], Sequence[Problem]]:
+    """The same of what is wrong with a plan on many processes."""
+
+    def asked(made: Any, count: int) -> Sequence[Problem]:
+        with beside_case(made.case.source_files):
+            return located(made.case, ask(made, count))
+
+    return asked
 
 
 __all__ = ["engine_of"]

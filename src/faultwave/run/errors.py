@@ -30,12 +30,13 @@ from faultwave.run.start import start
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that is over: its folder, the prefix of its files, its manifest and its case."""
+    """A run that is over: its folder, the prefix of its files, its manifest, its case, and the time [s] that it reached."""
 
     folder: Path
     prefix: str
     manifest: dict[str, Any]
     case: Case
+    end: float
 
     @property
     def seismograms(self) -> Path:
@@ -58,9 +59,9 @@ def estimate_errors(
     records, seconds = [], 0.0
     known = Known()
     half = together.share(together.together(lambda: middle(read_receivers(found.seismograms)["receivers"])))
-    for i, case in enumerate(lower.until(half)):
+    for i, (case, end) in enumerate(zip(lower.cases, lower.until(half, found.end), strict=True)):
         session = start(case)
-        session.run(progress=report, write=False)
+        session.run(progress=report, until=end, write=False)
         records.append(session.receivers)
         known = known_errors(session, lower) if i == 0 else known
         seconds += sum(session.solver.timings().get(name, 0.0) for name in ("setup", "stepping"))
@@ -85,9 +86,9 @@ def _finished(folder: Path, threads: int | None) -> Finished:
     if case.output.receivers is None or not (folder / f"{prefix}-receivers.h5").is_file():
         advice = "Seismograms are written where output.receivers says so."
         raise InputError(Problem(str(folder), "holds no seismograms of receivers", "a run with receivers", advice))
-    if abs(manifest.get("time_reached", case.end_time) - case.end_time) > 1e-6 * case.end_time:
-        case = case.model_copy(update={"end_time": float(manifest["time_reached"])})
-    return Finished(folder, prefix, manifest, case)
+    reached = float(manifest.get("time_reached", case.end_time))  # before its end where ``stop`` has ended it
+    end = case.end_time if abs(reached - case.end_time) <= 1e-6 * case.end_time else reached
+    return Finished(folder, prefix, manifest, case, end)
 
 
 def known_errors(session: Any, lower: Coarser) -> Known:

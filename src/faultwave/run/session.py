@@ -23,7 +23,7 @@ from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
 from faultwave.output.atomic import side_by_side
 from faultwave.output.background import Background
-from faultwave.output.checkpoint import Checkpoint, checkpoints_folder, remove_all
+from faultwave.output.checkpoint import Checkpoint, are_there, checkpoints_folder, remove_all
 from faultwave.output.digests import Digests
 from faultwave.output.folder import prepare_folder
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
@@ -35,6 +35,7 @@ from faultwave.run.manifest import inputs, note_failure, write_run_manifest
 Status = Literal["failed"] | None
 SHOWN = 10
 """Of many times that are told."""
+TWICE = "told to stop a second time"
 
 
 class Session:
@@ -183,6 +184,8 @@ class Session:
                     self._write(self.folder, "failed" if failure else None)
                     self.resumed = self.reached  # a later run of this session goes on with the same files
             except BaseException as error:
+                if error.args == (TWICE,):
+                    error.args = (self._ended_at_once,)
                 if isinstance(error, RunError) and self.folder and self.world.size == 1:
                     self._save()
                 self._fail(error)
@@ -303,6 +306,13 @@ class Session:
         return self.folder is not None and bool(self.checkpoints or self.came_from)
 
     @property
+    def _ended_at_once(self) -> str:
+        """What a second signal did, told when a checkpoint that was being written is whole or gone."""
+        there = self.folder is not None and are_there(checkpoints_folder(self.folder, self.case.output.prefix))
+        last = f"; go on from the last checkpoint with: {self._go_on}" if there else ""
+        return f"{TWICE}: ended at once at t = {self.time:g} s{last}"
+
+    @property
     def _go_on(self) -> str:
         return command("resume", self.folder)
 
@@ -328,8 +338,7 @@ class Session:
             told.append(number)
             signals.forget_lost_terminal()
             if len(told) > 1:
-                last = f"; go on from the last checkpoint with: {self._go_on}" if self._can_go_on else ""
-                raise KeyboardInterrupt(f"told to stop a second time: ended at once at t = {self.time:g} s{last}")
+                raise KeyboardInterrupt(TWICE)
             self.interrupted |= self.advancing  # what is computed is written
 
         for number in signals.telling_to_stop():

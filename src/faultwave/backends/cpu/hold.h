@@ -1,5 +1,5 @@
 /* A value that has been read and is needed again stays in a register: gcc would rather read it again. Only where registers are many. */
-#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+#if IS_GCC && defined(__AVX512F__)
 #define HOLD(v) __asm__("" : "+v"(v))
 #else
 #define HOLD(v) (void)0

@@ -122,6 +122,8 @@ class Prefetch:
         # What is needed first is fetched first.
         self.streams = [x for _, x in sorted(found, key=lambda pair: pair[0])]
         self.vectors = sum(x.count for x in self.streams)
+        # Statements that only move numbers get no part. A kernel of nothing else would fetch nothing ahead; there is none, and one that
+        # copies slots took 1.01 times as long with it (20,000 batches of order 4, slots at random, medians of pairs).
         self.flops = {id(s): _flops_of_all(s) for s in statements}
         self.work = max(1, sum(self.flops.values()))
         self.done = self.first = 0

@@ -18,7 +18,7 @@ F V v_larger_size(V a, V b) { return X86(__builtin_ia32_rangepd512_mask(a, b, 11
 #else
 F V v_larger_size(V a, V b) { return v_larger(v_abs(a), b); }
 #endif
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__INTEL_COMPILER)
+#if IS_GCC
 /* Numbers whose places differ by the bit n change places; the compiler must see the places as constants. */
 #define SWAPPED_4(n) 0 ^ n, 1 ^ n, 2 ^ n, 3 ^ n
 #define SWAPPED_8(n) SWAPPED_4(n), 4 ^ n, 5 ^ n, 6 ^ n, 7 ^ n

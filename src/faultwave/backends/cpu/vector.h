@@ -1,9 +1,15 @@
 #include <math.h>
 #include <omp.h>
+/* Compilers of others (clang, Intel's icc, NVIDIA's nvc) say that they are GCC, too, and do not know all of its own words. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__INTEL_COMPILER) && !defined(__NVCOMPILER)
+#define IS_GCC 1
+#else
+#define IS_GCC 0
+#endif
 /* Instructions that C has no words for. GCC is asked by its own names: it reads <immintrin.h> for a fifth of a second, a third of what it
    takes for most kernels. */
 #ifdef __AVX__
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__INTEL_COMPILER)
+#if IS_GCC
 #define X86(of_gcc, of_others) (of_gcc)
 #else
 #include <immintrin.h>

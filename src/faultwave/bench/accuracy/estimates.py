@@ -65,7 +65,8 @@ def compared(name: str, truth: Truth, setting: Setting) -> Compared:
         assert case is not None  # it is None only where there are errors
         lower = coarser(case)
         ours, *seconds = _run(case)
-        sessions, others = zip(*(_run(each) for each in lower.until(middle(ours.receivers))), strict=True)
+        until = lower.until(middle(ours.receivers), case.end_time)
+        sessions, others = zip(*(_run(*each) for each in zip(lower.cases, until, strict=True)), strict=True)
     runs = [_velocities(session, times) for session in (ours, *sessions)]
     found = motion_errors(estimated(runs[0], runs[1:], lower.method, lower.told, known_errors(sessions[0], lower)))
     assert found is not None  # velocities were recorded
@@ -74,11 +75,11 @@ def compared(name: str, truth: Truth, setting: Setting) -> Compared:
     return Compared(name, setting, true, found, 1.0 + sum(others) / seconds[0])
 
 
-def _run(case: Any) -> tuple[Any, float]:
-    """A run that is over and its processor time of stepping [s]."""
+def _run(case: Any, until: float | None = None) -> tuple[Any, float]:
+    """A run that is over, at its end or ``until`` [s], and its processor time of stepping [s]."""
     session = simulate(case)
     before = time.process_time()
-    session.run(write=False)
+    session.run(until=until, write=False)
     return session, time.process_time() - before
 
 

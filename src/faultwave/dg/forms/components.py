@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,6 +114,28 @@ class ComponentForm(Form):
     def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
         """out (rows2, 2 face channels) = what ``split`` takes, in the cell's components."""
         raise NotImplementedError
+
+    def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        """What the flow jumps by, in the cell's components, from the neighbour's w and the u that was kept (of three components)."""
+        raise NotImplementedError
+
+    def lift_vectors(
+        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array,
+        add: Callable[..., Any],
+    ) -> None:  # fmt: skip
+        """``lift`` of forms whose flow has three components: the jumps of all faces are extended into the cell, (b3, 12), and
+        ``add(jumps, cell, q, *faces)`` gives the new q."""
+        arrived, jump = k.temp("arrived", self.b2, 3), k.temp("jump", self.b2, 3)
+        lifted = k.temp("lifted", self.b3, 12)
+        for i in range(4):
+            receive(i, arrived)
+
+            def flow_jump(w: Any, u: Any, cell: Any, face: Any, i: int = i) -> Any:
+                return [self.flow_jump(w, u, cell, face, i)]
+
+            k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])
+            self.extend(k, jump.view(), i, lifted.view(), [(a, 3 * i + a) for a in range(3)])
+        k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
 
     def face_constants(self, cells: Cells) -> np.ndarray:
         height = 3.0 * cells.volume[:, None] / cells.areas

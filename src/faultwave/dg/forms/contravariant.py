@@ -210,7 +210,6 @@ class ContravariantElastic(ComponentForm):
         return [self._wave(t, cell, face, i), u]
 
     def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
-        """What the flow jumps by, in the cell's components, from the neighbour's w and the u that was kept."""
         mine, beyond = self.cell_columns.row(cell), self.face_columns.row(face)
         h, a, b, g = beyond.height, beyond.a, beyond.b, mine.metric
         ys, yp = inverse(mine.zs + beyond.zs), inverse(mine.zp + beyond.zp)
@@ -227,17 +226,6 @@ class ContravariantElastic(ComponentForm):
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
     ) -> None:
-        arrived, jump = k.temp("arrived", self.b2, 3), k.temp("jump", self.b2, 3)
-        lifted = k.temp("lifted", self.b3, 12)
-        for i in range(4):
-            receive(i, arrived)
-
-            def flow_jump(w: Any, u: Any, cell: Any, face: Any, i: int = i) -> Any:
-                return [self.flow_jump(w, u, cell, face, i)]
-
-            k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])
-            self.extend(k, jump.view(), i, lifted.view(), [(a, 3 * i + a) for a in range(3)])
-
         def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
             jumps = [x[3 * i : 3 * i + 3] for i in range(4)]
             gradient = [combine(-GRADIENT[:, b], [j[a] for j in jumps]) for b in range(3) for a in range(3)]
@@ -252,7 +240,7 @@ class ContravariantElastic(ComponentForm):
             change = self.rate([*force, *gradient], cell)
             return [[a + b for a, b in zip(q, change, strict=True)]]
 
-        k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
+        self.lift_vectors(k, q, cell, face, receive, kept, add)
 
     # Traces in physical components, for neighbours with other steps and for faults.
 

@@ -211,25 +211,17 @@ class FullStiffness(ComponentForm):
         u = [x + y for x, y in zip(self._traction(t, cell, face), other, strict=True)]
         return [self._wave(t, cell, face), u]
 
+    def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        side, rows = self.face_columns.row(face), self._rows(cell, "inverse")
+        inner = [dot(row, w) for row in rows]
+        normal = [-side.height * dot(row, self._gradient(rows, i)) for row in rows]  # J^-1 n
+        along = dot(side.mix[1:4], inner)
+        jumps = [side.mix[0] * x + n * along - y for x, n, y in zip(inner, normal, u, strict=True)]
+        return _symmetric(side.admittance, jumps)
+
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
     ) -> None:
-        arrived, jump = k.temp("arrived", self.b2, 3), k.temp("jump", self.b2, 3)
-        lifted = k.temp("lifted", self.b3, 12)
-        for i in range(4):
-            receive(i, arrived)
-
-            def flow_jump(w: Any, u: Any, cell: Any, face: Any, i: int = i) -> Any:
-                side, rows = self.face_columns.row(face), self._rows(cell, "inverse")
-                inner = [dot(row, w) for row in rows]
-                normal = [-side.height * dot(row, self._gradient(rows, i)) for row in rows]  # J^-1 n
-                along = dot(side.mix[1:4], inner)
-                jumps = [side.mix[0] * x + n * along - y for x, n, y in zip(inner, normal, u, strict=True)]
-                return [_symmetric(side.admittance, jumps)]
-
-            k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])
-            self.extend(k, jump.view(), i, lifted.view(), [(a, 3 * i + a) for a in range(3)])
-
         def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
             jumps = [x[3 * i : 3 * i + 3] for i in range(4)]
             slope = [[combine(-GRADIENT[:, b], [j[a] for j in jumps]) for a in range(3)] for b in range(3)]
@@ -241,7 +233,7 @@ class FullStiffness(ComponentForm):
                 force = [a + b for a, b in zip(force, _symmetric([share * z for z in side.own], j), strict=True)]
             return [[a + b for a, b in zip(q, self.rate([*force, *strain], cell), strict=True)]]
 
-        k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
+        self.lift_vectors(k, q, cell, face, receive, kept, add)
 
     def _gradient(self, rows: Any, face: int) -> list[Any]:
         """J^-T g of a face."""

@@ -11,10 +11,11 @@ import numpy as np
 from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.dg.far_sides import FarSides
-from faultwave.dg.fault import Episode, Fault, FaultFaces, Options, fault_faces
+from faultwave.dg.fault import Episode, Fault, FaultFaces, fault_faces
 from faultwave.dg.fault_forecast import FaultPiece, largest_patch, loaded_fault, put_together, sheet
 from faultwave.dg.fault_points import PointRule, of_modes, point_rule, transfer
 from faultwave.dg.fault_record import JUMP_WORK
+from faultwave.dg.fault_sizes import Options
 from faultwave.dg.fault_stress import FaultPoints
 from faultwave.dg.planning import Cut, Planning, chosen
 from faultwave.dg.solver import Solver
@@ -332,12 +333,17 @@ class AttachedRupture(Attached):
         part, plan, setting = self.part, self.solver.plan, self.part.setting
         energies = plan.case.output.energies
         options = Options(
-            setting.time_points or plan.case.numerics.order, setting.points == "conical", setting.damping,
-            setting.damping_end if setting.damping_end is not None else np.inf,
-            energies is not None and energies.slip_from_velocity, plan.case.output.rupture is not None,
-            setting.normal_traction == "linear", setting.weakening == "quadratic",
-            setting.sliding == "smooth", setting.pore_density == "grains",
-        )  # fmt: skip
+            times=setting.time_points or plan.case.numerics.order,
+            whole_steps=setting.points == "conical",
+            damping=setting.damping,
+            damping_end=setting.damping_end if setting.damping_end is not None else np.inf,
+            moved=energies is not None and energies.slip_from_velocity,
+            breakdown=plan.case.output.rupture is not None,
+            linear_normal=setting.normal_traction == "linear",
+            quadratic_slip=setting.weakening == "quadratic",
+            smooth_sliding=setting.sliding == "smooth",
+            grains=setting.pore_density == "grains",
+        )
         return Fault(self.solver.operator, part, options, plan.clustering.cluster, FarSides(plan.world))
 
     def finish_reads(self, wait: bool = True) -> None:

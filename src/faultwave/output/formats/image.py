@@ -16,7 +16,6 @@ from numpy.typing import DTypeLike
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.hdf5 import dataset, opened, telling
-from faultwave.base.probe import probe
 from faultwave.observe.dataset import QUANTITIES
 from faultwave.observe.grid_formats import SeriesFormat
 from faultwave.observe.lattice import Lattice
@@ -108,18 +107,9 @@ class ImageWriter(FieldWriter):
 class ImageReader(OpenedHdf5):
     """Reads what ``ImageWriter`` wrote: x, y, z (n,), times (nt,), fields, one field of one step at a time."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        probe(self.path, WHAT)
-        with telling(self.path, WHAT):
-            self._file = h5py.File(self.path, "r")
-            try:
-                self._read_lattice()
-            except BaseException:
-                self._file.close()
-                raise
+    what = WHAT
 
-    def _read_lattice(self) -> None:
+    def _look(self) -> None:
         root = self._file["VTKHDF"]
         self.times: np.ndarray = np.asarray(dataset(self.path, root, "Steps/Values", 1, "f", empty=True)[()])
         self.x, self.y, self.z = (np.asarray(dataset(self.path, self._file, a, 1, "f")[()]) for a in "xyz")

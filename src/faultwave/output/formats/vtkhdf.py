@@ -5,14 +5,11 @@ Format: https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format (Unst
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.hdf5 import dataset, telling
-from faultwave.base.probe import probe
 from faultwave.observe.lagrange import MOST_DEGREE, degree_of, mean_weights, node_count
 from faultwave.output.fields import TIME, CellFieldWriter, Mesh, blank, contiguous, place
 from faultwave.output.hdf5 import OpenedHdf5
@@ -138,21 +135,12 @@ class VtkHdfReader(OpenedHdf5):
     ``cells`` are the corners, ``nodes`` (nc, n) all nodes, and a field's value is its mean over the cell; ``at_nodes`` gives the others.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        probe(self.path, WHAT)
-        with telling(self.path, WHAT):
-            self._file = h5py.File(self.path, "r")
-            try:
-                self._read_mesh()
-            except BaseException:
-                self._file.close()
-                raise
+    what = WHAT
 
     def _read(self, name: str, dimensions: int, kinds: str = "iu") -> np.ndarray:
         return np.asarray(dataset(self.path, self._file, f"VTKHDF/{name}", dimensions, kinds, empty=True)[()])
 
-    def _read_mesh(self) -> None:
+    def _look(self) -> None:
         if "VTKHDF" not in self._file:
             raise ValueError("it has no group 'VTKHDF'")
         offsets = self._read("Offsets", 1).astype(np.int64)

@@ -1,0 +1,1 @@
+"""Components of easi models, one file each."""
