@@ -1,10 +1,13 @@
 """Rows of points that lie in several launches: when one loop serves them, and that it does what NumPy does."""
 
 import dataclasses
+import os
+import re
 
 import numpy as np
 import pytest
 
+from faultwave.backends.cpu.caches import first_cache_bytes
 from faultwave.backends.cpu.layers import layer_terms, same_formulas
 from faultwave.backends.cpu.rows import RowFunction, rows_of
 from faultwave.backends.grid import GridArrays
@@ -53,6 +56,27 @@ def rows(of):
     program = build_program(of)
     arrays = GridArrays(program, np.float32, 16)
     return [(row, RowFunction(program, arrays, row)) for level in program.levels for row in rows_of(level)]
+
+
+@pytest.mark.parametrize(("size", "level"), [(0, 2), (32 * 2**10, 2), (48 * 2**10, 3)])
+def test_rows_are_fetched_into_the_first_cache_where_it_is_large_enough(size, level, monkeypatch):
+    monkeypatch.setattr("faultwave.backends.cpu.rows.first_cache_bytes", lambda: size)
+    text = "".join(made.text for _, made in rows(scheme((20, 26, 53))))
+    assert set(re.findall(r"__builtin_prefetch\(.*?, 0, (\d)\);", text)) == {str(level)}
+
+
+def test_what_the_system_says_of_the_first_cache(monkeypatch):
+    sizes = {"SC_LEVEL1_DCACHE_SIZE": 49152}
+    monkeypatch.setattr(os, "sysconf", sizes.__getitem__)
+    assert first_cache_bytes.__wrapped__() == 49152
+    sizes["SC_LEVEL1_DCACHE_SIZE"] = -1  # not known
+    assert first_cache_bytes.__wrapped__() == 0
+
+    def unknown(name):
+        raise ValueError("unrecognized configuration name")
+
+    monkeypatch.setattr(os, "sysconf", unknown)
+    assert first_cache_bytes.__wrapped__() == 0
 
 
 def test_layers_at_the_ends_of_rows_share_their_loop():

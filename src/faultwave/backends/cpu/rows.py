@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from faultwave.backends.cpu.caches import first_cache_bytes
 from faultwave.backends.cpu.layers import LayerTerms, layer_terms, same_formulas
 from faultwave.backends.cpu.row_table import TABLE, RowTable
 from faultwave.backends.cpu.two_planes import recorded, side_by_side
@@ -26,6 +27,8 @@ AHEAD = 64
 """Points ahead of those at hand that numbers are fetched, in whole rows: about as long as that takes."""
 FEW = 8
 """Planes: arrays of one plane that more of them read stay in the second cache."""
+ROOMY = 48 * 2**10
+"""Bytes of a first cache that rows are fetched into."""
 
 
 def rows_of(launches: Sequence[Launch]) -> list[list[Launch]]:
@@ -284,8 +287,9 @@ def _held(lines: Sequence[str]) -> list[str]:
 
 
 def _fetch(where: str) -> str:
-    """Into the second cache: the first holds a few rows only, and would have lost them when they are needed."""
-    return f"__builtin_prefetch({where}, 0, 2);"
+    """Into the first cache where it holds the rows of a piece beside those at hand, else into the second: a smaller one would have lost
+    them when they are needed."""
+    return f"__builtin_prefetch({where}, 0, {3 if first_cache_bytes() >= ROOMY else 2});"
 
 
 def _in_layer(formula: Formula, values: Iterable[Expr]) -> tuple[list[str], list[str]]:
