@@ -75,7 +75,9 @@ class Transfer:
 
 
 class JointSteps(Protocol):
-    """Steps of several programs."""
+    """Steps of several programs. ``sweeps``: whether the first is best given all its work; of the others, few planes."""
+
+    sweeps: bool
 
     def run(self, steps: int, amplitudes: Sequence[np.ndarray], works: Sequence[Work]) -> list[list[np.ndarray]]:
         """Take so many; of each program how strongly sources push and what it does, as of ``Runner.run``. Its sample buffers."""

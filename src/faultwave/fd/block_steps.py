@@ -14,9 +14,10 @@ from faultwave.kernels.stencil import Work, stage_work, whole_work
 @dataclass(frozen=True)
 class _Works:
     """What is done of some steps: all of them ``away`` from faces, then what is ``near`` them in the first step, both stages at once (None:
-    nothing), then ``beside`` them, by step and stage. With the last stage of a step goes what is near faces in the next one. ``rest``: all but
-    what is away, as it is where blocks are stepped together."""
+    nothing), then ``beside`` them, by step and stage. With the last stage of a step goes what is near faces in the next one. ``whole``:
+    everything; ``rest``: all but what is away, where blocks are stepped together."""
 
+    whole: Work
     away: Work | None
     rest: Work
     near: Work | None
@@ -79,7 +80,8 @@ class BlockSteps:
 
     def _made(self, count: int) -> _Works:
         program, levels = self.operator.runner.program, len(self.operator.runner.program.levels)
-        away, rest = self._apart(_whole(self.operator, count), count)
+        whole = _whole(self.operator, count)
+        away, rest = self._apart(whole, count)
         near: list[Work | None] = []
         beside: list[list[Work]] = []
         for n in range(count):
@@ -90,7 +92,7 @@ class BlockSteps:
         for of, follows in zip(beside, near[1:], strict=False):
             of[-1] = [*of[-1], *(follows or ())]
         left = near[0] and any(boxes for half in near[0] for boxes in half)
-        return _Works(away, rest, near[0] if left else None, beside)
+        return _Works(whole, away, rest, near[0] if left else None, beside)
 
     def _apart(self, work: Work, count: int) -> tuple[Work | None, Work]:
         """What can be done ahead of some steps, and the rest."""

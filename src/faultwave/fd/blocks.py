@@ -137,14 +137,11 @@ class Blocks(Operator):
         """Some steps of all blocks: first what needs nothing of other blocks, then the rest, stage by stage."""
         for op in self.blocks:
             op.refresh()  # what overlaps other processes' parts
+        if self.joint is not None:
+            self._jointly(self.joint, first, count)
+            return
         for block in self.block_steps:
             block.away(first, count)
-        if self.joint is not None:
-            works = [block.works(count).rest for block in self.block_steps]
-            pushes = [block.pushes(first, count) for block in self.block_steps]
-            for block, found in zip(self.block_steps, self.joint.run(count, pushes, works), strict=True):
-                block.take(first, found)
-            return
         for block in self.block_steps:
             block.near(first, count)
         for step in range(count):
@@ -153,6 +150,19 @@ class Blocks(Operator):
                     interface.tell(stage)
                 for block in self.block_steps:
                     block.beside(first, count, step, stage)
+
+    def _jointly(self, joint: backends.JointSteps, first: int, count: int) -> None:
+        """The same, tile by tile through all blocks beside their faces, and through all of the uppermost where the backend can."""
+        works = []
+        for n, block in enumerate(self.block_steps):
+            if n == 0 and joint.sweeps:
+                works.append(block.works(count).whole)
+                continue
+            block.away(first, count)
+            works.append(block.works(count).rest)
+        pushes = [block.pushes(first, count) for block in self.block_steps]
+        for block, found in zip(self.block_steps, joint.run(count, pushes, works), strict=True):
+            block.take(first, found)
 
     def prepare(self, steps: int) -> None:
         for op in self.blocks:

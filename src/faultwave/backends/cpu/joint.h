@@ -11,7 +11,7 @@
 
 /* ``some_rows`` of wavefront.h, with all that it is given but for the half-step and its rows. */
 struct program {
-  void (*run)(void *, void *, void *, long, long, void *, long, long, void *, long, void *, void *, long, long, long);
+  void (*run)(void *, void *, void *, long, long, void *, long, long, void *, long, void *, void *, long, long, long, long, long);
   void *base, *scalar, *points;
   long start, count;
   void *amplitude;
@@ -42,7 +42,7 @@ struct told {
 struct event {
   const struct program *program;
   const struct told *told;
-  long half, rows, behind;
+  long half, first, end, rows, behind;
 };
 
 static long clip(long x, long low, long high) { return x < low ? low : x > high ? high : x; }
@@ -80,7 +80,7 @@ void joint(const struct event *events, long count, long tile, long tiles, long t
       else {
         const struct program *p = e->program;
         p->run(p->base, p->scalar, p->points, p->start, p->count, p->amplitude, p->amplitude_steps, p->sources, p->tape, p->taped, p->calls,
-               p->first_call, e->half, low, high);
+               p->first_call, e->half, e->first, e->end, low, high);
       }
       __atomic_store_n(&done[8 * (t + 1)], n + 1, __ATOMIC_RELEASE);
     }

@@ -7,7 +7,6 @@ What is done here must be few planes of each program: a tile has rows of all of 
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -20,12 +19,14 @@ from faultwave.backends.cpu.blocking import row_bytes, rows_behind
 from faultwave.backends.cpu.compile import build, load
 from faultwave.backends.cpu.planes import Tables, function
 from faultwave.backends.cpu.queue import address
-from faultwave.backends.cpu.skew import skew
+from faultwave.backends.cpu.skew import far_apart_from, skew
 from faultwave.backends.cpu.stencil import StencilRunner
-from faultwave.kernels.stencil import Work
+from faultwave.kernels.stencil import Program, Work, record
 
 TILE = 4e6
 """Bytes of a tile, of all planes of all programs."""
+FIRST, ABOVE = -(1 << 40), 1 << 40
+"""All planes below, and above."""
 
 _PROGRAM = [
     *((name, ctypes.c_void_p) for name in ("run", "base", "scalar", "points")),
@@ -55,18 +56,20 @@ class _Told(ctypes.Structure):
 class _Event(ctypes.Structure):
     _fields_ = [
         ("program", ctypes.c_void_p), ("told", ctypes.c_void_p),
-        *((name, ctypes.c_long) for name in ("half", "rows", "behind")),
+        *((name, ctypes.c_long) for name in ("half", "first", "end", "rows", "behind")),
     ]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Event:
-    """A ``half``-step of a program, or (None) a transfer, by its number; ``behind``: rows of its own that its tiles lag."""
+    """A ``half``-step of a program on the ``planes`` [first, end), or (None) a transfer, by its number; ``behind``: rows of its own that its
+    tiles lag, of which ``rows`` lie beside one of the coarsest program."""
 
     number: int
     half: int | None
     rows: int
     behind: int
+    planes: tuple[int, int] = (0, 0)
 
 
 def reach(of: Transfer, rows: Sequence[int]) -> int:
@@ -80,28 +83,105 @@ def reach(of: Transfer, rows: Sequence[int]) -> int:
     return int(np.ceil(max(after, before) - 1e-9))
 
 
-def schedule(
-    runners: Sequence[StencilRunner], rows: Sequence[int], transfers: Sequence[Sequence[Transfer]], steps: int
-) -> list[Event]:
-    """Of so many steps, each as few rows behind the one before as it may be. A plane that is told is made of what the stage before has
-    written, and is so far behind it that it finds all rows it reads; the next stage, which writes what it read, stays as far behind it."""
-    behind = [rows_behind(skew(r.program), steps) for r in runners]
-    apart = max(reach(t, rows) for told in transfers for t in told)
-    numbers = np.cumsum([0, *map(len, transfers)])
-    found, at = list[Event](), 0  # rows of the coarsest program
-    for stage in range(steps * len(transfers)):
-        step, kind = divmod(stage, len(transfers))
-        found += [Event(int(numbers[kind]) + n, None, rows[t.target], rows[t.target] * at) for n, t in enumerate(transfers[kind])]
-        more = 0
-        for n, runner in enumerate(runners):
-            levels = len(runner.program.levels)
-            halves = [step * levels + level for level in runner.program.stages[kind]]
-            lag = behind[n][halves[0] :] - behind[n][halves[0]]
-            found += [Event(n, h, rows[n], rows[n] * at + int(lag[h - halves[0]])) for h in halves]
-            more = max(more, apart + -(-int(lag[len(halves) - 1]) // rows[n]))
-            more = max(more, *(-(-int(next_) // rows[n]) for next_ in lag[len(halves) : len(halves) + 1]), 0)
-        at += more
-    return found
+@dataclass(frozen=True)
+class Sweep:
+    """How the first program is swept from its lower end up, where it can be: launches below the plane ``low`` name planes that they read,
+    the highest of which is ``read``; half-steps stay ``behind`` each other along z, and stencils read ``far`` planes away."""
+
+    low: int
+    read: int
+    behind: tuple[int, ...]
+    far: int
+
+    @classmethod
+    def of(cls, program: Program, steps: int) -> Sweep | None:
+        """None where several levels make a stage, or not all distances are of whole pairs of planes."""
+        apart = skew(program)
+        halves = [z + apart.step[0] * step for step in range(steps) for z in apart.z]
+        if any(len(stage) > 1 for stage in program.stages) or far_apart_from(program) is not None:
+            return None
+        top = program.box.hi[0] if program.together is None else program.together
+        found = [(x, key) for level in program.levels for x in level for key in record(x.stencil)[0] if x.box.lo[0] < top]
+        named = [(x.box.hi[0], key[2]) for x, key in found if key[0] == "on" and program.arrays[x.names.get(key[1], key[1])].box.shape[0] > 1]
+        if not named or any(n % 2 for n in halves):
+            return None
+        far = max(abs(key[2]) for _, key in found if key[0] == "at")
+        low, read = (max(n) for n in zip(*named, strict=True))
+        return cls(low, read, tuple(halves), far)
+
+
+class Schedule:
+    """The events of some steps in their order, each as few rows behind the one before as it may be.
+
+    A plane that is told is made of what the stage before has written, and is so far behind it that it finds all rows it reads; the next
+    stage, which writes what it read, stays as far behind it. So half-steps beside faces are farther apart than they need be elsewhere. Of
+    a program that is swept each pair of planes farther from the face is a little less behind, until half-steps are as near each other as
+    its stencils allow.
+    """
+
+    def __init__(
+        self, programs: Sequence[Program], rows: Sequence[int], transfers: Sequence[Sequence[Transfer]], steps: int
+    ):
+        self.programs, self.rows, self.transfers, self.steps = programs, rows, transfers, steps
+        self.own = [rows_behind(skew(p), steps) for p in programs]
+        self.stages = [divmod(n, len(transfers)) for n in range(steps * len(transfers))]
+        apart = max(reach(t, rows) for told in transfers for t in told)
+        self.at = [0]  # by stage, rows of the coarsest program
+        for n in range(len(self.stages) - 1):
+            more = [max(apart * rows[b] + self._lag(b, n), self._lag(b, n, 1)) / rows[b] for b in range(len(programs))]
+            self.at.append(self.at[-1] + int(np.ceil(max(more))))
+        self.sweep = Sweep.of(programs[0], steps)
+
+    def _halves(self, program: int, stage: int) -> list[int]:
+        """The half-steps of a program in a stage."""
+        step, kind = self.stages[stage]
+        count = len(self.programs[program].levels)
+        return [step * count + level for level in self.programs[program].stages[kind]]
+
+    def _lag(self, program: int, stage: int, next_: int = 0) -> int:
+        """Rows that the last half-step of a stage, or the first of the ``next_``, is behind its first by the program's own stencils."""
+        first = self._halves(program, stage)[0]
+        last = self._halves(program, stage + 1)[0] if next_ else self._halves(program, stage)[-1]
+        return int(self.own[program][last] - self.own[program][first])
+
+    def events(self) -> list[Event]:
+        """All of them."""
+        if self.sweep is None:
+            return [e for n in range(len(self.stages)) for e in self._stage(n, 0)]
+        sweep, program, found = self.sweep, self.programs[0], list[Event]()
+        top = program.box.hi[0] + program.reach - 1 if program.together is None else program.together
+        for front in range(sweep.low, top + sweep.behind[-1] + 1, 2):
+            for half, behind in enumerate(sweep.behind):
+                first = front - behind
+                if first == sweep.low:
+                    found += self._stage(half, 1)
+                    found.append(self._event(half, FIRST, first))
+                if sweep.low <= first <= top:
+                    found.append(self._event(half, first, first + 2 if first + 2 <= top else ABOVE))
+        return found
+
+    def _stage(self, stage: int, first: int) -> list[Event]:
+        """What is told before a stage, and its half-steps of programs from the number ``first`` on, on all planes."""
+        kind, at = self.stages[stage][1], self.at[stage]
+        before = sum(map(len, self.transfers[:kind]))
+        found = [
+            Event(before + n, None, self.rows[t.target], self.rows[t.target] * at) for n, t in enumerate(self.transfers[kind])
+        ]
+        for n in range(first, len(self.programs)):
+            halves = self._halves(n, stage)
+            own = self.own[n][halves] - self.own[n][halves[0]]
+            found += [
+                Event(n, h, self.rows[n], self.rows[n] * at + int(lag), (FIRST, ABOVE)) for h, lag in zip(halves, own, strict=True)
+            ]
+        return found
+
+    def _event(self, half: int, first: int, end: int) -> Event:
+        """Of the program that is swept."""
+        assert self.sweep is not None
+        more = np.array(self.at) * self.rows[0] - self.own[0]  # beside the face
+        pairs = max(0, -(-(first - self.sweep.read) // 2))
+        nearer = int(min(np.diff(more), default=0)) // -(-self.sweep.far // 2)
+        return Event(0, half, self.rows[0], int(self.own[0][half] + max(0, more[half] - pairs * max(0, nearer))), (first, end))
 
 
 class JointSteps:
@@ -119,7 +199,7 @@ class JointSteps:
         self._own = -(-own // 64) * 64
         self._room = np.zeros(self._own * runners[0].threads, np.uint8)
         self._events: dict[int, Any] = {}
-        self._last: dict[int, int] = {}
+        self.sweeps = Sweep.of(runners[0].program, 1) is not None
         source = resources.files("faultwave.backends.cpu").joinpath("joint.h").read_text()
         self._run = load(str(build([("joint", source)])["joint"])).joint
         self._run.argtypes = [ctypes.c_void_p, *[ctypes.c_long] * 4, ctypes.c_void_p, ctypes.c_long]
@@ -141,23 +221,26 @@ class JointSteps:
 
     def tile(self, works: Sequence[Work]) -> int:
         """Rows of a tile, of the coarsest program."""
-        size = float(os.environ.get("BLK_TILE", TILE))
+        if self.sweeps:
+            return max(1, round(self.runners[0].blocking.rows / self.rows[0]))
         bytes_ = sum(_planes(w) * row_bytes(r.arrays) * n for w, r, n in zip(works, self.runners, self.rows, strict=True))
-        return max(1, int(size / max(1.0, bytes_)))
+        return max(1, int(TILE / max(1.0, bytes_)))
 
     def _listed(self, steps: int) -> tuple[Any, int]:
         """The events of so many steps, and how many rows of the coarsest program the last is behind the first."""
         if steps not in self._events:
-            found = schedule(self.runners, self.rows, self.transfers, steps)
+            found = Schedule([r.program for r in self.runners], self.rows, self.transfers, steps).events()
             first, size = ctypes.addressof(self._programs), ctypes.sizeof(_Program)
             told, each = ctypes.addressof(self._told), ctypes.sizeof(_Told)
-            listed = (_Event * len(found))(
-                *(
-                    _Event(None, told + e.number * each, 0, e.rows, e.behind) if e.half is None
-                    else _Event(first + e.number * size, None, e.half, e.rows, e.behind)
-                    for e in found
-                )
-            )  # fmt: skip
+            listed = (_Event * len(found))()
+            for into, e in zip(listed, found, strict=True):
+                if e.half is None:
+                    into.told = told + e.number * each
+                else:
+                    box, reach_ = self.runners[e.number].program.box, self.runners[e.number].program.reach
+                    into.program, into.half = first + e.number * size, e.half
+                    into.first, into.end = max(e.planes[0], box.lo[0] - reach_), min(e.planes[1], box.hi[0] + reach_)
+                into.rows, into.behind = e.rows, e.behind
             self._events[steps] = listed, max(-(-e.behind // e.rows) for e in found)
         return self._events[steps]
 
@@ -183,4 +266,4 @@ def _told(of: Transfer, tables: Tables) -> _Told:
     )  # fmt: skip
 
 
-__all__ = ["Event", "JointSteps", "reach", "schedule"]
+__all__ = ["Event", "JointSteps", "Schedule", "Sweep", "reach"]
