@@ -253,7 +253,7 @@ def joint_steps(
 ) -> JointSteps | None:
     """Steps of several programs, taken together in tiles of rows; ``rows`` of each lie beside one row of the coarsest. ``transfers``: by
     stage, what programs are told before it. None where the backend called ``name`` has no way to do that."""
-    module = f"{_load(name).__name__}.joint"
+    module = f"{_load(best(stencils=True) if name == 'auto' else name).__name__}.joint"
     if importlib.util.find_spec(module) is None:
         return None
     found: JointSteps = importlib.import_module(module).JointSteps(runners, rows, transfers)

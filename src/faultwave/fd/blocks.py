@@ -180,8 +180,8 @@ class Blocks(Operator):
         self.joint = self._joint() if steps > 1 else None
 
     def _joint(self) -> backends.JointSteps | None:
-        """What takes all blocks through several steps beside their faces, tile by tile; None where other processes have parts of them, where
-        they go on at the other end, or the backend cannot."""
+        """What takes all blocks through several steps beside their faces, tile by tile; None where other processes have parts of them,
+        sides are periodic, or the backend cannot."""
         if self.shared is not None or self.scheme.periodic:
             return None
         coarsest = self.blocks[-1].scheme.grid.spacing

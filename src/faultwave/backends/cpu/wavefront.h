@@ -200,8 +200,13 @@ void run(ARGUMENTS, long tile, long threads) {
   __builtin_free(done);
 }
 
-/* A half-step of a tile that goes through several programs (joint.h). */
-void some_rows(ARGUMENTS, long m, long k, long end, long y0, long y1) { half_step(GIVEN, m, k, end, y0, y1); }
+/* A half-step of a tile that goes through several programs (joint.h), on those of the planes [k, end) that have something to do. */
+void some_rows(ARGUMENTS, long m, long k, long end, long y0, long y1) {
+  long below, last;
+  planes_of(calls + first_call[m], calls + first_call[m + 1], &below, &last);
+  last = last > TOGETHER ? Z1 + REACH : last;
+  half_step(GIVEN, m, k < below ? below : k, end > last ? last : end, y0, y1);
+}
 
 /* A turn of a level over the whole box: its launches and injections, its launches with a lag, its tape. */
 void level(ARGUMENTS, long level, long turn) {
