@@ -5,6 +5,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.backends import missing
+from faultwave.backends.cpu import joint
 from faultwave.backends.cpu.blocking import Blocking
 from faultwave.fd.stencils import FIELDS
 from faultwave.run import simulate
@@ -52,10 +53,18 @@ def taken(made, fused, counts=(1, 2, 3, 7, 5)):
     return samples + [block.filled_values(name).copy() for block in op.blocks for name in FIELDS], op
 
 
-def compare(made, fused=3):
-    """The same bits, and not of nothing."""
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Several, where blocks are stepped together beside their faces alone, too."""
+    monkeypatch.setattr(joint, "TILE", 2e5)
+
+
+def compare(made, fused=3, swept=None):
+    """The same bits, and not of nothing. ``swept``: whether the uppermost block goes through all of its steps together with its face; None:
+    no two blocks are stepped together."""
     expected, _ = taken(made, 1)
     found, op = taken(made, fused)
+    assert (None if op.joint is None else op.joint.sweeps) == swept
     assert all(steps.works(fused).away is not None for steps in op.block_steps)
     assert len(found) == len(expected) > 18 and all(np.abs(values).max() > 0 for values in expected)
     for number, (a, b) in enumerate(zip(expected, found, strict=True)):
@@ -69,7 +78,13 @@ def compare(made, fused=3):
 def test_several_steps_at_once_give_the_bits_of_one(backend, ratio, kind):
     made = deep(ratio, numerics={"backend": backend, "precision": "single"})
     made["grid"]["absorbing"]["kind"] = kind
-    compare(made)
+    compare(made, swept=True if backend == "cpu" else None)
+
+
+@pytest.mark.parametrize(("ratio", "fused", "threads"), [(2, 4, 2), (3, 2, 2), (2, 3, 1)])
+def test_with_attenuation_and_threads_that_follow_each_other(ratio, fused, threads):
+    numerics = {"precision": "double", "backend": "cpu", "threads": threads}
+    compare(deep(ratio, "rigid", material=ROCK, attenuation={}, numerics=numerics), fused, swept=True)
 
 
 @pytest.mark.parametrize("fused", [2, 3])
@@ -84,14 +99,14 @@ def test_below_a_hill():
     made["grid"] |= {"topography": {"expression": HILL, "sources": "elevation", "receivers": "depth"}}
     made["grid"]["upper"] = [2400, 2400, 200]
     made["grid"]["blocks"][0]["below"], made["grid"]["lower"][2] = 4600.0, -4600.0 - 30 * 200.0
-    compare(made)
+    compare(made, swept=False)
 
 
 def test_where_rock_yields():
     made = deep(2, planes=(46, 36), material={"constant": YIELDING}, plasticity=rock())
     for source in made["sources"]:
         source |= STRONG
-    compare(made, 2)
+    compare(made, 2, swept=False)
     _, op = taken(made, 2)
     assert all((block.values("plastic_work") > 0).any() for block in op.blocks)
 
@@ -100,7 +115,7 @@ def test_of_order_8():
     made = deep(2, planes=(50, 40), end_time=0.2)
     made["grid"]["upper"] = [3200, 3200, 0]
     made["grid"] |= {"order": 8, "boundaries": {"x": "rigid", "y": "rigid", "z-": "rigid", "z+": "free-surface"}}
-    compare(made, 2)
+    compare(made, 2, swept=True)
 
 
 def test_a_block_between_two_faces():
@@ -108,13 +123,16 @@ def test_a_block_between_two_faces():
     made["grid"]["blocks"].append({"below": 3400.0 + 44 * 200.0, "spacing": 400.0})
     made["grid"]["lower"][2] -= 26 * 400.0
     made["grid"]["upper"] = [3200, 3200, 0]
-    compare(made)
+    compare(made, swept=True)
 
 
-def test_thin_blocks_take_one_stage_at_a_time():
+def test_thin_blocks_have_nothing_away_from_faces():
     made = deep(2, planes=(12, 8), sources=[], output={})
     op = simulate(made).solver.operator
     assert op.steps_at_once > 1 and all(steps.works(3).away is None for steps in op.block_steps)
+    made["numerics"] = {"backend": "cpu", "precision": "single"}
+    expected, found = (taken(made, fused)[0] for fused in (1, 3))
+    assert all(np.array_equal(a, b) for a, b in zip(expected, found, strict=True))
 
 
 @pytest.mark.mpi

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from faultwave.backends.injector import Points
 from faultwave.base.errors import BackendError, suggest
 from faultwave.base.registry import entries
 from faultwave.kernels.language import Kernel
-from faultwave.kernels.stencil import Program, Runner
+from faultwave.kernels.stencil import Program, Runner, Work
 
 
 class Buffer(Protocol):
@@ -56,6 +57,32 @@ class Store(Buffer, Protocol):
 
 Band = tuple[np.ndarray, np.ndarray]
 """A matrix with few numbers other than zero: by row, the first column that has one, and all ``weights`` (rows, n) from there on."""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A plane ``into`` of the program number ``target`` that becomes rows values columns^T, in the memory of the host. The values are those
+    of a plane of the program number ``source``, whose first number is that of row and column ``first`` of the values, and zero beyond."""
+
+    source: int
+    target: int
+    rows: Band
+    columns: Band
+    values: np.ndarray
+    first: tuple[int, int]
+    width: int
+    into: np.ndarray
+
+
+class JointSteps(Protocol):
+    """Steps of several programs. ``sweeps``: whether the first is best given all its work; of the others, few planes."""
+
+    sweeps: bool
+
+    def run(self, steps: int, amplitudes: Sequence[np.ndarray], works: Sequence[Work]) -> list[list[np.ndarray]]:
+        """Take so many; of each program how strongly sources push and what it does, as of ``Runner.run``. Its sample buffers."""
+
+
 Launch = Callable[..., None]  # launch(begin, end, **scalars): items [begin, end), multiples of the lanes
 
 
@@ -219,6 +246,18 @@ def plane_product(name: str, rows: Band, columns: Band, values: np.ndarray, into
     planes = importlib.import_module(f"{_load(name).__name__}.planes")
     product: Callable[[], None] = planes.plane_product(rows, columns, values, into)
     return product
+
+
+def joint_steps(
+    name: str, runners: Sequence[Runner], rows: Sequence[int], transfers: Sequence[Sequence[Transfer]]
+) -> JointSteps | None:
+    """Steps of several programs, taken together in tiles of rows; ``rows`` of each lie beside one row of the coarsest. ``transfers``: by
+    stage, what programs are told before it. None where the backend called ``name`` has no way to do that."""
+    module = f"{_load(best(stencils=True) if name == 'auto' else name).__name__}.joint"
+    if importlib.util.find_spec(module) is None:
+        return None
+    found: JointSteps = importlib.import_module(module).JointSteps(runners, rows, transfers)
+    return found
 
 
 def _load(name: str) -> Any:

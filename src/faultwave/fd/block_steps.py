@@ -14,9 +14,12 @@ from faultwave.kernels.stencil import Work, stage_work, whole_work
 @dataclass(frozen=True)
 class _Works:
     """What is done of some steps: all of them ``away`` from faces, then what is ``near`` them in the first step, both stages at once (None:
-    nothing), then ``beside`` them, by step and stage. With the last stage of a step goes what is near faces in the next one."""
+    nothing), then ``beside`` them, by step and stage. With the last stage of a step goes what is near faces in the next one. ``whole``:
+    everything; ``rest``: all but what is away, where blocks are stepped together."""
 
+    whole: Work
     away: Work | None
+    rest: Work
     near: Work | None
     beside: list[list[Work]]
 
@@ -51,6 +54,15 @@ class BlockSteps:
         work = self.works(count).beside[step][stage]
         self._run(first + step, len(work) // len(self.operator.runner.program.levels), work)
 
+    def pushes(self, first: int, count: int) -> np.ndarray:
+        """How strongly sources push in some steps."""
+        return self._pushes[:, first : first + count]
+
+    def take(self, first: int, found: list[np.ndarray]) -> None:
+        """What samplers saw of some steps, besides what was taken before."""
+        for taken, values in zip(self._taken, found, strict=True):
+            taken[first : first + len(values)] += values
+
     def seen(self) -> list[np.ndarray]:
         """What each sampler saw of all steps."""
         return self.operator.seen(self._taken)
@@ -58,10 +70,7 @@ class BlockSteps:
     def _run(self, first: int, count: int, work: Work | None) -> None:
         if work is None:
             return
-        runner, steps = self.operator.runner, slice(first, first + count)
-        found = runner.run(count, self._pushes[:, steps], work)
-        for taken, values in zip(self._taken, found, strict=True):
-            taken[steps] += values
+        self.take(first, self.operator.runner.run(count, self.pushes(first, count), work))
 
     def works(self, count: int) -> _Works:
         """Of so many steps."""
@@ -71,18 +80,19 @@ class BlockSteps:
 
     def _made(self, count: int) -> _Works:
         program, levels = self.operator.runner.program, len(self.operator.runner.program.levels)
-        away, work = self._apart(_whole(self.operator, count), count)
+        whole = _whole(self.operator, count)
+        away, rest = self._apart(whole, count)
         near: list[Work | None] = []
         beside: list[list[Work]] = []
         for n in range(count):
-            rest = work[n * levels : (n + 1) * levels]
-            first, rest = self._apart(rest, 1) if count > 1 else (None, rest)
+            own = rest[n * levels : (n + 1) * levels]
+            first, own = self._apart(own, 1) if count > 1 else (None, own)
             near.append(first)
-            beside.append([stage_work(program, stage, rest) for stage in range(len(program.stages))])
+            beside.append([stage_work(program, stage, own) for stage in range(len(program.stages))])
         for of, follows in zip(beside, near[1:], strict=False):
             of[-1] = [*of[-1], *(follows or ())]
         left = near[0] and any(boxes for half in near[0] for boxes in half)
-        return _Works(away, near[0] if left else None, beside)
+        return _Works(whole, away, rest, near[0] if left else None, beside)
 
     def _apart(self, work: Work, count: int) -> tuple[Work | None, Work]:
         """What can be done ahead of some steps, and the rest."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from faultwave import backends
 from faultwave.fd.block_steps import BlockSteps
 from faultwave.fd.decomposition import FUSED
 from faultwave.fd.drives import Drive
@@ -136,8 +137,12 @@ class Blocks(Operator):
         """Some steps of all blocks: first what needs nothing of other blocks, then the rest, stage by stage."""
         for op in self.blocks:
             op.refresh()  # what overlaps other processes' parts
+        if self.joint is not None:
+            self._jointly(self.joint, first, count)
+            return
         for block in self.block_steps:
             block.away(first, count)
+        for block in self.block_steps:
             block.near(first, count)
         for step in range(count):
             for stage in range(len(TOLD)):
@@ -145,6 +150,19 @@ class Blocks(Operator):
                     interface.tell(stage)
                 for block in self.block_steps:
                     block.beside(first, count, step, stage)
+
+    def _jointly(self, joint: backends.JointSteps, first: int, count: int) -> None:
+        """The same, tile by tile through all blocks beside their faces, and through all of the uppermost where the backend can."""
+        works = []
+        for n, block in enumerate(self.block_steps):
+            if n == 0 and joint.sweeps:
+                works.append(block.works(count).whole)
+                continue
+            block.away(first, count)
+            works.append(block.works(count).rest)
+        pushes = [block.pushes(first, count) for block in self.block_steps]
+        for block, found in zip(self.block_steps, joint.run(count, pushes, works), strict=True):
+            block.take(first, found)
 
     def prepare(self, steps: int) -> None:
         for op in self.blocks:
@@ -159,6 +177,17 @@ class Blocks(Operator):
         """Take so many steps in one pass through memory where nothing keeps from it; results do not depend on it."""
         self.fused = steps
         self.block_steps = [BlockSteps(op, steps > 1 or op.runner.steps_a_pass > 1) for op in self.blocks]
+        self.joint = self._joint() if steps > 1 else None
+
+    def _joint(self) -> backends.JointSteps | None:
+        """What takes all blocks through several steps beside their faces, tile by tile; None where other processes have parts of them,
+        sides are periodic, or the backend cannot."""
+        if self.shared is not None or self.scheme.periodic:
+            return None
+        coarsest = self.blocks[-1].scheme.grid.spacing
+        rows = [round(coarsest / op.scheme.grid.spacing) for op in self.blocks]
+        told = [[t for n, i in enumerate(self.interfaces) for t in i.transfers(stage, n)] for stage in range(len(TOLD))]
+        return backends.joint_steps(self.backend, [op.runner for op in self.blocks], rows, told)
 
     def restored(self) -> None:
         """As of every operator; those below are told by themselves."""

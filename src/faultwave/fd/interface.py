@@ -173,16 +173,31 @@ class Told:
     def _prepare(self, backend: str) -> None:
         """What interpolates: each field of a stage from its plane of what is needed, to one of its own."""
         me = self.world.rank
-        needed, wanted = self.needed[me], self.wanted[me]
+        needed = self.needed[me]
         self._needed = [np.zeros([b - a for a, b in needed], self.dtype) for _ in TOLD[0]]
         self._products = {}
         for at, n, name in ((told, n, name) for told in TOLD for n, name in enumerate(told)):
-            rows, columns = (
-                (axis.coarser if self.above else axis.finer)(start, low, high)
-                for axis, (start, _), (low, high) in zip(self.axes[name], needed, wanted, strict=True)
-            )
             into = self._writes[at].planes[n]
-            self._products[name] = backends.plane_product(backend, rows, columns, self._needed[n], into)
+            self._products[name] = backends.plane_product(backend, *self._bands(name), self._needed[n], into)
+
+    def _bands(self, name: str) -> tuple[backends.Band, backends.Band]:
+        """Along y and x, what each point of the plane that is filled is made of."""
+        me = self.world.rank
+        rows, columns = (
+            (axis.coarser if self.above else axis.finer)(start, low, high)
+            for axis, (start, _), (low, high) in zip(self.axes[name], self.needed[me], self.wanted[me], strict=True)
+        )
+        return rows, columns
+
+    def transfers(self, names: tuple[str, ...], source: int, target: int) -> list[backends.Transfer]:
+        """What ``tell`` does, where one process has both blocks and its memory their planes; these are the numbers of the blocks."""
+        needed, own = self.needed[self.world.rank], self.own
+        first, width = (own[0][0] - needed[0][0], own[1][0] - needed[1][0]), needed[1][1] - needed[1][0]
+        planes = zip(names, self._reads[names].planes(), self._writes[names].planes, strict=True)
+        return [
+            backends.Transfer(source, target, *self._bands(name), read, first, width, written)
+            for name, read, written in planes
+        ]
 
 
 class Interface:
@@ -196,6 +211,11 @@ class Interface:
         """Before velocities (0) or stresses (1) are stepped."""
         for told in self.told:
             told.tell(TOLD[stage])
+
+    def transfers(self, stage: int, upper: int) -> list[backends.Transfer]:
+        """The same as transfers from and to the blocks ``upper`` and the next."""
+        down, up = self.told
+        return down.transfers(TOLD[stage], upper, upper + 1) + up.transfers(TOLD[stage], upper + 1, upper)
 
 
 def _everywhere(world: World, box: Box) -> list[Box]:

@@ -35,8 +35,7 @@ def candidates(arrays: GridArrays, threads: int) -> list[Blocking]:
 def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: float) -> Blocking:
     """Tiles so that the planes a pass of ``steps`` keeps in use take about ``size`` bytes, and all threads have as much to do."""
     program, reach = arrays.program, arrays.program.reach
-    rarely = _rarely(program)
-    row = sum({arrays.group[n]: _row(arrays, n) for n in arrays.strides if n not in rarely}.values())
+    row = row_bytes(arrays)
     planes = behind.step[0] * steps + 2 * reach + 1
     rows = int(max(4, size / (row * planes)))
     count, lags = program.box.shape[1], rows_behind(behind, steps)
@@ -47,6 +46,12 @@ def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: 
         return busy(count, lags, n, threads, reach) * n / (n + 2 * reach)  # a tile fetches rows of those beside it, too
 
     return Blocking(steps, max(near, key=worth) if threads > 1 else rows)
+
+
+def row_bytes(arrays: GridArrays) -> float:
+    """Of a row of all arrays that caches have to hold."""
+    rarely = _rarely(arrays.program)
+    return sum({arrays.group[n]: _row(arrays, n) for n in arrays.strides if n not in rarely}.values())
 
 
 def _rarely(program: Program) -> set[str]:

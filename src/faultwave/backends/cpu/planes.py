@@ -19,27 +19,43 @@ ARGUMENTS: Any = _P + _N + _P + 3 * _N + 2 * _P + _N + 2 * _P + 3 * _N + _P + _N
 """Of the compiled function (planes.h)."""
 
 
+class Tables:
+    """What the compiled loop is given of a product besides its planes: ``row``, ``down``, ``place`` and ``over`` as planes.h has them."""
+
+    def __init__(self, rows: Band, columns: Band, width: int, real: np.dtype):
+        """``width``: columns of the values."""
+        self.every, self.step = _period(*columns)
+        self.row = np.ascontiguousarray(rows[0], np.int64)
+        self.down, self.over = (np.ascontiguousarray(w, real) for w in (rows[1], columns[1][: self.every]))
+        self.room = width + 2 * (vector_bytes() // real.itemsize)
+        reads = columns[0][: self.every, None] + np.arange(self.over.shape[1])
+        self.place = np.ascontiguousarray(reads % self.step * self.room + reads // self.step, np.int64)
+
+    @property
+    def across(self) -> int:
+        """Numbers of the memory that the loop works in."""
+        return (1 + self.step * (self.step > 1)) * self.room
+
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        """From ``row`` on, up to that memory."""
+        row, down, place, over = (a.ctypes.data for a in (self.row, self.down, self.place, self.over))
+        return row, down, self.down.shape[1], place, over, self.over.shape[1], self.every, self.step
+
+
 def plane_product(rows: Band, columns: Band, values: np.ndarray, into: np.ndarray) -> Callable[[], None]:
     """Rows first, sums in the order of the weights."""
     if not (values.flags.c_contiguous and into.strides[1] == into.itemsize and values.dtype == into.dtype):
         raise ValueError("rows of a product are contiguous, and of one precision")
-    real, function = values.dtype, _function(values.dtype)
-    every, step = _period(*columns)
-    row = np.ascontiguousarray(rows[0], np.int64)
-    down, over = (np.ascontiguousarray(weights, real) for weights in (rows[1], columns[1][:every]))
-    room = values.shape[1] + 2 * (vector_bytes() // real.itemsize)
-    reads = columns[0][:every, None] + np.arange(over.shape[1])
-    place = np.ascontiguousarray(reads % step * room + reads // step, np.int64)
-    across = np.zeros((1 + step * (step > 1)) * room, real)
-    held = (values, into, row, down, place, over, across)
-    given, taken, *tables, scratch = (a.ctypes.data for a in held)
+    loop, tables = function(values.dtype), Tables(rows, columns, values.shape[1], values.dtype)
+    across = np.zeros(tables.across, values.dtype)
     arguments = (
-        given, values.shape[1], taken, into.strides[0] // into.itemsize, *into.shape, *tables[:2], down.shape[1],
-        *tables[2:], over.shape[1], every, step, scratch, room,
+        values.ctypes.data, values.shape[1], into.ctypes.data, into.strides[0] // into.itemsize, *into.shape,
+        *tables.arguments, across.ctypes.data, tables.room,
     )  # fmt: skip
 
-    def product(kept: Any = held) -> None:
-        function(*arguments)
+    def product(kept: Any = (values, into, tables, across)) -> None:
+        loop(*arguments)
 
     return product
 
@@ -53,7 +69,7 @@ def _period(first: np.ndarray, weights: np.ndarray) -> tuple[int, int]:
     return len(first), 1
 
 
-def _function(real: np.dtype) -> Any:
+def function(real: np.dtype) -> Any:
     """The compiled loop."""
     head, loop = (resources.files("faultwave.backends.cpu").joinpath(f).read_text() for f in ("vector.h", "planes.h"))
     name = {"float32": "float", "float64": "double"}[real.name]
@@ -64,4 +80,4 @@ def _function(real: np.dtype) -> Any:
     return found
 
 
-__all__ = ["plane_product"]
+__all__ = ["Tables", "function", "plane_product"]

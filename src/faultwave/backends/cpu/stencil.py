@@ -24,6 +24,7 @@ import numpy as np
 from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking
 from faultwave.backends.cpu.compile import build, cache_folder, load, vector_bytes
 from faultwave.backends.cpu.long_rows import longest, wide
+from faultwave.backends.cpu.queue import address
 from faultwave.backends.cpu.row_table import TABLE, forget, injected_rows, watched, with_table
 from faultwave.backends.cpu.rows import RowFunction, rows_of
 from faultwave.backends.cpu.skew import far_apart_from, skew
@@ -158,6 +159,16 @@ class _Listed:
         return self.calls.ctypes.data, self.first.ctypes.data
 
 
+@dataclass(frozen=True)
+class Part:
+    """What a function that does one half-step of some rows is ``given``, and that function's own address before it (joint.h); what lies
+    there is ``held``. ``sample_buffers``: filled by it."""
+
+    given: tuple[int, ...]
+    held: Any
+    sample_buffers: list[np.ndarray]
+
+
 class StencilRunner:
     """A compiled program. ``blocking`` may be set; results do not depend on it."""
 
@@ -172,7 +183,7 @@ class StencilRunner:
         os.environ.setdefault("GOMP_SPINCOUNT", "20000")
         loaded = load(str(build([(program.name, self.source)])[program.name]))
         loaded.omp_set_num_threads(self.threads)
-        self._run, self._level = loaded.run, loaded.level
+        self._run, self._level, self._some_rows = loaded.run, loaded.level, loaded.some_rows
         for function in (self._run, self._level):
             function.argtypes, function.restype = ARGUMENTS, None
         self.blocking = Blocking(1, 16)
@@ -256,10 +267,20 @@ class StencilRunner:
     ) -> None:  # fmt: skip
         """``half``: the first half-step of what is listed."""
         calls, first = listed.addresses
-        function(
-            *self._fixed, start, count, values.ctypes.data, values.shape[1], values.shape[2],
-            sample_buffers.ctypes.data, sample_buffers.shape[1], calls, first + half * listed.first.itemsize, *more,
-        )  # fmt: skip
+        given = self._given(start, count, values, sample_buffers)
+        function(*given, calls, first + half * listed.first.itemsize, *more)
+
+    def _given(self, start: int, count: int, values: np.ndarray, sample_buffers: np.ndarray) -> tuple[int, ...]:
+        """What each compiled function is given first (wavefront.h)."""
+        sizes, taken = values.shape[1:], sample_buffers.shape[1]
+        return *self._fixed, start, count, values.ctypes.data, *sizes, sample_buffers.ctypes.data, taken
+
+    def part(self, steps: int, amplitudes: np.ndarray, work: Work) -> Part:
+        """Some work of all programs of a ``joint`` pass, not done yet."""
+        values = np.ascontiguousarray(amplitudes, self.arrays.dtype)
+        buffers, listed = np.zeros((steps, max(1, self._points.taped)), self.arrays.dtype), self._listed(work)
+        given = (address(self._some_rows), *self._given(0, steps, values, buffers), *listed.addresses)
+        return Part(given, (values, listed), [buffers[:, a:b] for a, b in self._points.parts])
 
     def _level_by_level(
         self, step: int, values: np.ndarray, sample_buffers: np.ndarray, listed: _Listed, first: int

@@ -156,6 +156,24 @@ static void planes_of(const struct call *begin, const struct call *end, long *lo
   *high = clip(*high, Z0 - REACH, TOGETHER + 1);
 }
 
+/* Half-step m on the planes [k, end) and the rows [y0, y1). */
+static void half_step(ARGUMENTS, long m, long k, long end, long y0, long y1) {
+  const int level = m % LEVELS;
+  const long step = start + m / LEVELS;
+  const long from = clip(y0, Y0 - REACH, Y1 + REACH), to = clip(y1, Y0 - REACH, Y1 + REACH);
+  const long tape_from = clip(y0 - TAPE_LAG, Y0 - REACH, Y1 + REACH), tape_to = clip(y1 - TAPE_LAG, Y0 - REACH, Y1 + REACH);
+  for (long at = k; at < end; at += 2)
+    if (at + 1 < end) two_planes(base, scalar, PART(m), at, y0, y1);
+    else plane(base, scalar, PART(m), at, y0, y1);
+  for (long at = k; any_points(points->rows, level) && at < end; ++at)
+    inject(base, points, PART(m), level, at, from, to, AMPLITUDE(level, step));
+  for (long at = k; at < end; ++at) plane_lagging(base, scalar, PART(m), at, y0, y1);
+  for (long at = k; any_points(points->tape_rows, level) && at < end; ++at)
+    record(points, PART(m), level, at, tape_from, tape_to, tape + step * taped);
+}
+
+#define GIVEN base, scalar, points, start, count, amplitude, amplitude_steps, sources, tape, taped, calls, first_call
+
 void run(ARGUMENTS, long tile, long threads) {
   const long halves = LEVELS * count, above = Z1 + REACH;
   long below, last;
@@ -164,8 +182,6 @@ void run(ARGUMENTS, long tile, long threads) {
   const long tiles = (reach - first + tile - 1) / tile;
   long *done = (long *)__builtin_malloc((tiles + 1) * 8 * sizeof(long)); /* one cache line a tile */
   for (long t = 0; t <= tiles; ++t) done[8 * t] = t ? below - 1 : above + Z_BEHIND(halves);
-  int pushed[LEVELS], taken[LEVELS];
-  for (int n = 0; n < LEVELS; ++n) pushed[n] = any_points(points->rows, n), taken[n] = any_points(points->tape_rows, n);
 #pragma omp parallel num_threads(threads)
   {
     for (long t = omp_get_thread_num(); t < tiles; t += omp_get_num_threads()) {
@@ -175,24 +191,21 @@ void run(ARGUMENTS, long tile, long threads) {
           if (spin > 1000) sched_yield();
         for (long m = 0; m < halves; ++m) {
           const long k = clip(plane_at(p, m), below, last), next = clip(plane_at(p + PLANES_AT_ONCE, m), below, last);
-          if (k >= next) continue;
-          const int level = m % LEVELS;
-          const long step = start + m / LEVELS, y0 = low - Y_BEHIND(m), y1 = high - Y_BEHIND(m);
-          const long from = clip(y0, Y0 - REACH, Y1 + REACH), to = clip(y1, Y0 - REACH, Y1 + REACH);
-          const long tape_from = clip(y0 - TAPE_LAG, Y0 - REACH, Y1 + REACH), tape_to = clip(y1 - TAPE_LAG, Y0 - REACH, Y1 + REACH);
-          const long end = next > TOGETHER ? above : next;
-          for (long at = k; at < end; at += 2)
-            if (at + 1 < end) two_planes(base, scalar, PART(m), at, y0, y1);
-            else plane(base, scalar, PART(m), at, y0, y1);
-          for (long at = k; pushed[level] && at < end; ++at) inject(base, points, PART(m), level, at, from, to, AMPLITUDE(level, step));
-          for (long at = k; at < end; ++at) plane_lagging(base, scalar, PART(m), at, y0, y1);
-          for (long at = k; taken[level] && at < end; ++at) record(points, PART(m), level, at, tape_from, tape_to, tape + step * taped);
+          if (k < next) half_step(GIVEN, m, k, next > TOGETHER ? above : next, low - Y_BEHIND(m), high - Y_BEHIND(m));
         }
         __atomic_store_n(&done[8 * (t + 1)], p, __ATOMIC_RELEASE);
       }
     }
   }
   __builtin_free(done);
+}
+
+/* A half-step of a tile that goes through several programs (joint.h), on those of the planes [k, end) that have something to do. */
+void some_rows(ARGUMENTS, long m, long k, long end, long y0, long y1) {
+  long below, last;
+  planes_of(calls + first_call[m], calls + first_call[m + 1], &below, &last);
+  last = last > TOGETHER ? Z1 + REACH : last;
+  half_step(GIVEN, m, k < below ? below : k, end > last ? last : end, y0, y1);
 }
 
 /* A turn of a level over the whole box: its launches and injections, its launches with a lag, its tape. */

@@ -1,0 +1,150 @@
+"""In what order programs that tell each other planes are stepped in tiles of rows, and how many rows each half-step stays behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.backends.base import Transfer
+from faultwave.backends.cpu.blocking import rows_behind
+from faultwave.backends.cpu.skew import far_apart_from, skew
+from faultwave.kernels.stencil import Program, record
+
+FIRST, ABOVE = -(1 << 40), 1 << 40
+"""All planes below, and above."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A ``half``-step of a program on the ``planes`` [first, end), or (None) a transfer, by its number. Its tiles lag so many rows
+    ``behind``, of which ``rows`` lie beside one of the coarsest program."""
+
+    number: int
+    half: int | None
+    rows: int
+    behind: int
+    planes: tuple[int, int] = (0, 0)
+
+
+def reach(of: Transfer, rows: Sequence[int]) -> int:
+    """Rows of the coarsest program beside a tile that a plane which is told to rows of it is made of."""
+    first, weights = of.rows
+    used = weights != 0
+    low = first + used.argmax(1) - of.first[0]
+    high = first + weights.shape[1] - used[:, ::-1].argmax(1) - of.first[0]
+    source, at = rows[of.source], np.arange(len(first)) // rows[of.target]
+    return int(np.ceil(max((high / source - (at + 1)).max(), (at - low / source).max())))
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """How the first program is swept from its lower end up, where it can be: launches below the plane ``low`` name planes that they read,
+    the highest of which is ``read``; half-steps stay ``behind`` each other along z, and stencils read ``far`` planes away."""
+
+    low: int
+    read: int
+    behind: tuple[int, ...]
+    far: int
+
+    @classmethod
+    def of(cls, program: Program, steps: int) -> Sweep | None:
+        """None where several levels make a stage, or not all distances are of whole pairs of planes."""
+        apart = skew(program)
+        halves = [z + apart.step[0] * step for step in range(steps) for z in apart.z]
+        if any(len(stage) > 1 for stage in program.stages) or far_apart_from(program) is not None:
+            return None
+        top = program.box.hi[0] if program.together is None else program.together
+        below = [launch for level in program.levels for launch in level if launch.box.lo[0] < top]
+        found = [(launch, key) for launch in below for key in record(launch.stencil)[0]]
+        named = [
+            (launch.box.hi[0], key[2])
+            for launch, key in found
+            if key[0] == "on" and program.arrays[launch.names.get(key[1], key[1])].box.shape[0] > 1
+        ]
+        if not named or any(n % 2 for n in halves):
+            return None
+        far = max(abs(key[2]) for _, key in found if key[0] == "at")
+        low, read = (max(n) for n in zip(*named, strict=True))
+        return cls(low, read, tuple(halves), far)
+
+
+class Schedule:
+    """The events of some steps in their order, each as few rows behind the one before as it may be.
+
+    A plane that is told is made of what the stage before has written, and is so far behind it that it finds all rows it reads; the next
+    stage, which writes what it read, stays as far behind it. So half-steps beside faces are farther apart than they need be elsewhere. Of
+    a program that is swept each pair of planes farther from the face is a little less behind, until half-steps are as near each other as
+    its stencils allow.
+    """
+
+    def __init__(
+        self, programs: Sequence[Program], rows: Sequence[int], transfers: Sequence[Sequence[Transfer]], steps: int
+    ):
+        self.programs, self.rows, self.transfers, self.steps = programs, rows, transfers, steps
+        self.own = [rows_behind(skew(p), steps) for p in programs]
+        self.stages = [divmod(n, len(transfers)) for n in range(steps * len(transfers))]
+        apart = max(reach(t, rows) for told in transfers for t in told)
+        self.at = [0]  # by stage, rows of the coarsest program
+        for n in range(len(self.stages) - 1):
+            more = [max(apart * rows[b] + self._lag(b, n), self._lag(b, n, 1)) / rows[b] for b in range(len(programs))]
+            self.at.append(self.at[-1] + int(np.ceil(max(more))))
+        self.sweep = Sweep.of(programs[0], steps)
+
+    def _halves(self, program: int, stage: int) -> list[int]:
+        """The half-steps of a program in a stage."""
+        step, kind = self.stages[stage]
+        count = len(self.programs[program].levels)
+        return [step * count + level for level in self.programs[program].stages[kind]]
+
+    def _lag(self, program: int, stage: int, next_: int = 0) -> int:
+        """Rows that the last half-step of a stage, or the first of the ``next_``, is behind its first by the program's own stencils."""
+        first = self._halves(program, stage)[0]
+        last = self._halves(program, stage + 1)[0] if next_ else self._halves(program, stage)[-1]
+        return int(self.own[program][last] - self.own[program][first])
+
+    def events(self) -> list[Event]:
+        """All of them."""
+        if self.sweep is None:
+            return [e for n in range(len(self.stages)) for e in self._stage(n, 0)]
+        sweep, program, found = self.sweep, self.programs[0], list[Event]()
+        top = program.box.hi[0] + program.reach - 1 if program.together is None else program.together
+        for front in range(sweep.low, top + sweep.behind[-1] + 1, 2):
+            for half, behind in enumerate(sweep.behind):
+                first = front - behind
+                if first == sweep.low:
+                    found += self._stage(half, 1)
+                    found.append(self._event(half, FIRST, first))
+                if sweep.low <= first <= top:
+                    found.append(self._event(half, first, first + 2 if first + 2 <= top else ABOVE))
+        return found
+
+    def _stage(self, stage: int, first: int) -> list[Event]:
+        """What is told before a stage, and its half-steps of programs from the number ``first`` on, on all planes."""
+        kind, at = self.stages[stage][1], self.at[stage]
+        before = sum(map(len, self.transfers[:kind]))
+        found = [
+            Event(before + n, None, self.rows[t.target], self.rows[t.target] * at)
+            for n, t in enumerate(self.transfers[kind])
+        ]
+        for n in range(first, len(self.programs)):
+            halves = self._halves(n, stage)
+            own = self.own[n][halves] - self.own[n][halves[0]]
+            found += [
+                Event(n, h, self.rows[n], self.rows[n] * at + int(lag), (FIRST, ABOVE))
+                for h, lag in zip(halves, own, strict=True)
+            ]
+        return found
+
+    def _event(self, half: int, first: int, end: int) -> Event:
+        """Of the program that is swept."""
+        assert self.sweep is not None
+        more = np.array(self.at) * self.rows[0] - self.own[0]  # beside the face
+        pairs = max(0, -(-(first - self.sweep.read) // 2))  # away from what is read beside the face
+        nearer = int(np.diff(more).min()) // -(-self.sweep.far // 2)
+        behind = int(self.own[0][half]) + max(0, int(more[half]) - pairs * nearer)
+        return Event(0, half, self.rows[0], behind, (first, end))
+
+
+__all__ = ["ABOVE", "FIRST", "Event", "Schedule", "Sweep", "reach"]
