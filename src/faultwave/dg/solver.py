@@ -158,7 +158,10 @@ class Solver:
             {when: [c for c in listed if c.clusters is None or i in c.clusters] for when, listed in self.calls.items()}
             for i in range(self.layout.clusters)
         ]
-        self.splitting = [c.splits for c in found if c.splits is not None]
+        self.splitting = [c for c in found if c.splits is not None]
+        # Of each cluster: the time before which steps end that need no call, or no look whether they are split.
+        self.idle: list[dict[When, float]] = [dict.fromkeys(self.calls, -np.inf) for _ in range(self.layout.clusters)]
+        self.whole = [-np.inf] * self.layout.clusters
 
     def _way(self) -> HaloPath | None:
         """Of messages between devices that share the run."""
@@ -386,7 +389,7 @@ class Solver:
     def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
         # time + step, but to the last bit the same everywhere
         then = self.march.moment(self.march.clocks[cluster].corrected)
-        if any(splits(cluster, then, following) for splits in self.splitting):
+        if self._splits(cluster, then, following):
             self.correct(cluster, time, step)
             self.predict(cluster, then, following, restart)
             return
@@ -400,10 +403,11 @@ class Solver:
 
     def _stepped(self, cluster: int, time: float, step: float, predicted: bool) -> None:
         """After the step from ``time``, before or after the one that follows has been ``predicted``."""
-        self.predicted = predicted
-        with self.backend.independent(readings=True):
-            self._call("after step", "observe", cluster, time, step)
-        self.predicted = False
+        if self.calls_of[cluster]["after step"]:
+            self.predicted = predicted
+            with self.backend.independent(readings=True):
+                self._call("after step", "observe", cluster, time, step)
+            self.predicted = False
         self._enter(BETWEEN)
 
     predicted = False
@@ -430,12 +434,22 @@ class Solver:
 
     def _call(self, when: When, section: Section, cluster: int, time: float, step: float) -> None:
         listed = self.calls_of[cluster][when]
-        if not listed:
+        if not listed or time + step < self.idle[cluster][when]:
             return
         self._enter(section)
         for call in listed:
             if call.act(cluster, time, step) is not False and self.events is not None and call.on_device is not None:
                 self.events.append((call, cluster, time, step))
+        if not self.backend.asynchronous:  # steps that are recorded and replayed are all alike
+            self.idle[cluster][when] = min([call.rests(cluster) for call in listed])
+
+    def _splits(self, cluster: int, time: float, step: float) -> bool:
+        """Whether somebody looks at the cells between the correction that ends at ``time`` and the next step."""
+        if time + step < self.whole[cluster]:
+            return False
+        found = any(call.splits(cluster, time, step) for call in self.splitting)  # type: ignore[misc]
+        self.whole[cluster] = -np.inf if found else min([call.rests(cluster) for call in self.splitting], default=np.inf)
+        return found
 
     def _drive(self, cluster: int, time: float, step: float) -> None:
         driven = self.driven
