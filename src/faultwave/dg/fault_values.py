@@ -269,7 +269,7 @@ class FaultValues:
             "Pn0": lambda: now["n"] + self._at(r["stress_n"], False),
             "Sls": lambda: along(self.strike, *slip),
             "Sld": lambda: along(self.dip, *slip),
-            "Vr": lambda: self._rupture_speed(seen.ruptured)[self.nearest, self.each],
+            "Vr": lambda: self._rupture_speed(seen.ruptured),
             "ASl": lambda: self._at(r["accumulated_slip"]),
             "PSR": lambda: self._at(r["peak_slip_rate"], False),
             "RT": lambda: self._at(r["ruptured"], False),
@@ -278,15 +278,16 @@ class FaultValues:
         }
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
-        """1/|grad RT| (p, n) in the face where every point has ruptured, not all at once, else 0, at friction points."""
+        """1/|grad RT| (q, n) in the face where every point has ruptured, not all at once, else 0, at the nearest friction points."""
         # Where a face breaks all at once the times differ by rounding only, and so would the speed.
-        first, last, speed = ruptured.min(0), ruptured.max(0), np.zeros(ruptured.shape)
+        first, last, speed = ruptured.min(0), ruptured.max(0), np.zeros((self.points, ruptured.shape[1]))
         whole = np.flatnonzero((first > AT_ONCE) & (last - first > SIMULTANEOUS * last))
-        slopes = self.slopes[self.group[whole]].transpose(0, 1, 3, 2)
-        slope = inner(slopes, self._modes(ruptured[:, whole], whole).T[:, None, None])
-        metric = self.metric[whole % len(self.metric)]
-        steep = np.sqrt(np.maximum(inner(slope, inner(metric[:, None], slope[:, :, None])), 0.0))
-        speed[:, whole] = np.divide(1.0, steep, out=np.zeros_like(steep), where=steep > 0).T
+        if len(whole):
+            slopes = self.slopes[self.group[whole], self.nearest[:, whole]].transpose(0, 1, 3, 2)
+            slope = inner(slopes, self._modes(ruptured[:, whole], whole).T[:, None])
+            metric = self.metric[whole % len(self.metric)]
+            steep = np.sqrt(np.maximum(inner(slope, inner(metric, slope[:, :, None])), 0.0))
+            speed[:, whole] = np.divide(1.0, steep, out=np.zeros_like(steep), where=steep > 0)
         return speed
 
 
