@@ -33,6 +33,7 @@ class FaultProbe:
 
     ``tag`` tells the probes of one fault apart, in the same way on every process that reads the same faces. ``late``: what is asked
     for has the waves of the reading before, as SeisSol's receivers take the waves where a step begins and friction where it ends.
+    ``patient``: nobody looks at single readings, so that they may wait for as many as there is room for.
     """
 
     def __init__(
@@ -44,8 +45,10 @@ class FaultProbe:
         from_velocity: bool,
         tag: int = 0,
         late: bool = False,
+        patient: bool = False,
     ):
         self.tag, self.late = tag, late
+        self.patient = patient and not fault.operator.backend.asynchronous  # devices bring them meanwhile
         self.before: list[np.ndarray] = []  # both sides at the reading before
         self.fault, self.items = fault, np.asarray(items)
         self.values = FaultValues(fault, self.items, points, exact, from_velocity)
@@ -110,6 +113,8 @@ class FaultProbe:
 
     def finish_reads(self, wait: bool = True) -> bool:
         """Work out what was asked for, without ``wait`` what of it is here; whether that was all."""
+        if self.patient and not wait:
+            return False
         self.bring()
         while self.brought and (wait or self.brought[0][1].here):
             asked, brought = self.brought.popleft()

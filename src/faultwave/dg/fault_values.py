@@ -71,8 +71,9 @@ class FaultValues:
         self.impedance = np.ascontiguousarray(fault.impedance[items].T)
         self.shown = [self._shown(side, items) for side in range(2)]
         rule = fault.rule.points
-        slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1]
-        self.slopes, self.group = slopes.reshape(*rule.shape[:2], -1, 2), faces.group[items]  # by group of points
+        slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1].reshape(*rule.shape[:2], -1, 2)
+        # Of values at friction points at these points, by their group: (groups, p, 2, p).
+        self.slopes, self.group = slopes.swapaxes(2, 3) @ fault.rule.back[:, None], faces.group[items]
         corners = faces.corners[items]
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
@@ -183,8 +184,8 @@ class FaultValues:
         few = triangle_size(1)
         return _summed(self.phi[:few], self._modes(values)[:few, None])
 
-    def _modes(self, values: np.ndarray, faces: slice | np.ndarray = slice(None)) -> np.ndarray:
-        return inner(self.fault.rule.back[self.group[faces]], values.T[:, None]).T
+    def _modes(self, values: np.ndarray) -> np.ndarray:
+        return inner(self.fault.rule.back[self.group], values.T[:, None]).T
 
     def _now(self, r: dict[str, Any], state: Row, waves: Any, speeds: Any) -> dict[str, np.ndarray]:
         """Locked traction change, velocity jump and limited traction change along (n, s1, s2), each (q, n)."""
@@ -283,8 +284,7 @@ class FaultValues:
         first, last, speed = ruptured.min(0), ruptured.max(0), np.zeros((self.points, ruptured.shape[1]))
         whole = np.flatnonzero((first > AT_ONCE) & (last - first > SIMULTANEOUS * last))
         if len(whole):
-            slopes = self.slopes[self.group[whole], self.nearest[:, whole]].transpose(0, 1, 3, 2)
-            slope = inner(slopes, self._modes(ruptured[:, whole], whole).T[:, None])
+            slope = inner(self.slopes[self.group[whole], self.nearest[:, whole]], ruptured[:, whole].T[:, None])
             metric = self.metric[whole % len(self.metric)]
             steep = np.sqrt(np.maximum(inner(slope, inner(metric, slope[:, :, None])), 0.0))
             speed[:, whole] = np.divide(1.0, steep, out=np.zeros_like(steep), where=steep > 0)
