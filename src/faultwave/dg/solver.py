@@ -92,6 +92,9 @@ class Solver:
         self.progress = ProgressThread(plan.world, own, attach) if threaded else None
         self.replays = Replays(self)
         self._energies: Energies | None = None  # made when they are first asked for
+        self.told: tuple[tuple[float, int], dict[str, float]] | None = None  # energies of a time and of so many updates
+        if any(part.asks_energies for part in self.parts.values()):
+            self._prepare_energies()
         self.wrong = ""  # with the numbers of a run that blows up, while they are finite
         waiting = clock.perf_counter()
         self.backend.finish()  # kernels that are being compiled
@@ -253,10 +256,22 @@ class Solver:
 
     def energies(self) -> dict[str, float]:
         """Every energy that the law and the parts can give, now."""
-        mechanical = "force" in self.plan.law.point_sources
-        total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}  # unless a part tells more
+        now = self.time, self.updates
+        if not self.marching or self.told is None or self.told[0] != now:  # several parts ask at the same time
+            self.told = now, self._worked_out_energies()
+        return dict(self.told[1])
+
+    def _prepare_energies(self) -> None:
         if self._energies is None:
             self._energies = Energies(self.operator)
+            for part in self.parts.values():
+                part.prepare_energies()
+
+    def _worked_out_energies(self) -> dict[str, float]:
+        mechanical = "force" in self.plan.law.point_sources
+        total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}  # unless a part tells more
+        self._prepare_energies()
+        assert self._energies is not None
         with np.errstate(over="ignore", invalid="ignore"):  # a run that blows up is told of elsewhere
             total |= self._energies()
         for part in self.parts.values():
@@ -298,9 +313,16 @@ class Solver:
     def take_memory(self) -> None:
         self.operator.take_memory()
 
+    marching = False
+    """Whether nobody but its steps changes the field."""
+
     def run(self, end: float, control: Control) -> None:
         """Advance to ``end`` [s] or until stopped."""
-        stepping.run(self, end, control)
+        self.marching, self.told = True, None
+        try:
+            stepping.run(self, end, control)
+        finally:
+            self.marching = False
 
     def diagnose(self) -> Diagnosis:
         """Of a blow-up. All processes ask together."""

@@ -245,6 +245,12 @@ class Attached:
     def finish(self, time: float) -> None:
         """Take what falls on the very end of a run [s]."""
 
+    asks_energies = False
+    """Whether it asks the solver for energies."""
+
+    def prepare_energies(self) -> None:
+        """Have what ``energies`` needs compiled and at hand."""
+
     def energies(self) -> Mapping[str, float]:
         """Energies, work and moment [J, N m] of this process that it adds to the table of energies."""
         return {}

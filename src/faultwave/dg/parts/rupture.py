@@ -345,6 +345,10 @@ class AttachedRupture(Attached):
         if self.fault is not None:
             self.fault.finish_reads(wait or self.solver.exchange is not None)
 
+    def prepare_energies(self) -> None:
+        if self.fault is not None:
+            self.fault.prepare_energies(*self.energy_options)
+
     def energies(self) -> Mapping[str, float]:
         return self.fault.energies(*self.energy_options) if self.fault is not None else {}
 
