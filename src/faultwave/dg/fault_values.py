@@ -314,8 +314,8 @@ def _summed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return inner(np.moveaxis(a, 0, -1), np.moveaxis(b, 0, -1))
 
 
-def _along(frame: np.ndarray, vector: Sequence[Any]) -> list[np.ndarray]:
-    """Components of a vector along n, s1, s2 of a ``frame`` (3, 3, n)."""
+def _along(frame: Sequence[np.ndarray], vector: Sequence[Any]) -> list[np.ndarray]:
+    """Components of a vector along n, s1, s2 of a ``frame``, three times (3, n)."""
     return [direction[0] * vector[0] + direction[1] * vector[1] + direction[2] * vector[2] for direction in frame]
 
 

@@ -15,7 +15,6 @@ from numpy.typing import DTypeLike
 from faultwave.case.model import Case
 from faultwave.engine.part import Writes
 
-
 ROUNDING = 1e-6
 """Part of a time by which clusters may come to it too early or too late, at most."""
 

@@ -23,7 +23,7 @@ from faultwave.dg import blowup, field_access, restart, stepping
 from faultwave.dg.between_clusters import places
 from faultwave.dg.conservation import Conservation
 from faultwave.dg.driven import Driven, faces_of, projection
-from faultwave.dg.energies import Energies
+from faultwave.dg.energies import AllEnergies
 from faultwave.dg.integrators import make_form, make_operator
 from faultwave.dg.layout import Connections, build_layout
 from faultwave.dg.method_of_lines import MethodOfLines
@@ -91,10 +91,9 @@ class Solver:
         attach = self.backend.device.attach if self.way else None  # type: ignore[attr-defined]
         self.progress = ProgressThread(plan.world, own, attach) if threaded else None
         self.replays = Replays(self)
-        self._energies: Energies | None = None  # made when they are first asked for
-        self.told: tuple[tuple[float, int], dict[str, float]] | None = None  # energies of a time and of so many updates
+        self.all_energies = AllEnergies(self)
         if any(part.asks_energies for part in self.parts.values()):
-            self._prepare_energies()
+            self.all_energies.prepare()
         self.wrong = ""  # with the numbers of a run that blows up, while they are finite
         waiting = clock.perf_counter()
         self.backend.finish()  # kernels that are being compiled
@@ -256,29 +255,7 @@ class Solver:
 
     def energies(self) -> dict[str, float]:
         """Every energy that the law and the parts can give, now."""
-        now = self.time, self.updates
-        if not self.marching or self.told is None or self.told[0] != now:  # several parts ask at the same time
-            self.told = now, self._worked_out_energies()
-        return dict(self.told[1])
-
-    def _prepare_energies(self) -> None:
-        if self._energies is None:
-            self._energies = Energies(self.operator)
-            for part in self.parts.values():
-                part.prepare_energies()
-
-    def _worked_out_energies(self) -> dict[str, float]:
-        mechanical = "force" in self.plan.law.point_sources
-        total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}  # unless a part tells more
-        self._prepare_energies()
-        assert self._energies is not None
-        with np.errstate(over="ignore", invalid="ignore"):  # a run that blows up is told of elsewhere
-            total |= self._energies()
-        for part in self.parts.values():
-            total |= part.energies()
-        if mechanical:
-            total.setdefault("plastic_moment", 0.0)
-        return self.added(total)
+        return self.all_energies()
 
     @property
     def updates_share(self) -> float:
@@ -313,16 +290,10 @@ class Solver:
     def take_memory(self) -> None:
         self.operator.take_memory()
 
-    marching = False
-    """Whether nobody but its steps changes the field."""
-
     def run(self, end: float, control: Control) -> None:
         """Advance to ``end`` [s] or until stopped."""
-        self.marching, self.told = True, None
-        try:
+        with self.all_energies.in_steps():
             stepping.run(self, end, control)
-        finally:
-            self.marching = False
 
     def diagnose(self) -> Diagnosis:
         """Of a blow-up. All processes ask together."""
@@ -469,8 +440,10 @@ class Solver:
         """Whether somebody looks at the cells between the correction that ends at ``time`` and the next step."""
         if time + step < self.whole[cluster]:
             return False
-        found = any(call.splits(cluster, time, step) for call in self.splitting)  # type: ignore[misc]
-        self.whole[cluster] = -np.inf if found else min([call.rests(cluster) for call in self.splitting], default=np.inf)
+        found = any(call.splits(cluster, time, step) for call in self.splitting)
+        self.whole[cluster] = (
+            -np.inf if found else min([call.rests(cluster) for call in self.splitting], default=np.inf)
+        )
         return found
 
     def _drive(self, cluster: int, time: float, step: float) -> None:

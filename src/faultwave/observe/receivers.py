@@ -13,7 +13,6 @@ import numpy as np
 
 from faultwave.observe.dataset import Dataset, receivers_from_arrays
 
-
 ROUNDING = 1e-6
 """Part of a time by which a step may come to it too early or too late, at most."""
 

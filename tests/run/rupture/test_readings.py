@@ -226,8 +226,12 @@ def test_calls_that_rest_miss_nothing(tmp_path, monkeypatch) -> None:
                 patch.setattr(ReceiverRecorder, "rests", lambda self, cluster: -np.inf)
             asked = []
             due = Snapshots.due
-            patch.setattr(Snapshots, "due", lambda self, *given, due=due, asked=asked: asked.append(1) or due(self, *given))
-            h = run(settings(tmp_path, slip_weakening(), end_time=0.3, output=output, numerics={"order": 2}), write=True)
+            patch.setattr(
+                Snapshots, "due", lambda self, *given, due=due, asked=asked: asked.append(1) or due(self, *given)
+            )
+            h = run(
+                settings(tmp_path, slip_weakening(), end_time=0.3, output=output, numerics={"order": 2}), write=True
+            )
         values = [h.sim.receivers["values"]]
         for kind in ("fault", "volume"):
             with VtkHdfReader(tmp_path / "out" / f"run-{kind}.vtkhdf") as file:
