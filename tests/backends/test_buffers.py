@@ -45,6 +45,20 @@ def test_what_is_fetched_is_what_was_there(name: str, precision: str) -> None:
     assert buffer.fetch(np.zeros(0, int)).values().shape == (0, 5, 3)
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_many_items_are_those_asked_for(name: str) -> None:
+    """In any order, some of them twice, close together or far apart, and of all or some rows."""
+    backend: Any = backends.make(name)
+    values = np.random.default_rng(0).normal(size=(4096, 5, 3))
+    buffer = backend.batch(4096, 5, 3)
+    buffer.put(values)
+    rng = np.random.default_rng(1)
+    for items in (rng.permutation(np.arange(613, 1500)), rng.integers(7, 400, 700), rng.integers(0, 4096, 300)):
+        np.testing.assert_array_equal(buffer.get(items), values[items])
+        np.testing.assert_array_equal(buffer.get(items, slice(1, 3)), values[items, 1:3])
+    np.testing.assert_array_equal(buffer.get(values[:, 0, 0] > 0), values[values[:, 0, 0] > 0])
+
+
 def test_items_may_have_no_numbers() -> None:
     """As slots of a surface that nobody observes."""
     empty = backends.make("cpu", "double").index(np.zeros((64, 0), int))

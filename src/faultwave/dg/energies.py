@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,53 @@ class Energies:
         return dict(zip(self.names, self.each.total()[0].tolist(), strict=True))
 
 
+class AllEnergies:
+    """Every energy that the law and the parts of a solver can give, of all processes on the first."""
+
+    def __init__(self, solver: Any):
+        self.solver = solver
+        self.of_waves: Energies | None = None  # made when they are first asked for
+        self.marching = False  # whether nothing but steps changes the field
+        self.known: tuple[tuple[float, int], dict[str, float]] | None = None  # of a time and of so many updates
+
+    def prepare(self) -> None:
+        """Have all kernels compiled."""
+        if self.of_waves is None:
+            self.of_waves = Energies(self.solver.operator)
+            for part in self.solver.parts.values():
+                part.prepare_energies()
+
+    @contextmanager
+    def in_steps(self) -> Iterator[None]:
+        """Inside nothing but steps changes the field: several parts that ask at the same time get the same numbers."""
+        self.marching, self.known = True, None
+        try:
+            yield
+        finally:
+            self.marching = False
+
+    def __call__(self) -> dict[str, float]:
+        """Now. All processes together."""
+        now = self.solver.time, self.solver.updates
+        if not self.marching or self.known is None or self.known[0] != now:
+            self.known = now, self._worked_out()
+        return dict(self.known[1])
+
+    def _worked_out(self) -> dict[str, float]:
+        solver = self.solver
+        mechanical = "force" in solver.plan.law.point_sources
+        total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}  # unless a part tells more
+        self.prepare()
+        assert self.of_waves is not None
+        with np.errstate(over="ignore", invalid="ignore"):  # a run that blows up is told of elsewhere
+            total |= self.of_waves()
+        for part in solver.parts.values():
+            total |= part.energies()
+        if mechanical:
+            total.setdefault("plastic_moment", 0.0)
+        return dict(solver.added(total))
+
+
 def as_isotropic(law: Any) -> Callable[[Any, Any], dict[str, Any]] | None:
     """Energies by the formulas of isotropic elasticity, of the stress and the velocity alone, with the law's ``moduli`` and the density
     that its parameters name, that of the grains in porous rock; None where the law's own are those."""
@@ -49,4 +97,4 @@ def as_isotropic(law: Any) -> Callable[[Any, Any], dict[str, Any]] | None:
     return found
 
 
-__all__ = ["Energies", "as_isotropic"]
+__all__ = ["AllEnergies", "Energies", "as_isotropic"]

@@ -375,12 +375,16 @@ class Fault:
 
     def energies(self, plain_mean: bool, from_velocity: bool) -> dict[str, float]:
         """Frictional work, potency and moment of the faces owned (docs/theory/friction.md, "Energies of a fault")."""
-        key = (plain_mean, from_velocity)
-        if key not in self._energies:
-            self._energies[key] = self._energy_launch(plain_mean, from_velocity)
-        launch, each = self._energies[key]
+        self.prepare_energies(plain_mean, from_velocity)
+        launch, each = self._energies[plain_mean, from_velocity]
         launch(0, each.items)
         return dict(zip(FAULT_ENERGIES, each.total()[0].tolist(), strict=True))
+
+    def prepare_energies(self, plain_mean: bool, from_velocity: bool) -> None:
+        """Have the kernel of ``energies`` compiled."""
+        key = plain_mean, from_velocity
+        if key not in self._energies:
+            self._energies[key] = self._energy_launch(*key)
 
     def _energy_launch(self, plain_mean: bool, from_velocity: bool) -> tuple[Any, Any]:
         """The kernel of ``energies`` on all faces, and what it leaves of each."""

@@ -16,7 +16,7 @@ from faultwave.dg.sample_buffer import Brought, SampleBuffer, Source
 Then = Callable[[np.ndarray], None]
 
 Raw = list[np.ndarray]
-"""Readings (readings, n, ...) of friction's buffers as ``FaultValues.kept`` lists them, then the dofs of both sides."""
+"""Readings (readings, n, ...): of friction's buffers as ``FaultValues.kept`` lists them, or dofs of both sides."""
 
 
 @dataclass
@@ -33,6 +33,7 @@ class FaultProbe:
 
     ``tag`` tells the probes of one fault apart, in the same way on every process that reads the same faces. ``late``: what is asked
     for has the waves of the reading before, as SeisSol's receivers take the waves where a step begins and friction where it ends.
+    ``patient``: nobody looks at single readings, so that they may wait for as many as there is room for.
     """
 
     def __init__(
@@ -44,9 +45,11 @@ class FaultProbe:
         from_velocity: bool,
         tag: int = 0,
         late: bool = False,
+        patient: bool = False,
     ):
         self.tag, self.late = tag, late
-        self.before: list[np.ndarray] = []  # dofs of both sides at the reading before
+        self.patient = patient and not fault.operator.backend.asynchronous  # devices bring them meanwhile
+        self.before: list[np.ndarray] = []  # both sides at the reading before
         self.fault, self.items = fault, np.asarray(items)
         self.values = FaultValues(fault, self.items, points, exact, from_velocity)
         faces = fault.faces
@@ -78,10 +81,10 @@ class FaultProbe:
 
     def read(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Quantities (n, q) by name; every side must be here."""
-        raw = self._raw([s.fetch().values()[None] for s in self.sample_buffer.ways[0]])
-        seen = self.values.seen([v[0] for v in raw])
-        sides = [self.values.side(side, seen.dofs[side]) for side in range(2)]
-        return {name: v.T for name, v in zip(names, self.values(names, seen, sides), strict=True)}
+        kept, dofs = self._raw([s.fetch().values()[None] for s in self.sample_buffer.ways[0]])
+        sides = [self.values.side(side, of_side)[..., 0, :] for side, of_side in enumerate(dofs)]
+        found = self.values(names, self.values.seen([v[0] for v in kept]), sides)
+        return {name: v.T for name, v in zip(names, found, strict=True)}
 
     def ask(self, names: Sequence[str], then: Then) -> None:
         """Hand the quantities of now, or where ``Fault.predicted`` of before the cells predicted, to ``then`` when the readings are worked
@@ -99,7 +102,8 @@ class FaultProbe:
 
     def begin(self) -> None:
         """The reading before the next one is now."""
-        self.before = [r.raw()[None] for r in self.values.readers] if self.late else []
+        readers = self.values.readers if self.late else []
+        self.before = [self.values.side(side, r.raw()[None]) for side, r in enumerate(readers)]
 
     def bring(self) -> None:
         """Begin to bring what was asked for; the next reading is the first of a new sample buffer."""
@@ -109,45 +113,45 @@ class FaultProbe:
 
     def finish_reads(self, wait: bool = True) -> bool:
         """Work out what was asked for, without ``wait`` what of it is here; whether that was all."""
+        if self.patient and not wait:
+            return False
         self.bring()
         while self.brought and (wait or self.brought[0][1].here):
             asked, brought = self.brought.popleft()
-            raw = self._raw(brought.values())
+            kept, dofs = self._raw(brought.values())
+            sides = [self.values.side(side, of_side) for side, of_side in enumerate(dofs)]
             if self.late:
-                raw = self._delayed(raw)
+                sides = self._delayed(sides)
             if self.read_for_others or self.missing:
                 each = [run for run in asked for _ in range(run.count)]
                 for i, run in enumerate(each):
-                    self._share(run, [v[i] for v in raw])
+                    self._share(run, [v[i] for v in kept], [s[..., i, :] for s in sides])
             else:
-                self._work_out(asked, raw)
+                self._work_out(asked, kept, sides)
         return not self.brought
 
-    def _raw(self, values: list[np.ndarray]) -> Raw:
-        """What a sample buffer brought of each source, nothing where a side is not here."""
+    def _raw(self, values: list[np.ndarray]) -> tuple[Raw, Raw]:
+        """What a sample buffer brought, (readings, n, ...): of friction, and the dofs of each side, nothing where it is not here."""
         count, form = len(self.values.kept), self.fault.operator.form
         sides, shape = iter(values[count:]), (len(values[0]), -1, form.b3, form.Q)
         dofs = [next(sides).reshape(shape) if len(r) else np.zeros((shape[0], 0, *shape[2:])) for r in self.values.rows]
-        return [*values[:count], *dofs]
+        return values[:count], dofs
 
-    def _delayed(self, raw: Raw) -> Raw:
-        """With the dofs of the reading before each; the first of all has its own."""
-        sides = raw[-2:]
-        before = self.before or [dofs[:1] for dofs in sides]
-        self.before = [dofs[-1:] for dofs in sides]
-        return [*raw[:-2], *(np.concatenate([b, dofs[:-1]]) for b, dofs in zip(before, sides, strict=True))]
+    def _delayed(self, sides: list[np.ndarray]) -> list[np.ndarray]:
+        """Sides (..., readings, n) in the reading before each; the first of all has its own."""
+        before = self.before or [s[..., :1, :] for s in sides]
+        self.before = [s[..., -1:, :] for s in sides]
+        return [np.concatenate([b, s[..., :-1, :]], -2) for b, s in zip(before, sides, strict=True)]
 
-    def _share(self, asked: Asked, raw: Raw) -> None:
+    def _share(self, asked: Asked, kept: Raw, sides: list[np.ndarray]) -> None:
         """One reading (n, ...) of faces whose other side another process sees."""
-        seen = self.values.seen(raw)
-        sides = [self.values.side(side, seen.dofs[side]) for side in range(2)]
+        seen = self.values.seen(kept)
         for rank, rows in self.read_for_others.items():
-            self.fault.far.send(rank, self.tag, np.stack(sides[1])[..., rows])
+            self.fault.far.send(rank, self.tag, sides[1][..., rows])
 
         def finish() -> None:
             for rank, into in sources:
-                for mine, theirs in zip(sides[1], into, strict=True):
-                    mine[..., self.missing[rank]] = theirs
+                sides[1][..., self.missing[rank]] = into
             self._hand(asked, self.values(asked.names, seen, sides), 1)
 
         shape = 2, self.fault.coupling.channels, self.values.points
@@ -157,16 +161,16 @@ class FaultProbe:
         elif len(self.owned):
             finish()
 
-    def _work_out(self, asked: list[Asked], raw: Raw) -> None:
+    def _work_out(self, asked: list[Asked], kept: Raw, sides: list[np.ndarray]) -> None:
         """Readings of faces that are wholly here, those of the same quantities together."""
         number = np.repeat(np.arange(len(asked)), [run.count for run in asked])  # of what asked for each reading
         for names in dict.fromkeys(run.names for run in asked):
             alike = [i for i, run in enumerate(asked) if run.names == names]
-            mine = raw if len(alike) == len(asked) else [v[np.isin(number, alike)] for v in raw]
-            count = len(mine[0])
-            values = self.values.times(count)
-            seen = values.seen([v.reshape(-1, *v.shape[2:]) for v in mine])
-            found = values(names, seen, [values.side(side, seen.dofs[side]) for side in range(2)])
+            some: slice | np.ndarray = slice(None) if len(alike) == len(asked) else np.isin(number, alike)
+            mine, both = [v[some] for v in kept], [s[..., some, :] for s in sides]
+            values = self.values.times(len(mine[0]))
+            seen = values.seen([v.reshape(-1, v.shape[-1]) for v in mine])
+            found = values(names, seen, [s.reshape(*s.shape[:-2], -1) for s in both])
             at = 0
             for run in (asked[i] for i in alike):
                 n = len(self.items)

@@ -28,20 +28,18 @@ from faultwave.physics.friction.solvers import sliding
 SIMULTANEOUS = 1e-6
 """A face whose rupture times differ by less than this part of them has no rupture speed."""
 
-Side = tuple[np.ndarray, np.ndarray]
-"""Outgoing waves and velocities along n, s1, s2, and those of a pore fluid, (3 or 4, q, n) each."""
+Side = np.ndarray
+"""Outgoing waves, then velocities, along n, s1, s2, and those of a pore fluid, (2, 3 or 4, q, n)."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """``record``, ``stress`` and ``state`` (columns, points, n), when all friction points broke, ``ruptured`` (p, n), and ``dofs`` of the
-    sides' cells (n, B3, Q) in the form's own quantities."""
+    """``record``, ``stress`` and ``state`` (columns, points, n), and when all friction points broke, ``ruptured`` (p, n)."""
 
     record: np.ndarray
     stress: np.ndarray
     state: np.ndarray
     ruptured: np.ndarray
-    dofs: Sequence[np.ndarray]
 
 
 class FaultValues:
@@ -66,17 +64,16 @@ class FaultValues:
         self.phi = np.ascontiguousarray(phi.T)
         self.psi = self._basis_of_cells(items, given, points)
         self.readers = [fault.operator.reader(faces.cells[items[r], i]) for i, r in enumerate(self.rows)]
-        self.turns = [r.turn for r in self.readers]
-        frame = np.stack([faces.normal[items], faces.tangent1[items], faces.tangent2[items]])  # (3, n, x)
-        self.frames = [np.ascontiguousarray(frame[:, rows].swapaxes(1, 2)) for rows in self.rows]
         self.strike, self.dip = (
             np.stack([(d[items] * t[items]).sum(1) for t in (faces.tangent1, faces.tangent2)])
             for d in (faces.strike, faces.dip)
         )
         self.impedance = np.ascontiguousarray(fault.impedance[items].T)
+        self.shown = [self._shown(side, items) for side in range(2)]
         rule = fault.rule.points
-        slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1]
-        self.slopes, self.group = slopes.reshape(*rule.shape[:2], -1, 2), faces.group[items]  # by group of points
+        slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1].reshape(*rule.shape[:2], -1, 2)
+        # Of values at friction points at these points, by their group: (groups, p, 2, p).
+        self.slopes, self.group = slopes.swapaxes(2, 3) @ fault.rule.back[:, None], faces.group[items]
         corners = faces.corners[items]
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
@@ -85,7 +82,7 @@ class FaultValues:
         self._tiled: tuple[int, FaultValues] = (1, self)
 
     def _basis_of_cells(self, items: np.ndarray, given: np.ndarray, points: np.ndarray) -> list[np.ndarray]:
-        """Of each side's cells (B3, q, n of that side) at the points."""
+        """Of each side's cells (n of that side, q, B3) at the points."""
         order, local = self.fault.operator.order, self.fault.faces.faces[items]
         psi = np.empty((len(items), 2, self.points, self.fault.operator.b3))
         for f in np.unique(local).tolist():  # points that all faces share are looked at once
@@ -93,7 +90,20 @@ class FaultValues:
             where = given if given.ndim == 2 else points[item]
             values = tet_basis(face_points(f, where.reshape(-1, 2)), order - 1)
             psi[item, side] = values.reshape(-1, *psi.shape[2:])
-        return [np.ascontiguousarray(psi[rows, side].T) for side, rows in enumerate(self.rows)]
+        return [psi[rows, side] for side, rows in enumerate(self.rows)]
+
+    def _shown(self, side: int, items: np.ndarray) -> np.ndarray:
+        """Matrices (n of that side, Q, 2 channels) that make outgoing waves, then velocities, along n, s1, s2 of the form's quantities."""
+        op, faces, rows, sign = self.fault.operator, self.fault.faces, self.rows[side], (1.0, -1.0)[side]
+        frame = [getattr(faces, name)[items[rows]].T for name in ("normal", "tangent1", "tangent2")]
+        each = np.broadcast_to(np.eye(op.form.Q), (len(rows), op.form.Q, op.form.Q))  # one quantity after the other
+        q = turned(each, self.readers[side].turn).transpose(2, 1, 0)
+        force, flow = op.law.sides(op.law.flux(q, list(frame[0])), op.law.potential(q))
+        speeds = [*_along(frame, flow[:3]), *flow[3:]]
+        impeded = self.fault.coupling.impeded(self._sides(rows), side, speeds)
+        traction = [*_along(frame, force[:3]), *force[3:]]
+        waves = [t - sign * z for t, z in zip(traction, impeded, strict=True)]
+        return np.ascontiguousarray(np.stack([*waves, *speeds]).transpose(2, 1, 0))
 
     def _parameters(self, items: np.ndarray) -> dict[str, np.ndarray]:
         """The law's parameters by name, where its state is read."""
@@ -113,14 +123,14 @@ class FaultValues:
         return [*found, ("record", np.tile(of_all, (len(near), 1)))]
 
     def seen(self, raw: Sequence[np.ndarray]) -> Seen:
-        """What ``kept`` lists of each face, (n, m), and the dofs of both sides."""
-        n, count, points = len(raw[0]), len(self.kept), len(self.fault.rule.weights)
-        flat = [np.ascontiguousarray(v.T) for v in raw[:count]]
+        """Of what ``kept`` lists of each face, (n, m)."""
+        n, points = len(raw[0]), len(self.fault.rule.weights)
+        flat = [np.ascontiguousarray(v.T) for v in raw]
         if self.whole:
             record, stress, state = (v.reshape(points, len(v) // points, n).swapaxes(0, 1) for v in flat)
-            return Seen(record, stress, state, record[self.fault.columns.places["ruptured"].start], raw[count:])
+            return Seen(record, stress, state, record[self.fault.columns.places["ruptured"].start])
         record, stress, state = (v.reshape(len(v) // self.points, self.points, n) for v in flat[:3])
-        return Seen(record, stress, state, flat[3], raw[count:])
+        return Seen(record, stress, state, flat[3])
 
     def times(self, count: int) -> FaultValues:
         """The same points ``count`` times, one reading after the other, of faces whose sides are all here."""
@@ -130,29 +140,23 @@ class FaultValues:
                 array = getattr(self, name)
                 setattr(many, name, np.tile(array, (*[1] * (array.ndim - 1), count)))
             many.each = np.arange(count * len(self.each))
-            many.rows = [many.each] * 2
-            many.psi, many.frames = ([np.tile(x, (1, 1, count)) for x in listed] for listed in (self.psi, self.frames))
-            many.turns = [turn if turn is None else np.tile(turn, (count, 1, 1)) for turn in self.turns]
             many.parameters = {name: np.tile(v, (1, count)) for name, v in self.parameters.items()}
             self._tiled = (count, many)
         return self._tiled[1]
 
-    def side(self, side: int, dofs: np.ndarray) -> Side:
-        """As seen from one side; 0 where it is not here."""
-        law, rows, sign = self.fault.operator.law, self.rows[side], (1.0, -1.0)[side]
-        frame = self.frames[side]  # (c, x, n)
-        modes = np.ascontiguousarray(turned(dofs, self.turns[side]).transpose(1, 2, 0), float)
-        q = _summed(self.psi[side][:, None], modes[:, :, None])
-        force, flow = law.sides(law.flux(q, list(frame[0])), law.potential(q))
-        speeds = [*_along(frame, flow[:3]), *flow[3:]]
-        impeded = self.fault.coupling.impeded(self._sides(rows), side, speeds)
-        traction = [*_along(frame, force[:3]), *force[3:]]
-        waves = [t - sign * z for t, z in zip(traction, impeded, strict=True)]
-        if len(rows) == len(self.each):
-            return np.stack(waves), np.stack(speeds)
-        found = np.zeros((2, len(waves), self.points, len(self.each)))
-        found[..., rows] = waves, speeds
-        return found[0], found[1]
+    def side(self, side: int, dofs: np.ndarray) -> np.ndarray:
+        """As seen from one side, (2, channels, q, k, n) of readings (k, n of that side, B3, Q); 0 where it is not here.
+
+        Each face of each reading is a product of its own, so that no number depends on how many others there are.
+        """
+        rows, channels = self.rows[side], self.fault.coupling.channels
+        q = np.matmul(self.psi[side], dofs.astype(float, copy=False))
+        found = np.matmul(q, self.shown[side]).transpose(3, 2, 0, 1)
+        if len(rows) < len(self.each):
+            whole = np.zeros((*found.shape[:3], len(self.each)))
+            whole[..., rows] = found
+            found = whole
+        return np.ascontiguousarray(found).reshape(2, channels, *found.shape[1:])
 
     def _sides(self, rows: Any) -> Row:
         """What the sides of the faces ``rows`` are to each other, (n,) by name."""
@@ -180,8 +184,8 @@ class FaultValues:
         few = triangle_size(1)
         return _summed(self.phi[:few], self._modes(values)[:few, None])
 
-    def _modes(self, values: np.ndarray, faces: slice | np.ndarray = slice(None)) -> np.ndarray:
-        return inner(self.fault.rule.back[self.group[faces]], values.T[:, None]).T
+    def _modes(self, values: np.ndarray) -> np.ndarray:
+        return inner(self.fault.rule.back[self.group], values.T[:, None]).T
 
     def _now(self, r: dict[str, Any], state: Row, waves: Any, speeds: Any) -> dict[str, np.ndarray]:
         """Locked traction change, velocity jump and limited traction change along (n, s1, s2), each (q, n)."""
@@ -266,7 +270,7 @@ class FaultValues:
             "Pn0": lambda: now["n"] + self._at(r["stress_n"], False),
             "Sls": lambda: along(self.strike, *slip),
             "Sld": lambda: along(self.dip, *slip),
-            "Vr": lambda: self._rupture_speed(seen.ruptured)[self.nearest, self.each],
+            "Vr": lambda: self._rupture_speed(seen.ruptured),
             "ASl": lambda: self._at(r["accumulated_slip"]),
             "PSR": lambda: self._at(r["peak_slip_rate"], False),
             "RT": lambda: self._at(r["ruptured"], False),
@@ -275,15 +279,15 @@ class FaultValues:
         }
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
-        """1/|grad RT| (p, n) in the face where every point has ruptured, not all at once, else 0, at friction points."""
+        """1/|grad RT| (q, n) in the face where every point has ruptured, not all at once, else 0, at the nearest friction points."""
         # Where a face breaks all at once the times differ by rounding only, and so would the speed.
-        first, last, speed = ruptured.min(0), ruptured.max(0), np.zeros(ruptured.shape)
+        first, last, speed = ruptured.min(0), ruptured.max(0), np.zeros((self.points, ruptured.shape[1]))
         whole = np.flatnonzero((first > AT_ONCE) & (last - first > SIMULTANEOUS * last))
-        slopes = self.slopes[self.group[whole]].transpose(0, 1, 3, 2)
-        slope = inner(slopes, self._modes(ruptured[:, whole], whole).T[:, None, None])
-        metric = self.metric[whole % len(self.metric)]
-        steep = np.sqrt(np.maximum(inner(slope, inner(metric[:, None], slope[:, :, None])), 0.0))
-        speed[:, whole] = np.divide(1.0, steep, out=np.zeros_like(steep), where=steep > 0).T
+        if len(whole):
+            slope = inner(self.slopes[self.group[whole], self.nearest[:, whole]], ruptured[:, whole].T[:, None])
+            metric = self.metric[whole % len(self.metric)]
+            steep = np.sqrt(np.maximum(inner(slope, inner(metric, slope[:, :, None])), 0.0))
+            speed[:, whole] = np.divide(1.0, steep, out=np.zeros_like(steep), where=steep > 0)
         return speed
 
 
@@ -310,8 +314,8 @@ def _summed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return inner(np.moveaxis(a, 0, -1), np.moveaxis(b, 0, -1))
 
 
-def _along(frame: np.ndarray, vector: Sequence[Any]) -> list[np.ndarray]:
-    """Components of a vector along n, s1, s2 of a ``frame`` (3, 3, n)."""
+def _along(frame: Sequence[np.ndarray], vector: Sequence[Any]) -> list[np.ndarray]:
+    """Components of a vector along n, s1, s2 of a ``frame``, three times (3, n)."""
     return [direction[0] * vector[0] + direction[1] * vector[1] + direction[2] * vector[2] for direction in frame]
 
 

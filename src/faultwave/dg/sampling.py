@@ -48,7 +48,8 @@ def sampling(recorder: ReceiverRecorder, samples: Samples) -> Call:
         return not recorder.idle(until)
 
     where = frozenset(c for c, items in enumerate(recorder.clusters) if len(items))
-    return Call("after predict", recorder.record, due, SamplesOnDevice(recorder, samples), clusters=where)
+    device = SamplesOnDevice(recorder, samples)
+    return Call("after predict", recorder.record, due, device, clusters=where, rests=recorder.rests)
 
 
 def by_cluster(cluster: np.ndarray, clusters: int) -> list[np.ndarray]:

@@ -15,6 +15,9 @@ from numpy.typing import DTypeLike
 from faultwave.case.model import Case
 from faultwave.engine.part import Writes
 
+ROUNDING = 1e-6
+"""Part of a time by which clusters may come to it too early or too late, at most."""
+
 
 class Snapshots:
     """Collects parts of snapshots from ``start`` on by cluster and hands complete ones to the writers."""
@@ -72,6 +75,10 @@ class Snapshots:
     def waiting(self, cluster: int, end: float) -> bool:
         """Whether a snapshot before ``end`` is due, without taking it."""
         return cluster in self.due_clusters and math.ceil(end / self.interval - 1e-9) > self.next[cluster]
+
+    def rests(self, cluster: int) -> float:
+        """The time before which steps of a cluster end that no snapshot is due in."""
+        return self.next[cluster] * self.interval * (1.0 - ROUNDING) if cluster in self.due_clusters else math.inf
 
     def idle(self, until: float) -> bool:
         """Whether no snapshot is due in steps that end before a time."""

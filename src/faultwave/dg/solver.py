@@ -23,7 +23,7 @@ from faultwave.dg import blowup, field_access, restart, stepping
 from faultwave.dg.between_clusters import places
 from faultwave.dg.conservation import Conservation
 from faultwave.dg.driven import Driven, faces_of, projection
-from faultwave.dg.energies import Energies
+from faultwave.dg.energies import AllEnergies
 from faultwave.dg.integrators import make_form, make_operator
 from faultwave.dg.layout import Connections, build_layout
 from faultwave.dg.method_of_lines import MethodOfLines
@@ -91,7 +91,9 @@ class Solver:
         attach = self.backend.device.attach if self.way else None  # type: ignore[attr-defined]
         self.progress = ProgressThread(plan.world, own, attach) if threaded else None
         self.replays = Replays(self)
-        self._energies: Energies | None = None  # made when they are first asked for
+        self.all_energies = AllEnergies(self)
+        if any(part.asks_energies for part in self.parts.values()):
+            self.all_energies.prepare()
         self.wrong = ""  # with the numbers of a run that blows up, while they are finite
         waiting = clock.perf_counter()
         self.backend.finish()  # kernels that are being compiled
@@ -158,7 +160,10 @@ class Solver:
             {when: [c for c in listed if c.clusters is None or i in c.clusters] for when, listed in self.calls.items()}
             for i in range(self.layout.clusters)
         ]
-        self.splitting = [c.splits for c in found if c.splits is not None]
+        self.splitting = [c for c in found if c.splits is not None]
+        # Of each cluster: the time before which steps end that need no call, or no look whether they are split.
+        self.idle: list[dict[When, float]] = [dict.fromkeys(self.calls, -np.inf) for _ in range(self.layout.clusters)]
+        self.whole = [-np.inf] * self.layout.clusters
 
     def _way(self) -> HaloPath | None:
         """Of messages between devices that share the run."""
@@ -250,17 +255,7 @@ class Solver:
 
     def energies(self) -> dict[str, float]:
         """Every energy that the law and the parts can give, now."""
-        mechanical = "force" in self.plan.law.point_sources
-        total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}  # unless a part tells more
-        if self._energies is None:
-            self._energies = Energies(self.operator)
-        with np.errstate(over="ignore", invalid="ignore"):  # a run that blows up is told of elsewhere
-            total |= self._energies()
-        for part in self.parts.values():
-            total |= part.energies()
-        if mechanical:
-            total.setdefault("plastic_moment", 0.0)
-        return self.added(total)
+        return self.all_energies()
 
     @property
     def updates_share(self) -> float:
@@ -297,7 +292,8 @@ class Solver:
 
     def run(self, end: float, control: Control) -> None:
         """Advance to ``end`` [s] or until stopped."""
-        stepping.run(self, end, control)
+        with self.all_energies.in_steps():
+            stepping.run(self, end, control)
 
     def diagnose(self) -> Diagnosis:
         """Of a blow-up. All processes ask together."""
@@ -386,7 +382,7 @@ class Solver:
     def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
         # time + step, but to the last bit the same everywhere
         then = self.march.moment(self.march.clocks[cluster].corrected)
-        if any(splits(cluster, then, following) for splits in self.splitting):
+        if self._splits(cluster, then, following):
             self.correct(cluster, time, step)
             self.predict(cluster, then, following, restart)
             return
@@ -400,10 +396,11 @@ class Solver:
 
     def _stepped(self, cluster: int, time: float, step: float, predicted: bool) -> None:
         """After the step from ``time``, before or after the one that follows has been ``predicted``."""
-        self.predicted = predicted
-        with self.backend.independent(readings=True):
-            self._call("after step", "observe", cluster, time, step)
-        self.predicted = False
+        if self.calls_of[cluster]["after step"]:
+            self.predicted = predicted
+            with self.backend.independent(readings=True):
+                self._call("after step", "observe", cluster, time, step)
+            self.predicted = False
         self._enter(BETWEEN)
 
     predicted = False
@@ -430,12 +427,24 @@ class Solver:
 
     def _call(self, when: When, section: Section, cluster: int, time: float, step: float) -> None:
         listed = self.calls_of[cluster][when]
-        if not listed:
+        if not listed or time + step < self.idle[cluster][when]:
             return
         self._enter(section)
         for call in listed:
             if call.act(cluster, time, step) is not False and self.events is not None and call.on_device is not None:
                 self.events.append((call, cluster, time, step))
+        if not self.backend.asynchronous:  # steps that are recorded and replayed are all alike
+            self.idle[cluster][when] = min([call.rests(cluster) for call in listed])
+
+    def _splits(self, cluster: int, time: float, step: float) -> bool:
+        """Whether somebody looks at the cells between the correction that ends at ``time`` and the next step."""
+        if time + step < self.whole[cluster]:
+            return False
+        found = any(call.splits(cluster, time, step) for call in self.splitting)
+        self.whole[cluster] = (
+            -np.inf if found else min([call.rests(cluster) for call in self.splitting], default=np.inf)
+        )
+        return found
 
     def _drive(self, cluster: int, time: float, step: float) -> None:
         driven = self.driven

@@ -17,6 +17,8 @@ Rows = list[tuple[float, dict[str, float]]]
 class EnergyTable(Attached):
     """``rows``: time [s] and energies by name, those of all processes on the first."""
 
+    asks_energies = True
+
     def __init__(self, solver: Any):
         self.solver = solver
         self.rows: Rows = []

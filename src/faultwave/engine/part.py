@@ -59,7 +59,8 @@ class Call:
     in steps that end before that time; ``splits(cluster, time, step)``: whether it looks at all cells between the correction that
     ends at ``time`` and the prediction of the step that follows, which are then not done by one kernel; ``next()``: of calls at the
     end of a largest step, the time [s] that must not be passed without it; ``clusters``: in whose steps it may have something to do, None:
-    in those of all.
+    in those of all; ``rests(cluster)``, asked after a call: the time [s] before which a step must end to need neither the next one nor to
+    be split.
     """
 
     when: When
@@ -69,6 +70,7 @@ class Call:
     splits: Callable[[int, float, float], bool] | None = None
     next: Callable[[], float] = lambda: -np.inf
     clusters: frozenset[int] | None = None
+    rests: Callable[[int], float] = lambda cluster: -np.inf
 
 
 @dataclass(frozen=True)
@@ -242,6 +244,12 @@ class Attached:
 
     def finish(self, time: float) -> None:
         """Take what falls on the very end of a run [s]."""
+
+    asks_energies = False
+    """Whether it asks the solver for energies."""
+
+    def prepare_energies(self) -> None:
+        """Have what ``energies`` needs compiled and at hand."""
 
     def energies(self) -> Mapping[str, float]:
         """Energies, work and moment [J, N m] of this process that it adds to the table of energies."""

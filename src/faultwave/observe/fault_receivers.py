@@ -53,75 +53,60 @@ class FaultRecorder:
             (np.zeros(0), np.zeros((0, quantities)))
         ] * total  # of every point, before a restart
         self.samples: list[list[Samples]] = [[] for _ in clusters]  # since then, of a cluster's points at once
-        self.asked = [0] * len(clusters)  # readings
-        self.stale = [0] * len(clusters)  # readings on their way that a restart has made useless
-        # Times of samples that no value is here for yet, and the number of the reading that each takes.
-        self.pending: list[list[tuple[float, int]]] = [[] for _ in clusters]
-        self.latest = [(-1, np.full((1, len(items), quantities), np.nan)) for items in clusters]  # reading that is here
+        # Of each cluster with points: when its readings were taken, from the last one that is here on; the values of that one; readings on
+        # their way that a restart has made useless; the leader's times that no value is here for yet.
         occupied = [c for c, items in enumerate(clusters) if len(items)]
-        self.recent = dict.fromkeys(occupied, (-np.inf, -1))  # time and number of the last reading
-        self.waiting: dict[int, list[float]] = {
-            c: [] for c in occupied
-        }  # the leader's times that a cluster has not reached
+        self.moments = {c: [-np.inf] for c in occupied}
+        self.latest = {c: np.full((1, len(clusters[c]), quantities), np.nan) for c in occupied}
+        self.stale = dict.fromkeys(occupied, 0)
+        self.waiting: dict[int, list[float]] = {c: [] for c in occupied}
 
     def begin(self, time: float) -> None:
         """Sample every point at the start."""
-        for c in self.recent:
-            self._read(c, time)
-            self._append(c, time)
+        for c, moments in self.moments.items():
+            self.read(c)
+            moments.append(time)
+            if self.leader is not None:
+                self.waiting[c].append(time)
 
-    def _read(self, cluster: int, time: float) -> None:
-        self.read(cluster)
-        self.recent[cluster] = time, self.asked[cluster]
-        self.asked[cluster] += 1
+    def record(self, cluster: int, time: float, step: float) -> None:
+        """After the step from ``time`` of a cluster."""
+        self.count[cluster] += 1
+        due = self.count[cluster] % self.every == 0
+        if cluster in self.moments and (due or self.leader is not None):
+            self.read(cluster)
+            self.moments[cluster].append(time + step)
+        if due and cluster == self.leader:
+            for waiting in self.waiting.values():
+                waiting.append(time + step)
 
     def deliver(self, cluster: int, values: np.ndarray) -> None:
         """The next readings (k, n, quantities) that were asked for of a cluster."""
         useless = min(self.stale[cluster], len(values))
         self.stale[cluster] -= useless
-        number, last = self.latest[cluster]
-        values = np.concatenate([last, values[useless:]])
-        end, pending = number + len(values), self.pending[cluster]
-        here = sum(n < end for _, n in pending)  # they come in their order
-        if here:
-            times, numbers = zip(*pending[:here], strict=True)
-            self.samples[cluster].append((np.array(times), values[np.array(numbers) - number]))
-            del pending[:here]
-        self.latest[cluster] = end - 1, values[-1:]
-
-    def record(self, cluster: int, time: float, step: float) -> None:
-        """After the step from ``time`` of a cluster."""
-        self.count[cluster] += 1
-        end, due = time + step, self.count[cluster] % self.every == 0
-        if cluster in self.recent and (due or self.leader is not None):
-            self._read(cluster, end)
-            if self.leader is None:
-                self._append(cluster, end)
+        values = np.concatenate([self.latest[cluster], values[useless:]])
+        moments = np.array(self.moments[cluster][: len(values)])
+        times, numbers = moments[1:], np.arange(1, len(values))
         if self.leader is not None:
-            self._share(cluster, end if due else None)
-
-    def _share(self, cluster: int, end: float | None) -> None:
-        """Give the leader's times, ``end`` is perhaps a new one, to the clusters that have reached them."""
-        for c, (moment, _) in self.recent.items():
-            waiting = self.waiting[c]
-            if cluster == self.leader and end is not None:
-                waiting.append(end)
-            while waiting and waiting[0] <= moment * (1 + 1e-9):
-                self._append(c, waiting.pop(0))
+            times = np.array(self.waiting[cluster])
+            numbers = np.searchsorted(moments * (1 + 1e-9), times)  # the first reading that has reached each
+            times, numbers = (x[numbers < len(values)] for x in (times, numbers))
+            del self.waiting[cluster][: len(times)]
+        if len(times):
+            self.samples[cluster].append((times, values[numbers]))
+        del self.moments[cluster][: len(values) - 1]
+        self.latest[cluster] = values[-1:]
 
     def reads(self, ahead: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """Which of the next steps are read, of every cluster with points those among its next ``ahead``."""
         if self.leader is not None:
             return ()  # every one
-        first = {c: self.every - self.count[c] % self.every for c in self.recent}
-        return tuple(tuple(range(first[c], ahead[c] + 1, self.every)) for c in self.recent)
-
-    def _append(self, cluster: int, time: float) -> None:
-        self.pending[cluster].append((time, self.recent[cluster][1]))
+        first = {c: self.every - self.count[c] % self.every for c in self.moments}
+        return tuple(tuple(range(first[c], ahead[c] + 1, self.every)) for c in self.moments)
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """time (nt, nr) and values (nt, nr, nq), padded with NaN, once all readings are here."""
-        for c in self.recent:
+        for c in self.moments:
             self.deliver(c, np.zeros((0, len(self.clusters[c]), self.quantities)))
         lengths = self._lengths()
         time = np.full((lengths.max(initial=0), len(lengths)), np.nan)
@@ -147,8 +132,8 @@ class FaultRecorder:
         """Everything recorded, and where each cluster stands: what ``restore`` takes."""
         time, values = self.arrays()
         recent_time, recent = np.zeros(len(self.past)), np.zeros((len(self.past), self.quantities))
-        for c, (moment, _) in self.recent.items():
-            recent_time[self.clusters[c]], recent[self.clusters[c]] = moment, self.latest[c][1][0]
+        for c, moments in self.moments.items():
+            recent_time[self.clusters[c]], recent[self.clusters[c]] = moments[-1], self.latest[c][0]
         lengths = self._lengths()
         return {
             "time": time, "values": values, "lengths": lengths, "count": np.array(self.count), "recent_time": recent_time,
@@ -158,10 +143,10 @@ class FaultRecorder:
     def restore(self, state: Mapping[str, np.ndarray], same_clusters: bool) -> None:
         """Go on from ``state``; where the clusters are others, each counts its steps anew."""
         self.past = [(state["time"][:n, i], state["values"][:n, i]) for i, n in enumerate(state["lengths"])]
-        self.samples, self.pending = [[] for _ in self.clusters], [[] for _ in self.clusters]
+        self.samples = [[] for _ in self.clusters]
         self.count = state["count"].tolist() if same_clusters else [0] * len(self.clusters)
-        for c in self.recent:
+        for c, moments in self.moments.items():
             items = self.clusters[c]
-            self.stale[c] = self.asked[c] - 1 - self.latest[c][0]
-            self.recent[c], self.asked[c] = (float(state["recent_time"][items[0]]), 0), 1
-            self.latest[c] = 0, state["recent"][items][None]
+            self.stale[c] += len(moments) - 1
+            self.moments[c], self.waiting[c] = [float(state["recent_time"][items[0]])], []
+            self.latest[c] = state["recent"][items][None]

@@ -13,6 +13,9 @@ import numpy as np
 
 from faultwave.observe.dataset import Dataset, receivers_from_arrays
 
+ROUNDING = 1e-6
+"""Part of a time by which a step may come to it too early or too late, at most."""
+
 
 @dataclass(frozen=True)
 class Station:
@@ -73,6 +76,10 @@ class ReceiverRecorder:
         """Wait for all samples taken so far."""
         while self.coming:
             self._keep()
+
+    def rests(self, cluster: int) -> float:
+        """The time before which steps of a cluster end that no sample is due in."""
+        return self.next[cluster] * self.interval * (1.0 - ROUNDING) if len(self.clusters[cluster]) else math.inf
 
     def idle(self, until: float) -> bool:
         """Whether no sample is due in steps that end before a time."""

@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 
 from faultwave.dg import sample_buffer
+from faultwave.dg.basis import tet_basis
 from faultwave.dg.fault_probe import FaultProbe
+from faultwave.dg.snapshots import Snapshots
+from faultwave.observe.receivers import ReceiverRecorder
 from faultwave.observe.refine import refine_triangle
 from faultwave.output.formats.seissol_dat import read_dat
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.run import simulate
 
-from .setup import ON_FAULT, difference, run, settings, slip_weakening
+from .setup import ON_FAULT, ROCK, difference, run, settings, slip_weakening
 
 
 @pytest.fixture(scope="module", params=["linear", "full"])
@@ -58,6 +61,32 @@ def test_exact_reads_polynomials_and_nearest_reads_points(still) -> None:
     here = fault.faces.positions(local)
     distance = np.linalg.norm(here[:, :, None] - x[:, None], axis=-1)
     assert (probe.nearest == distance.argmin(-1)).all()
+
+
+def test_sides_are_the_waves_and_velocities_of_their_cells(still) -> None:
+    """w = T - Z v of the plus and T + Z v of the minus side, and v, from the law's own quantities at each point, in many readings at
+    once and in each alone."""
+    fault, op, rng = still.solver.parts["rupture"].fault, still.solver.operator, np.random.default_rng(3)
+    f, local = fault.faces, np.array([[0.21, 0.33], [0.05, 0.9], [0.6, 0.1]])
+    values = FaultProbe(fault, np.arange(len(f.area)), local, False, False).values
+    frame = np.stack([f.normal, f.tangent1, f.tangent2], 1)
+    for side, sign in enumerate((1.0, -1.0)):
+        cells = f.cells[:, side]
+        dofs = rng.normal(size=(4, len(cells), op.b3, 9)) * np.repeat([1e6, 1.0], [6, 3])
+        found = values.side(side, np.stack([op.working(d, cells) for d in dofs]))
+        want = np.empty((2, 3, len(local), 4, len(cells)))
+        for i, (cell, face) in enumerate(zip(cells, f.faces[:, side], strict=True)):
+            place = still.plan.geometry.inverse[cell] @ (f.positions(local)[i] - still.plan.geometry.origin(cell)).T
+            q = tet_basis(place.T, op.order - 1) @ dofs[:, i]
+            stress = q[..., [0, 3, 5, 3, 1, 4, 5, 4, 2]].reshape(4, -1, 3, 3)
+            speed = q[..., 6:] @ frame[i].T
+            impedance = ROCK["rho"] * np.array([ROCK["vp"], ROCK["vs"], ROCK["vs"]])
+            wave = stress @ f.normal[i] @ frame[i].T - sign * impedance * speed
+            want[0, ..., i], want[1, ..., i] = wave.transpose(2, 1, 0), speed.transpose(2, 1, 0)
+            assert face == f.faces[i, side]
+        np.testing.assert_allclose(found, want, rtol=1e-10, atol=1e-10 * np.abs(want[0]).max())
+        alone = values.side(side, op.working(dofs[2], cells)[None])
+        np.testing.assert_array_equal(alone[..., 0, :], found[..., 2, :])
 
 
 def test_rupture_speed(still) -> None:
@@ -181,6 +210,37 @@ def test_snapshots_that_are_worked_out_together_are_those_of_their_times(tmp_pat
             files.append((file.times, [file.field(n, i) for i in range(len(file.times)) for n in file.fields]))
     assert len(files[0][0]) == 6
     assert all(np.array_equal(a, b) for a, b in zip(files[0][1], files[1][1], strict=True))
+
+
+def test_calls_that_rest_miss_nothing(tmp_path, monkeypatch) -> None:
+    """Snapshots and samples at intervals that fit no step, in clusters of different steps: the same whether parts are called in every step
+    or say when they need it next, and then they are called much less often."""
+    output = {
+        "fault": {"interval": 0.0171}, "volume": {"interval": 0.0293}, "receivers": {"points": [[0.0, 50.0, -2000.0]], "interval": 0.0137}
+    }  # fmt: skip
+    called, found = [], []
+    for rests in (True, False):
+        with monkeypatch.context() as patch:
+            if not rests:
+                patch.setattr(Snapshots, "rests", lambda self, cluster: -np.inf)
+                patch.setattr(ReceiverRecorder, "rests", lambda self, cluster: -np.inf)
+            asked = []
+            due = Snapshots.due
+            patch.setattr(
+                Snapshots, "due", lambda self, *given, due=due, asked=asked: asked.append(1) or due(self, *given)
+            )
+            h = run(
+                settings(tmp_path, slip_weakening(), end_time=0.3, output=output, numerics={"order": 2}), write=True
+            )
+        values = [h.sim.receivers["values"]]
+        for kind in ("fault", "volume"):
+            with VtkHdfReader(tmp_path / "out" / f"run-{kind}.vtkhdf") as file:
+                assert len(file.times) == {"fault": 18, "volume": 11}[kind]
+                values += [file.field(n, i) for i in range(len(file.times)) for n in file.fields]
+        called.append(len(asked))
+        found.append(values)
+    assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*found, strict=True))
+    assert len(h.sim.plan.clustering.steps) > 1 and called[0] < 0.7 * called[1]
 
 
 def test_receivers_of_decks_take_the_waves_where_a_step_begins(tmp_path) -> None:

@@ -36,6 +36,9 @@ from faultwave.kernels.fingerprint import fingerprint
 from faultwave.kernels.language import Kernel
 
 _HUGE = 2 << 20
+MANY, SPREAD = 256, 2
+"""So many items are got batch by batch, if they are not spread over more than so many times as many."""
+
 LOOKED_AT = 1 << 24
 """Numbers that a thread looks at in turn."""
 
@@ -111,6 +114,10 @@ class LaneBuffer:
         if batches is not None:
             found = self.storage[batches, rows].transpose(0, 3, 1, 2)
             return np.array(found, order="C").reshape(len(found) * self.lanes, *found.shape[2:])
+        if isinstance(items, np.ndarray) and len(items) >= MANY and items.dtype != bool:
+            low, high = int(items.min()) // self.lanes * self.lanes, -(-int(items.max() + 1) // self.lanes) * self.lanes
+            if high - low <= SPREAD * len(items):  # whole batches first: single numbers are found one by one
+                return np.asarray(self.get(slice(low, high), rows)[items - low])
         batch, lane = self._select(items)
         return np.asarray(self.storage[:, rows][batch, :, :, lane])  # a copy already
 

@@ -142,7 +142,9 @@ class AttachedSnapshots(Attached):
         for cluster in sorted(shots.due_clusters):
             for number, _ in shots.due(cluster, 0.0, 1e-6 * setting.interval):
                 deliver(number, cluster)
-        self.calls = (Call("after correct", corrected, lambda until: not shots.idle(until), splits=splits),)
+        self.calls = (
+            Call("after correct", corrected, lambda until: not shots.idle(until), splits=splits, rests=shots.rests),
+        )
 
     def close(self) -> None:
         self.calls, self.shots = (), None

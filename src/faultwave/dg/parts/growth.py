@@ -88,6 +88,8 @@ class AttachedGrowth(Attached):
     """``before``: energy [J] of the waves when the sources were silent, NaN until then, or before the fault has done its work; ``start``:
     that of the initial state, infinite where a run goes on from a checkpoint that does not tell it."""
 
+    asks_energies = True
+
     def __init__(self, part: Growth, solver: Solver):
         self.part, self.solver, self.before, self.start = part, solver, np.nan, np.inf
         self.end = solver.plan.case.end_time

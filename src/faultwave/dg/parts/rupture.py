@@ -349,7 +349,11 @@ class AttachedRupture(Attached):
     def finish_reads(self, wait: bool = True) -> None:
         """Put together what was read at the fault."""
         if self.fault is not None:
-            self.fault.finish_reads(wait or not self.solver.backend.asynchronous or self.solver.exchange is not None)
+            self.fault.finish_reads(wait or self.solver.exchange is not None)
+
+    def prepare_energies(self) -> None:
+        if self.fault is not None:
+            self.fault.prepare_energies(*self.energy_options)
 
     def energies(self) -> Mapping[str, float]:
         return self.fault.energies(*self.energy_options) if self.fault is not None else {}

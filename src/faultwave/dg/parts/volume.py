@@ -148,7 +148,9 @@ class AttachedVolume(Attached):
         def splits(cluster: int, time: float, step: float) -> bool:
             return shots.waiting(cluster, time + step)
 
-        self.calls = (Call("before predict", before, lambda until: not shots.idle(until), splits=splits),)
+        self.calls = (
+            Call("before predict", before, lambda until: not shots.idle(until), splits=splits, rests=shots.rests),
+        )
         files.follow(name, shots)
 
     def _deliver(self, number: int, cluster: int, tau: float) -> None:
