@@ -19,6 +19,7 @@ from faultwave.dg.layout import Layout, part_slots, ranged
 from faultwave.dg.penalty_buffers import PenaltyBuffers
 from faultwave.dg.prepared import KEPT_STEPS, PreparedStep, Remaining
 from faultwave.dg.rounding import spread
+from faultwave.dg.waves_in_time import store_rows
 from faultwave.kernels.language import Kernel, fuse
 
 FEW = 4096
@@ -63,11 +64,12 @@ class Operator:
         alone: bool = True,
         between: Sequence[CellWork] = (),
         compensated: bool = False,
+        flows: bool = False,
     ):
         """``alone``: no other process has part of the mesh, so that all cells may step at once; ``between``: what is done between
         correction and prediction; ``compensated``: what sums of the state round away is kept for the next, of forms whose predictor is
-        ``incremental``."""
-        self.between, self.compensated = tuple(between), compensated
+        ``incremental``; ``flows``: friction asks for the velocity on both sides of its faces."""
+        self.between, self.compensated, self.flows = tuple(between), compensated, flows
         self.form, self.backend, self.layout, self.cells = form, backend, layout, cells
         self.law, self.order, self.time_unit = form.law, form.order, form.unit
         self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
@@ -97,7 +99,7 @@ class Operator:
         self.kept = b.batch(size, 4 * form.b2, form.faced, narrow=form.narrow)
         self.waves = b.store(lay.wave_slots, form.b2 * form.faced, narrow=form.narrow)
         self.history = b.store(lay.histories, sum(self.predictor.rows) * form.Q)
-        self.friction = b.store(lay.friction_slots, sum(self.predictor.face_rows) * 2 * form.faced)
+        self.friction = b.store(lay.friction_slots, store_rows(form, self.flows) * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
         self.face = b.batch(size, *form.face_shape, narrow=form.narrow_faces)
         ranges = [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges]
@@ -162,7 +164,7 @@ class Operator:
         form, lay = self.form, self.layout
         parts, penalty = lay.parts if self.to_faster else 0, self.penalty.penalised if self.penalty else None
         friction = bool((lay.friction > 0).any())
-        keep = kernels.Kept(friction, penalty, True, parts) if friction or penalty or (lay.history > 0).any() else None
+        keep = kernels.Kept(friction, penalty, True, parts, self.flows) if friction or penalty or (lay.history > 0).any() else None
         split = kernels.Kept(derivatives=False, parts=parts) if parts else None
         # What names of kernels end in, of cells that leave no derivatives and of those that may.
         self.suffixes = (split.name if split else "", keep.name if keep else split.name if split else "")

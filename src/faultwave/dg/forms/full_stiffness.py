@@ -211,6 +211,9 @@ class FullStiffness(ComponentForm):
         u = [x + y for x, y in zip(self._traction(t, cell, face), other, strict=True)]
         return [self._wave(t, cell, face), u]
 
+    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        return self._flow(cell, TRACE.row(t).velocity)
+
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
     ) -> None:
@@ -246,20 +249,3 @@ class FullStiffness(ComponentForm):
     def _gradient(self, rows: Any, face: int) -> list[Any]:
         """J^-T g of a face."""
         return [combine(GRADIENT[face], [row[x] for row in rows]) for x in range(3)]
-
-    # Traces in physical components, for neighbours with other steps and for faults.
-
-    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
-        local = k.scratch("trace", self.b2, 6).view(0, out.rows)
-        self._trace(k, source, i, local)
-
-        def out_of_cell(t: Any, cell: Any, face: Any) -> Any:
-            traction = self._traction(t, cell, face)
-            return [
-                [
-                    *[dot(row, traction) for row in self._rows(cell, "jacobian")],
-                    *self._flow(cell, TRACE.row(t).velocity),
-                ]
-            ]
-
-        k.pointwise(out_of_cell, [local, cell, face.view(i, 1)], [out])

@@ -39,7 +39,7 @@ JUMPS = ("ruptured", "weakened", "least", "breakdown")
 @dataclass(frozen=True)
 class Rupture(Planned):
     """Arrays (n faces, p points, ...) of the faces that are here. ``setting``: the case's fault; ``uniform``: parameters that are the same
-    at all points of the whole fault."""
+    at all points of the whole fault; ``moved``: what the velocity jump says is asked for."""
 
     setting: Any
     faces: FaultFaces
@@ -56,12 +56,13 @@ class Rupture(Planned):
     geometry: tets.Geometry
     vertices: np.ndarray
     order: int
+    moved: bool
     uniform: tuple[str, ...] = ()
     name: str = name
 
     @property
     def demand(self) -> Demand:
-        return Demand(face_work=self.law.work)
+        return Demand(face_work=self.law.work, flows=self.moved)
 
     @property
     def owned(self) -> np.ndarray:
@@ -219,10 +220,11 @@ def _plan_fault(planning: Planning) -> Rupture:
     state = _initial_state(law, prepared, constants, stress)
     planning.problems.extend(problems.warnings)
     sides = {k: v[faces.cells] for k, v in material.items()}
+    energies = case.output.energies
     return Rupture(
         setting, faces, sides, rule, law, constants, _shaped(prepared, positions), _shaped(state, positions),
         stress.reshape(positions.shape), episodes, positions, planning.topology, planning.geometry, planning.mesh.vertices,
-        case.numerics.order,
+        case.numerics.order, energies is not None and energies.slip_from_velocity,
     )  # fmt: skip
 
 
@@ -330,11 +332,10 @@ class AttachedRupture(Attached):
 
     def _fault(self) -> Fault:
         part, plan, setting = self.part, self.solver.plan, self.part.setting
-        energies = plan.case.output.energies
         options = Options(
             setting.time_points or plan.case.numerics.order, setting.points == "conical", setting.damping,
             setting.damping_end if setting.damping_end is not None else np.inf,
-            energies is not None and energies.slip_from_velocity, plan.case.output.rupture is not None,
+            part.moved, plan.case.output.rupture is not None,
             setting.normal_traction == "linear", setting.weakening == "quadratic",
             setting.sliding == "smooth", setting.pore_density == "grains",
         )  # fmt: skip
