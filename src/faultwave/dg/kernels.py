@@ -52,7 +52,7 @@ class Kept:
     @property
     def name(self) -> str:
         """What the names of its kernels end in."""
-        return "_keep" if self.derivatives else "_split"
+        return ("_keep" if self.derivatives else "") + ("_split" if self.parts else "")
 
 
 def compensate(k: Kernel, q: Array, remainder: Array) -> None:

@@ -15,7 +15,7 @@ of the faster cell reads the one that is n modulo ``parts``; its wave of the who
 The cells of a cluster come in three kinds, one after the other: *observed* cells, which are read or changed between a step's
 correction and the next prediction; *storing* cells, which store derivatives, their traces or waves of parts of a step besides
 waves, and in runs on several processes those at the border or beside slower cells; and plain ones. All are sorted by what they
-store, those with derivatives last, so that most batches do the same work. Slot 0 of each store is a dummy for cells that store
+store, those with derivatives last and with both at the very end, so that most batches do the same work. Slot 0 of each store is a dummy for cells that store
 nothing: it may be written and is never read (``kernels.language.When``).
 """
 
@@ -73,6 +73,7 @@ class Layout:
     history: np.ndarray  # (positions,) slot of the stored derivatives; 0 where none
     histories: int
     split_ends: tuple[int, ...]  # of each cluster's storing cells, those before leave no derivatives
+    whole_ends: tuple[int, ...]  # and those from there to here no parts of a step
     parts: int  # slots of the waves of parts of a step
     for_faster: (
         np.ndarray
@@ -233,6 +234,9 @@ class _Builder:
         faces = (3, 2, 1, 0)
         marks = [made[:, f] for made in (self.slower, self.faster) for f in faces]
         marks += [penalised[:, f] for f in faces] + [x.stored_derivatives] + [self.traced[:, f] for f in faces]
+        if self.traced.any():  # many cells, of which most have no faster neighbours: they lie at a fault
+            derivatives = penalised.any(1) | x.stored_derivatives | self.traced.any(1)
+            marks += [derivatives & self.faster.any(1)]
         amount = np.zeros(count, np.int32)
         for bit, mask in enumerate(marks):
             if mask.any():
@@ -247,16 +251,16 @@ class _Builder:
         self.placement = self.cell_at[self.cell_at >= 0]
         self.position = np.empty(count, np.int64)
         self.position[self.placement] = np.flatnonzero(self.cell_at >= 0)
-        split = stores & ~observed & (amount >> 8 == 0)
-        counts = np.bincount(x.cluster[split], minlength=self.clusters)
-        self.split_ends = tuple(
-            begin + int(n) // self.lanes * self.lanes if n < stored else end
-            for (begin, end), n, stored in zip(
-                self.ranges[1::3],
-                counts,
-                np.bincount(x.cluster[stores & ~observed], minlength=self.clusters),
-                strict=True,
-            )
+        stored = stores & ~observed
+        self.split_ends = self._ends(stored, stored & (amount >> 8 == 0))
+        self.whole_ends = self._ends(stored, stored & (amount >> 17 == 0)) if self.traced.any() else self.split_ends
+
+    def _ends(self, stored: np.ndarray, first: np.ndarray) -> tuple[int, ...]:
+        """Where the whole vectors of those end that come ``first`` (nc,) among each cluster's storing cells."""
+        counts = (np.bincount(self.cells.cluster[some], minlength=self.clusters) for some in (first, stored))
+        return tuple(
+            begin + int(n) // self.lanes * self.lanes if n < of else end
+            for (begin, end), n, of in zip(self.ranges[1::3], *counts, strict=True)
         )
 
     def _number_waves(self) -> None:
@@ -346,7 +350,7 @@ class _Builder:
         sent = Sent(self._inside(*at), self.summed[at] + later, self.parted[at], self.arrive[at])
         return Layout(
             self.cell_at, self.position, self.ranges[0::3], self.ranges[1::3], self.ranges[2::3],
-            history, 1 + int(x.stored_derivatives.sum()), self.split_ends, self.parts, self._per_position(self.parted),
+            history, 1 + int(x.stored_derivatives.sum()), self.split_ends, self.whole_ends, self.parts, self._per_position(self.parted),
             sums, friction, mine, mine + int((x.fault & ~self.inner).sum()) + 1,
             self._places(), self._apart(), self.trash + 1, _channels(border, x.cluster[border.cell], sent, self.parts),
         )  # fmt: skip

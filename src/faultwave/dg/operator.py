@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -166,11 +167,14 @@ class Operator:
         friction = bool((lay.friction > 0).any())
         keep = kernels.Kept(friction, penalty, True, parts, self.flows) if friction or penalty or (lay.history > 0).any() else None
         split = kernels.Kept(derivatives=False, parts=parts) if parts else None
-        # What names of kernels end in, of cells that leave no derivatives and of those that may.
-        self.suffixes = (split.name if split else "", keep.name if keep else split.name if split else "")
+        # Most cells at a fault leave no parts of steps, whose integrals are a tenth of their work.
+        lean = replace(keep, parts=0) if keep and parts and lay.whole_ends != lay.split_ends else None
+        # What names of kernels end in, of cells that leave no derivatives, no parts, and of those that may leave both.
+        most = keep or split
+        self.suffixes = tuple(x.name if x else "" for x in (split, lean or most, most))
         between = [work.kernel(form) for work in self.between]
         more, later = self.compensated, self.to_slower
-        variants = [None, *(kept for kept in (split, keep) if kept)]
+        variants = [None, *(kept for kept in (split, lean, keep) if kept)]
         wanted = [kernels.predict(form, which, more, later) for which in variants]
         wanted += [kernels.correct_and_predict(form, which, between, more, later) for which in variants]
         wanted += [kernels.correct(form, None, more), *([kernels.correct(form, keep, more)] if self.penalty else [])]
@@ -235,17 +239,18 @@ class Operator:
 
     def _prepare(self, name: str, cluster: int, before: float, restart: bool, ends: Sequence[float]) -> PreparedStep:
         """The step that begins after one of length ``before`` [s]."""
-        lay, launches, which, (split, keep) = self.layout, self.launches, self._which(cluster), self.suffixes
+        lay, launches, which, suffixes = self.layout, self.launches, self._which(cluster), self.suffixes
         weights = self._weights(cluster, restart, ends)
-        observed = "predict" + keep, lay.observed_ranges[cluster], weights
+        observed = "predict" + suffixes[-1], lay.observed_ranges[cluster], weights
         if name != "predict":
             weights = weights | self._own_scalars(before) | self.predictor.ended(before)
-        (begin, end), middle, plain = lay.storing_ranges[cluster], lay.split_ends[cluster], lay.plain_ranges[cluster]
+        (begin, end), plain = lay.storing_ranges[cluster], lay.plain_ranges[cluster]
+        ends = [lay.split_ends[cluster], lay.whole_ends[cluster], end]
         if self.joined[cluster]:
-            begin, middle, end, plain = begin, begin, plain[1], (plain[1], plain[1])
-        elif split == keep:
-            middle = end
-        listed = observed, (name + split, (begin, middle), weights), (name + keep, (middle, end), weights)
+            ends, plain = [begin, begin, plain[1]], (plain[1], plain[1])
+        kinds = [i for i in range(3) if suffixes[i] not in suffixes[i + 1 :]]  # of which a later one does the work
+        parts = zip([begin, *(ends[i] for i in kinds)], [ends[i] for i in kinds], strict=False)
+        listed = [observed, *[(name + suffixes[i], part, weights) for i, part in zip(kinds, parts, strict=True)]]
         special = [backends.prepared(launches[n][which], *part, **w) for n, part, w in listed if part[1] > part[0]]
         launch = partial(launches[name][which], **weights)
         return PreparedStep(tuple(special), plain, backends.prepared(launches[name][which], *plain, **weights), launch)
