@@ -21,7 +21,7 @@ from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifiers import composed
 from tests.backends.here import present
-from tests.dg.test_backends_agree import ITEMS, STEP, friction_arguments, friction_scalars, launch
+from tests.dg.test_backends_agree import ITEMS, STEP, friction_arguments, friction_scalars, launch, left_in_time
 
 ALL = present(backends.names())
 NOTHING = "never rests"
@@ -110,11 +110,8 @@ def test_values_at_a_time_and_their_mean() -> None:
 
 def faces(law: FrictionLaw, constants: Any, kernel: Kernel, order: int, gaps: np.ndarray, seed: int) -> dict[str, Any]:
     """Data of faces whose shear traction is ``gaps`` (ITEMS,) [Pa] below the static strength, and that nothing else weakens."""
-    data = friction_arguments(law, constants, kernel, order, seed)
-    rows, width = face_rows(order), kernel.arrays["traces"].cols
-    data["traces"] *= np.repeat(
-        np.where(np.arange(len(rows)) == 0, 0.02, 0.2), np.array(rows) * width
-    )  # much changes in a step
+    much_changes_in_a_step = [0.02] + [0.2] * (order - 1)
+    data = friction_arguments(law, constants, kernel, order, seed, much_changes_in_a_step)
     uniform = {
         "mu_s": 0.6,
         "mu_d": 0.4,
@@ -286,9 +283,10 @@ def test_faces_that_may_slip_only_at_the_first_times_of_a_step(component: int, s
             face_rows(3)[0],
         )  # the constant part of the derivative
         for side, sign in ((0, 1.0), (1, -1.0)):
-            traces = np.zeros((ITEMS, sum(face_rows(3)), 6))
-            traces[:, first, :3] = -sign * 1e6 / STEP * direction
-            data["traces"][data["slots"][:, side]] = traces.reshape(ITEMS, -1)
+            derivatives = np.zeros((ITEMS, sum(face_rows(3)), 3))
+            derivatives[:, first] = -sign * 1e6 / STEP * direction
+            left = np.concatenate([left_in_time(derivatives, 3), 0.0 * derivatives], 1)  # waves, velocities
+            data["traces"][data["slots"][:, side]] = left.reshape(ITEMS, -1)
         data["stress"][..., 1:] = shear, 0.0
 
     found = broken(LAWS[0], change=pressed)
