@@ -82,13 +82,12 @@ def test_traction_changes_by_no_more_than_its_bound(kind: str, order: int) -> No
     assert (got[: rows[0]] == 0.0).all() and (most[rows[0] :] > 0.0).all()
 
 
-def test_values_at_a_time_and_their_mean() -> None:
+def test_values_at_a_time() -> None:
     """Also where several coefficients end at the same mode."""
     rows, times, rng = (6, 3, 3, 1), 5, np.random.default_rng(0)
     k, given = series_kernel(rows, times, 5)
-    mean, last = (k.batch(name, rows[0], 3, "out") for name in ("mean", "last"))
+    last = k.batch("last", rows[0], 3, "out")
     now, scaled = (k.batch(name, rows[0], 2, "out") for name in ("now", "scaled"))
-    given.columns(0, 3).mean(k, mean)
     given.columns(0, 3).at(k, last, times - 1)
 
     def both(x: Any, w: Any) -> Any:
@@ -96,10 +95,9 @@ def test_values_at_a_time_and_their_mean() -> None:
 
     k.repeat("i", times, lambda i: given.columns(3, 2).seen(k, i, both, [now, scaled], given.weight.view(i, 1)))
     at, w, series = rng.normal(size=(times, 4)), rng.normal(size=times), rng.normal(size=(2, sum(rows), 5))
-    data = {"series": series} | {a.name: np.zeros((2, a.rows, a.cols)) for a in (mean, last, now, scaled)}
+    data = {"series": series} | {a.name: np.zeros((2, a.rows, a.cols)) for a in (last, now, scaled)}
     execute(k, data, {"at_times": at, "weight": w})
     values = np.einsum("tj,jnmc->tnmc", at, apart(series, rows))
-    np.testing.assert_allclose(data["mean"], np.einsum("t,tnmc->nmc", w, values[..., :3]), rtol=1e-12)
     np.testing.assert_allclose(data["last"], values[-1, ..., :3], rtol=1e-12)
     np.testing.assert_allclose(data["now"], values[-1, ..., 3:], rtol=1e-12)
     np.testing.assert_allclose(data["scaled"], w[-1] * values[-1, ..., 3:], rtol=1e-12)

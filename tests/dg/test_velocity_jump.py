@@ -37,7 +37,9 @@ def test_work_slip_and_path_of_the_jump(order: int) -> None:
             now[:, :, : rows[j]] += a * inside[:, :, sum(rows[:j]) : sum(rows[: j + 1])]
         here = np.einsum("npm,nsmqe->nspqe", phi, now)
         jump = here[:, 1, :, 1] - here[:, 0, :, 1]
-        traction = here[:, :, :, 0] + np.stack([plus, minus], 1) * here[:, :, :, 1]  # T = w + Z v, each on its own normal
+        traction = (
+            here[:, :, :, 0] + np.stack([plus, minus], 1) * here[:, :, :, 1]
+        )  # T = w + Z v, each on its own normal
         traction = (minus * traction[:, 0] - plus * traction[:, 1]) / (plus + minus)
         weights = 2.0 * np.where(data["group"] == 0, rule.weights, rule.weights[::-1])
         work -= lasting * np.einsum("np,npe,npe->n", weights, traction, jump)

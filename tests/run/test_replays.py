@@ -133,7 +133,9 @@ def test_a_largest_step_has_few_launches_and_stages(tmp_path: Any) -> None:
     acts = [fault_of(engine).acts(c) for c in range(clusters)]
     faulted = sum(n for n, a in zip(engine.replays.each, acts, strict=True) if a)
     assert found["rupture"] == faulted
-    cells = [n + kind for n in ("correct_and_predict", "predict") for kind in ("", "_keep", "_split")] + ["correct"]
+    cells = [
+        n + kind for n in ("correct_and_predict", "predict") for kind in ("", "_keep", "_split", "_keep_split")
+    ] + ["correct"]
     assert sum(found[n] for n in cells) <= 2 * (steps + clusters)
     assert set(found) <= {"rupture", "samples", "readings", *cells}
     assert len(together(calls)) <= 3 * steps + clusters

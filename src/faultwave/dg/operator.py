@@ -165,13 +165,18 @@ class Operator:
         form, lay = self.form, self.layout
         parts, penalty = lay.parts if self.to_faster else 0, self.penalty.penalised if self.penalty else None
         friction = bool((lay.friction > 0).any())
-        keep = kernels.Kept(friction, penalty, True, parts, self.flows) if friction or penalty or (lay.history > 0).any() else None
+        keep = (
+            kernels.Kept(friction, penalty, True, parts, self.flows)
+            if friction or penalty or (lay.history > 0).any()
+            else None
+        )
         split = kernels.Kept(derivatives=False, parts=parts) if parts else None
         # Most cells at a fault leave no parts of steps, whose integrals are a tenth of their work.
-        lean = replace(keep, parts=0) if keep and parts and lay.whole_ends != lay.split_ends else None
-        # What names of kernels end in, of cells that leave no derivatives, no parts, and of those that may leave both.
+        ends = tuple(end for _, end in lay.storing_ranges)
+        lean = replace(keep, parts=0) if keep and parts and lay.whole_begins != ends else None
+        # What names of kernels end in, of cells that leave no derivatives, of those that may leave all, and of those that leave no parts.
         most = keep or split
-        self.suffixes = tuple(x.name if x else "" for x in (split, lean or most, most))
+        self.suffixes = tuple(x.name if x else "" for x in (split, most, lean or most))
         between = [work.kernel(form) for work in self.between]
         more, later = self.compensated, self.to_slower
         variants = [None, *(kept for kept in (split, lean, keep) if kept)]
@@ -241,16 +246,18 @@ class Operator:
         """The step that begins after one of length ``before`` [s]."""
         lay, launches, which, suffixes = self.layout, self.launches, self._which(cluster), self.suffixes
         weights = self._weights(cluster, restart, ends)
-        observed = "predict" + suffixes[-1], lay.observed_ranges[cluster], weights
+        observed = "predict" + suffixes[1], lay.observed_ranges[cluster], weights
         if name != "predict":
             weights = weights | self._own_scalars(before) | self.predictor.ended(before)
         (begin, end), plain = lay.storing_ranges[cluster], lay.plain_ranges[cluster]
-        ends = [lay.split_ends[cluster], lay.whole_ends[cluster], end]
+        ends = [lay.split_ends[cluster], lay.whole_begins[cluster], end]
         if self.joined[cluster]:
-            ends, plain = [begin, begin, plain[1]], (plain[1], plain[1])
-        kinds = [i for i in range(3) if suffixes[i] not in suffixes[i + 1 :]]  # of which a later one does the work
-        parts = zip([begin, *(ends[i] for i in kinds)], [ends[i] for i in kinds], strict=False)
-        listed = [observed, *[(name + suffixes[i], part, weights) for i, part in zip(kinds, parts, strict=True)]]
+            ends, plain = [begin, plain[1], plain[1]], (plain[1], plain[1])
+        kinds = [i for i in range(3) if suffixes[i] not in suffixes[i + 1 :]]  # others are done with a later one
+        listed: list[tuple[str, tuple[int, int], Any]] = [observed]
+        for i in kinds:
+            listed.append((name + suffixes[i], (begin, ends[i]), weights))
+            begin = ends[i]
         special = [backends.prepared(launches[n][which], *part, **w) for n, part, w in listed if part[1] > part[0]]
         launch = partial(launches[name][which], **weights)
         return PreparedStep(tuple(special), plain, backends.prepared(launches[name][which], *plain, **weights), launch)

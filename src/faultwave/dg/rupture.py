@@ -137,8 +137,8 @@ class _Rupture:
         k, size = self.k, sum(self.sizes.rows)
         k.gather(self.plus, self.traces, self.slots, 0)
         k.gather(self.minus, self.traces, self.slots, 1)
-        both = [self.plus, self.minus]
-        sides = [*[x.view(0, size) for x in both], self.frame, self.impedance, self.damping]
+        both: list[Array] = [self.plus, self.minus]
+        sides: list[Array | View] = [*[x.view(0, size) for x in both], self.frame, self.impedance, self.damping]
         flows = [x.view(size, size) for x in both] if self.sizes.moved else []
         k.pointwise(lambda *a: [self._locked(*a)], [*sides, *flows], [self.locked])
         self._feel()
@@ -387,14 +387,17 @@ class _Rupture:
             k.scatter(reply, self.waves, self.slots, 2 + side)
 
     def _locked(self, plus: Any, minus: Any, frame: Any, impedance: Any, damping: Any, *flows: Any) -> Any:
-        """Theta and, from the velocities of both sides, the jump v- - v+. Waves are of each side's own normal; -p is the same from both, and
-        fluid flows out of the one into the other."""
+        """Theta and, from the velocities of both sides, the jump v- - v+. Waves are of each side's own normal; -p is the same from both,
+        and fluid flows out of the one into the other."""
         z, directions = self.coupling.columns.row(impedance), FRAME.row(frame).values()
         (wa, wb), jump = ([[dot(x[:3], e) for e in directions] for x in (plus, minus)]), []
         theta = self.coupling.locked(z, [*wa, *plus[3:]], [*[-x for x in wb], *minus[3:]])
         if flows:
             va, vb = ([dot(x[:3], e) for e in directions] for x in flows)
-            jump = [*[b - a for a, b in zip(va, vb, strict=True)], *[-b - a for a, b in zip(flows[0][3:], flows[1][3:], strict=True)]]
+            jump = [
+                *[b - a for a, b in zip(va, vb, strict=True)],
+                *[-b - a for a, b in zip(flows[0][3:], flows[1][3:], strict=True)],
+            ]
         return [damping[0] * theta[0], *theta[1:], *jump]
 
     # Formulas of one point in one sub-step, over the arguments by name.

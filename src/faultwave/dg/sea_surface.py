@@ -6,8 +6,8 @@ At a face with the unit normal n the height eta, the water's impedance Z = rho c
     d eta/dt = f - kappa eta,  f = n.v - n.T/Z,  kappa = rho g/Z,  T* = -rho g eta n.
 
 The cell leaves its wave w = T - Z v during the step as a sum of coefficients times functions of time (``waves_in_time``), and
-f = -n.w/Z. So the answer is a series in kappa: eta(t) = sum_j (-kappa)^j (t^j/j! eta_0 + I_(j+1) f), I_j the j times repeated integral. It needs nothing of other cells, is
-exact for any lengths of the steps, and its terms fall as (kappa dt)^j, which is a tiny number.
+f = -n.w/Z. So the answer is a series in kappa: eta(t) = sum_j (-kappa)^j (t^j/j! eta_0 + I_(j+1) f), I_j the j times repeated
+integral. It needs nothing of other cells, is exact for any lengths of the steps, and its terms fall as (kappa dt)^j, which is a tiny number.
 """
 
 from __future__ import annotations
@@ -58,10 +58,13 @@ def normal_part(law: Law, wave: Any, normal: Any) -> Any:
 
 def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False, flows: bool = False) -> Kernel:
     """Kernel over faces: the height at the end of a step and the wave that comes back; ``rows`` of each part of a wave,
-    ``terms`` of the series in kappa, ``narrow`` of the form, ``flows``: cells leave velocities, too. In double precision whatever the run's: heights grow by little in each of
-    many steps."""
+    ``terms`` of the series in kappa, ``narrow`` of the form, ``flows``: cells leave velocities, too. In double precision
+    whatever the run's: heights grow by little in each of many steps."""
     k, m, b2 = Kernel("sea_surface", fixed=True), law.face_channels, rows[0]
-    slots, left = k.index("slots", 2), sum(rows) * (2 if flows else 1)  # where the wave goes with time, where the reply goes
+    slots, left = (
+        k.index("slots", 2),
+        sum(rows) * (2 if flows else 1),
+    )  # where the wave goes with time, where the reply goes
     traces, waves = k.store("traces", left, m), k.store("waves", b2, m, "out", narrow)
     face, height = k.batch("face", 1, FACE.size), k.batch("height", b2, 1, "inout")
     moments, power = k.scalar("moments", terms + 1, len(rows)), k.scalar("power", terms + 1)

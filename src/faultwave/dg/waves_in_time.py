@@ -6,8 +6,8 @@ integral, which has the most rows, needs no trace of its own:
 
     w(t) = sum_j a_j(t) w_j = a_p/I_p W + sum_(j > p) (a_j - a_p I_j/I_p) w_j.
 
-A cell leaves W and w_j, j > p (docs/theory/time-stepping.md, "Within a step"). Where the velocity at a face is asked for, it leaves that in
-the same way, behind all waves.
+A cell leaves W and w_j, j > p (docs/theory/time-stepping.md, "Waves within a step"). Where the velocity at a face is asked for,
+it leaves that in the same way, behind all waves.
 """
 
 from __future__ import annotations
