@@ -250,7 +250,7 @@ class Operator:
         if name != "predict":
             weights = weights | self._own_scalars(before) | self.predictor.ended(before)
         (begin, end), plain = lay.storing_ranges[cluster], lay.plain_ranges[cluster]
-        ends = [lay.split_ends[cluster], lay.whole_begins[cluster], end]
+        ends: list[int] = [lay.split_ends[cluster], lay.whole_begins[cluster], end]
         if self.joined[cluster]:
             ends, plain = [begin, plain[1], plain[1]], (plain[1], plain[1])
         kinds = [i for i in range(3) if suffixes[i] not in suffixes[i + 1 :]]  # others are done with a later one
