@@ -250,14 +250,14 @@ class Operator:
         if name != "predict":
             weights = weights | self._own_scalars(before) | self.predictor.ended(before)
         (begin, end), plain = lay.storing_ranges[cluster], lay.plain_ranges[cluster]
-        ends: list[int] = [lay.split_ends[cluster], lay.whole_begins[cluster], end]
+        bounds = [lay.split_ends[cluster], lay.whole_begins[cluster], end]
         if self.joined[cluster]:
-            ends, plain = [begin, plain[1], plain[1]], (plain[1], plain[1])
+            bounds, plain = [begin, plain[1], plain[1]], (plain[1], plain[1])
         kinds = [i for i in range(3) if suffixes[i] not in suffixes[i + 1 :]]  # others are done with a later one
         listed: list[tuple[str, tuple[int, int], Any]] = [observed]
         for i in kinds:
-            listed.append((name + suffixes[i], (begin, ends[i]), weights))
-            begin = ends[i]
+            listed.append((name + suffixes[i], (begin, bounds[i]), weights))
+            begin = bounds[i]
         special = [backends.prepared(launches[n][which], *part, **w) for n, part, w in listed if part[1] > part[0]]
         launch = partial(launches[name][which], **weights)
         return PreparedStep(tuple(special), plain, backends.prepared(launches[name][which], *plain, **weights), launch)

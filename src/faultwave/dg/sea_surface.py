@@ -7,7 +7,8 @@ At a face with the unit normal n the height eta, the water's impedance Z = rho c
 
 The cell leaves its wave w = T - Z v during the step as a sum of coefficients times functions of time (``waves_in_time``), and
 f = -n.w/Z. So the answer is a series in kappa: eta(t) = sum_j (-kappa)^j (t^j/j! eta_0 + I_(j+1) f), I_j the j times
-repeated integral. It needs nothing of other cells, is exact for any lengths of the steps, and its terms fall as (kappa dt)^j, which is a tiny number.
+repeated integral. It needs nothing of other cells, is exact for any lengths of the steps, and its terms fall as (kappa dt)^j, which is a
+tiny number.
 """
 
 from __future__ import annotations
