@@ -159,7 +159,8 @@ def test_repeated_integrals_are_exact():
 
     taylor, upto = Taylor(Terms()), 0.3
     found = repeated_integrals(taylor, upto, 0.7, 5)
-    whole = taylor.integral(0.0, 0.7, 0.7)  # of the step: the first part is that of the whole, the others have lost their share of it
+    whole = taylor.integral(0.0, 0.7, 0.7)
+    # The first part is that of the whole step; the others have lost their share of it.
     for k in range(4):  # of (t / unit)^k / k!
         want = [powers(upto, k + j + 2)[-1] / 0.5**k for j in range(5)]
         got = found[:, 0] * whole[k] + (found[:, k] if k else 0.0)
