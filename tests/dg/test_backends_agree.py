@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from faultwave.dg.fault_sizes import Options, Sizes
 from faultwave.dg.fault_transforms import tables as fault_tables
 from faultwave.dg.forms import FORMS, Cells, Form
 from faultwave.dg.forms import form as find_form
-from faultwave.dg.predictors.taylor import face_rows, powers
+from faultwave.dg.predictors.taylor import Taylor, face_rows, powers
 from faultwave.dg.rupture import rupture
+from faultwave.dg.waves_in_time import weights_left
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel
 from faultwave.physics import friction as faults
@@ -274,10 +276,24 @@ UNIFORM = {name: RATES for name, law in faults.laws().items() if law.solver == "
 }
 
 
+def taylor(order: int) -> Taylor:
+    return Taylor(SimpleNamespace(order=order, unit=1.0, full=False))  # type: ignore[arg-type]
+
+
+def left_in_time(derivatives: np.ndarray, order: int) -> np.ndarray:
+    """What cells leave of the derivatives (..., rows, columns) on a face after a step: in place of the first its integral over the step."""
+    found, at, most = derivatives.copy(), 0, face_rows(order)[0]
+    found[..., :most, :] = 0.0
+    for rows, weight in zip(face_rows(order), powers(STEP, order)[1], strict=True):
+        found[..., :rows, :] += weight * derivatives[..., at : at + rows, :]
+        at += rows
+    return found
+
+
 def friction_arguments(
-    law: Any, constants: dict[str, float], kernel: Kernel, order: int, seed: int
+    law: Any, constants: dict[str, float], kernel: Kernel, order: int, seed: int, sizes: Sequence[float] | None = None
 ) -> dict[str, np.ndarray]:
-    """A fault under load, slipping at some points and not at others."""
+    """A fault under load, slipping at some points and not at others; ``sizes`` by which derivatives are multiplied."""
     rng = np.random.default_rng(seed)
     rule = point_rule("symmetric", order - 1)
     points = len(rule.weights)
@@ -293,9 +309,10 @@ def friction_arguments(
     state = zero | law.initial(p, constants, shear, sigma)
     rows = np.concatenate([np.full(n, k) for k, n in enumerate(face_rows(order))])
     channels = kernel.arrays["waves"].cols
-    size = np.concatenate([np.full(channels, 2e6), np.full(channels, 0.4)])  # of tractions and of velocities
-    decay = np.array([math.factorial(k) / STEP**k for k in rows]) * 0.3**rows
-    traces = rng.normal(size=(ITEMS * 8, len(rows), 2 * channels)) * size * decay[:, None]
+    decay = np.array([math.factorial(k) / STEP**k for k in rows]) * 0.3**rows * np.array(sizes or [1.0] * order)[rows]
+    traction, flow = rng.normal(size=(2, ITEMS * 8, len(rows), channels)) * decay[:, None]
+    wave, flow = left_in_time(2e6 * traction - 3.2 * ETA * 0.4 * flow, order), left_in_time(0.4 * flow, order)
+    traces = np.concatenate([wave, flow], 1)[:, : kernel.arrays["traces"].rows]
     frames = np.linalg.qr(rng.normal(size=(ITEMS, 3, 3)))[0]
     z = np.broadcast_to([2 * ETA * 1.7, 2 * ETA, 2 * ETA * 1.6, 2.1 * ETA], (ITEMS, 1, 4))
     if channels == 4:
@@ -326,9 +343,10 @@ def friction_arguments(
 def friction_scalars(order: int, times: int) -> dict[str, Any]:
     ends = 1.0 + STEP * np.arange(1, times + 1) / times
     clock = np.stack([np.full(times, STEP / times), ends, ends - STEP / times], 1)
-    taylor = [powers((i + 0.5) * STEP / times, order)[0] for i in range(times)]
+    values = [powers((i + 0.5) * STEP / times, order)[0] for i in range(times)]
+    at_times = [weights_left(taylor(order), x, STEP) for x in values]
     ramp = np.random.default_rng(1).uniform(0, 0.3, (times, 2))
-    return {"at_times": taylor, "weight": np.full(times, STEP / times), "clock": clock, "ramp": ramp, "damping": 0.9}
+    return {"at_times": at_times, "weight": np.full(times, STEP / times), "clock": clock, "ramp": ramp, "damping": 0.9}
 
 
 def friction_case(

@@ -150,6 +150,13 @@ def check_positions(
     for (begin, end), middle in zip(lay.storing_ranges, lay.split_ends, strict=True):
         assert begin <= middle <= end and (middle - begin) % lanes == 0 and not derivatives[begin:middle].any()
         assert middle == end or derivatives[middle : middle + lanes].any()
+    for (_, end), middle, whole in zip(lay.storing_ranges, lay.split_ends, lay.whole_begins, strict=True):
+        parts = (lay.for_faster > 0).any(1)
+        assert middle <= whole <= end and (end - whole) % lanes == 0 and not parts[whole:end].any()
+        if fault.any():
+            assert whole == middle or not derivatives[middle] or parts[whole - lanes : whole].any()
+        else:  # few cells leave derivatives
+            assert whole == end
     kinds = np.where(observed, 0, np.where(leaves, 1, 2))
     covered = 0
     for kind, ranges in enumerate((lay.observed_ranges, lay.storing_ranges, lay.plain_ranges)):

@@ -23,7 +23,7 @@ class LegendreInTime:
     """The same polynomial in time in Legendre polynomials over the step: every coefficient has all rows, and its basis belongs to the
     length of the step, as that of a space-time predictor."""
 
-    starts_with_state = False
+    starts_with_state, first_integral = False, 0
 
     def __init__(self, form: CellTerms):
         self.form, self.taylor = form, Taylor(form)

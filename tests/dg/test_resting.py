@@ -22,7 +22,7 @@ from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifiers import composed
 from tests.backends.here import present
-from tests.dg.test_backends_agree import ITEMS, STEP, friction_arguments, friction_scalars, launch
+from tests.dg.test_backends_agree import ITEMS, STEP, friction_arguments, friction_scalars, launch, left_in_time
 
 ALL = present(backends.names())
 NOTHING = "never rests"
@@ -83,13 +83,12 @@ def test_traction_changes_by_no_more_than_its_bound(kind: str, order: int) -> No
     assert (got[: rows[0]] == 0.0).all() and (most[rows[0] :] > 0.0).all()
 
 
-def test_values_at_a_time_and_their_mean() -> None:
+def test_values_at_a_time() -> None:
     """Also where several coefficients end at the same mode."""
     rows, times, rng = (6, 3, 3, 1), 5, np.random.default_rng(0)
     k, given = series_kernel(rows, times, 5)
-    mean, last = (k.batch(name, rows[0], 3, "out") for name in ("mean", "last"))
+    last = k.batch("last", rows[0], 3, "out")
     now, scaled = (k.batch(name, rows[0], 2, "out") for name in ("now", "scaled"))
-    given.columns(0, 3).mean(k, mean)
     given.columns(0, 3).at(k, last, times - 1)
 
     def both(x: Any, w: Any) -> Any:
@@ -97,10 +96,9 @@ def test_values_at_a_time_and_their_mean() -> None:
 
     k.repeat("i", times, lambda i: given.columns(3, 2).seen(k, i, both, [now, scaled], given.weight.view(i, 1)))
     at, w, series = rng.normal(size=(times, 4)), rng.normal(size=times), rng.normal(size=(2, sum(rows), 5))
-    data = {"series": series} | {a.name: np.zeros((2, a.rows, a.cols)) for a in (mean, last, now, scaled)}
+    data = {"series": series} | {a.name: np.zeros((2, a.rows, a.cols)) for a in (last, now, scaled)}
     execute(k, data, {"at_times": at, "weight": w})
     values = np.einsum("tj,jnmc->tnmc", at, apart(series, rows))
-    np.testing.assert_allclose(data["mean"], np.einsum("t,tnmc->nmc", w, values[..., :3]), rtol=1e-12)
     np.testing.assert_allclose(data["last"], values[-1, ..., :3], rtol=1e-12)
     np.testing.assert_allclose(data["now"], values[-1, ..., 3:], rtol=1e-12)
     np.testing.assert_allclose(data["scaled"], w[-1] * values[-1, ..., 3:], rtol=1e-12)
@@ -111,11 +109,8 @@ def test_values_at_a_time_and_their_mean() -> None:
 
 def faces(law: FrictionLaw, constants: Any, kernel: Kernel, order: int, gaps: np.ndarray, seed: int) -> dict[str, Any]:
     """Data of faces whose shear traction is ``gaps`` (ITEMS,) [Pa] below the static strength, and that nothing else weakens."""
-    data = friction_arguments(law, constants, kernel, order, seed)
-    rows, width = face_rows(order), kernel.arrays["traces"].cols
-    data["traces"] *= np.repeat(
-        np.where(np.arange(len(rows)) == 0, 0.02, 0.2), np.array(rows) * width
-    )  # much changes in a step
+    much_changes_in_a_step = [0.02] + [0.2] * (order - 1)
+    data = friction_arguments(law, constants, kernel, order, seed, much_changes_in_a_step)
     uniform = {
         "mu_s": 0.6,
         "mu_d": 0.4,
@@ -287,9 +282,10 @@ def test_faces_that_may_slip_only_at_the_first_times_of_a_step(component: int, s
             face_rows(3)[0],
         )  # the constant part of the derivative
         for side, sign in ((0, 1.0), (1, -1.0)):
-            traces = np.zeros((ITEMS, sum(face_rows(3)), 6))
-            traces[:, first, :3] = -sign * 1e6 / STEP * direction
-            data["traces"][data["slots"][:, side]] = traces.reshape(ITEMS, -1)
+            derivatives = np.zeros((ITEMS, sum(face_rows(3)), 3))
+            derivatives[:, first] = -sign * 1e6 / STEP * direction
+            left = np.concatenate([left_in_time(derivatives, 3), 0.0 * derivatives], 1)  # waves, velocities
+            data["traces"][data["slots"][:, side]] = left.reshape(ITEMS, -1)
         data["stress"][..., 1:] = shear, 0.0
 
     found = broken(LAWS[0], change=pressed)

@@ -26,23 +26,27 @@ def test_work_slip_and_path_of_the_jump(order: int) -> None:
     found = launch("numpy", "double", [kernel], [data], [scalars])[0]
 
     frame = data["frame"].reshape(ITEMS, 3, 3)
-    traces = data["traces"][data["slots"][:, :2]].reshape(ITEMS, 2, sum(rows), 2, 3)  # traction and velocity
-    inside = np.einsum("nsrqx,nex->nsrqe", traces, frame)
+    left = data["traces"][data["slots"][:, :2]].reshape(ITEMS, 2, 2, sum(rows), 3)  # waves and velocities
+    inside = np.einsum("nsqrx,nex->nsrqe", left, frame)
     z = data["impedance"].reshape(ITEMS, 2, 2)  # plus and minus side; pressure and shear
     plus, minus = (z[:, side, [0, 1, 1]][:, None] for side in (0, 1))
     phi = np.array(data["phi"])[data["group"][:, 0]]
-    work, slip, path = np.zeros(ITEMS), np.zeros((ITEMS, rows[0], 3)), np.zeros((ITEMS, len(rule.weights)))
+    work, path = np.zeros(ITEMS), np.zeros((ITEMS, len(rule.weights)))
     for at, lasting in zip(scalars["at_times"], scalars["weight"], strict=True):
         now = np.zeros((ITEMS, 2, rows[0], 2, 3))
         for j, a in enumerate(at):
             now[:, :, : rows[j]] += a * inside[:, :, sum(rows[:j]) : sum(rows[: j + 1])]
         here = np.einsum("npm,nsmqe->nspqe", phi, now)
         jump = here[:, 1, :, 1] - here[:, 0, :, 1]
-        traction = (minus * here[:, 0, :, 0] - plus * here[:, 1, :, 0]) / (plus + minus)  # each on its own normal
+        traction = (
+            here[:, :, :, 0] + np.stack([plus, minus], 1) * here[:, :, :, 1]
+        )  # T = w + Z v, each on its own normal
+        traction = (minus * traction[:, 0] - plus * traction[:, 1]) / (plus + minus)
         weights = 2.0 * np.where(data["group"] == 0, rule.weights, rule.weights[::-1])
         work -= lasting * np.einsum("np,npe,npe->n", weights, traction, jump)
-        slip += lasting * (now[:, 1, :, 1] - now[:, 0, :, 1])
         path += lasting * np.sqrt((jump**2).sum(-1))
+    whole = inside[:, :, : rows[0], 1]  # the first of what cells leave is the integral over the step
+    slip = whole[:, 1] - whole[:, 0]
     np.testing.assert_allclose(found["work_moved"][:, 0, 0] - data["work_moved"][:, 0, 0], work, rtol=1e-11)
     np.testing.assert_allclose(recorded(True, True).split(found["record"])["moved"], path, rtol=1e-12)
     np.testing.assert_allclose(found["jumped"] - data["jumped"], slip[..., 1:], rtol=0, atol=1e-12 * np.abs(slip).max())

@@ -1,6 +1,6 @@
-"""Values on faces from the predictor's coefficients: at a time, as a mean over a step, and bounds of their change in it.
+"""Values on faces from a sum of functions of time, as cells leave them: at a time, and bounds of their change in a step.
 
-A series holds the coefficients c_j one below the other, later ones with fewer rows; a_j are the predictor's functions of time.
+A series holds the coefficients c_j one below the other, later ones with fewer rows; a_j are functions of time.
 """
 
 from __future__ import annotations
@@ -46,18 +46,6 @@ class Columns:
     ) -> None:
         """outs = function(values at the time t_o, *ins), mode by mode."""
         self._sums(k, [self.series.at_times.view(o, 1)], lambda at: at[0], function, outs, ins)
-
-    def mean(self, k: Kernel, target: Array | View) -> None:
-        """target = sum_o weight_o sum_j a_j(t_o) c_j"""
-
-        def weights(scalars: Sequence[Any]) -> list[Any]:
-            times = len(scalars) // 2
-            each = [[w[0] * x for x in at] for at, w in zip(scalars[:times], scalars[times:], strict=True)]
-            return [reduce(add, column) for column in zip(*each, strict=True)]
-
-        s = self.series
-        scalars = [table.view(i, 1) for table in (s.at_times, s.weight) for i in range(s.at_times.rows)]
-        self._sums(k, scalars, weights, lambda x: [x], [target])
 
     def largest_change(self, k: Kernel, bounds: Array) -> Array:
         """(1, cols): a bound of how much a value at a point at any of the times differs from that at the last, t_O:

@@ -23,6 +23,7 @@ from faultwave.dg.fault_transforms import tables
 from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
 from faultwave.dg.rupture import FRAME, rupture
+from faultwave.dg.waves_in_time import rows_left, weights_left
 from faultwave.domain.tets.curve import hilbert_order
 from faultwave.domain.tets.geometry import Geometry
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Mesh, Topology
@@ -170,8 +171,9 @@ class Fault:
         self.impedance = self.coupling.constants(operator.law, model.material, directions)  # (n, columns)
         self._trace_rows(cluster)
         self._list_faces(cluster)
+        rows, points = rows_left(operator.predictor), len(self.rule.weights)
         sizes = Sizes(
-            tuple(operator.predictor.face_rows), len(self.rule.weights), len(self.episodes),
+            rows, points, len(self.episodes),
             replace(options, smooth_sliding=options.smooth_sliding and self.law.project), operator.form.narrow,
             self.rule.own is not None, model.uniform,
         )  # fmt: skip
@@ -283,10 +285,10 @@ class Fault:
         self.launch(*self.ranges[cluster], **scalars)
 
     def _weights(self, step: float) -> tuple[list[float], list[float]]:
-        """Weights of the traces' derivatives at the times of a step, time by time, and of these times, as a launch takes them."""
+        """Weights of what cells have left at the times of a step, time by time, and of these times, as a launch takes them."""
         tau, weight, _ = self.times
         own = self.operator.predictor
-        values = [x for t in tau for x in own.at(t * step, step)[: len(own.rows)]]
+        values = [x for t in tau for x in weights_left(own, own.at(t * step, step), step)]
         return values, np.ravel(weight * step).tolist()
 
     def acts(self, cluster: int) -> bool:

@@ -87,12 +87,13 @@ def make_operator(
     cells: Cells,
     alone: bool,
     between: Sequence[CellWork] = (),
+    flows: bool = False,
 ) -> Operator:
-    """The operator of the case's integrator; ``alone`` and ``between`` as there."""
+    """The operator of the case's integrator; ``alone``, ``between`` and ``flows`` as there."""
     if numerics.integrator in BY_LINES:
         made: Operator = BY_LINES[numerics.integrator](chosen, backend, layout, cells, flux(numerics))
         return made
-    return Operator(chosen, backend, layout, cells, alone, between, numerics.compensated)
+    return Operator(chosen, backend, layout, cells, alone, between, numerics.compensated, flows)
 
 
 __all__ = ["DEFAULT_SHARE", "LIMITS", "check_integrator", "flux", "limit", "make_form", "make_operator"]

@@ -12,6 +12,7 @@ from faultwave.dg.between_clusters import Beside
 from faultwave.dg.forms import Form
 from faultwave.dg.penalties import Penalised
 from faultwave.dg.predictors import Sum
+from faultwave.dg.waves_in_time import WavesInTime
 from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel, View, fuse
 from faultwave.physics.waves.law import dot, energy_names, role
@@ -37,19 +38,21 @@ def series_sum(k: Kernel, target: Array, parts: Sequence[View], weight: Callable
 class Kept:
     """Variant of a kernel for cells that leave more than waves of whole steps.
 
-    ``derivatives``: some leave the predictor's coefficients, or traces of them; ``fault``: some of these lie at faults; ``penalty``: of
-    jumps on some of their faces; ``parts``: places for the waves of parts of a step, which faster neighbours read, 0 where none has any.
+    ``derivatives``: some leave the predictor's coefficients, or waves of them; ``fault``: some of these lie at faults; ``flows``: where
+    friction asks for the velocity; ``penalty``: of jumps on some of their faces; ``parts``: places for the waves of parts of a step, which
+    faster neighbours read, 0 where none has any.
     """
 
     fault: bool = False
     penalty: Penalised | None = None
     derivatives: bool = True
     parts: int = 0
+    flows: bool = False
 
     @property
     def name(self) -> str:
         """What the names of its kernels end in."""
-        return "_keep" if self.derivatives else "_split"
+        return ("_keep" if self.derivatives else "") + ("_split" if self.parts else "")
 
 
 def compensate(k: Kernel, q: Array, remainder: Array) -> None:
@@ -67,7 +70,7 @@ def predict(form: Form, kept: Kept | None = None, compensated: bool = False, to_
     ``to_slower``: waves are added up for slower neighbours.
 
     ``kept`` cells also leave what others need within the step, each only where it has a slot: the predictor's coefficients
-    (receivers, surfaces), their traces [T, v] for friction, the waves w of parts of the step for a faster neighbour.
+    (receivers, surfaces), their waves for friction, the waves w of parts of the step for a faster neighbour.
     """
     k = Kernel("predict" + (kept.name if kept else ""))
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
@@ -89,35 +92,21 @@ def predict(form: Form, kept: Kept | None = None, compensated: bool = False, to_
     else:
         predictor.expand(k, q, cell, [Sum(q, advance), *integrals], series)
     beside = Beside(to_slower, tuple(parts), face_rows)
+    in_time = WavesInTime(k, form, series, kept.flows) if kept and kept.fault and series is not None else None
 
     def emit(i: int, wave: Array) -> None:
         k.scatter(wave, waves, outgoing, i)
+        if in_time is not None:
+            in_time.leave(i, wave, k.arrays["trace"], cell, face)
         beside.emit(k, "", waves, i, wave, lambda state, out: form.face_wave(k, state, i, out, cell, face))
 
     form.publish(k, total, cell, face, emit, u)
     if kept and series is not None:
         slot, history = k.index("slot"), k.store("history", series.rows, form.Q, "out")
         k.when(slot, 0, lambda: k.scatter(series, history, slot))
-        if kept.fault:
-            _traces(k, form, series, lambda s, i, out: form.face_pair(k, s, i, out, cell, face))
         if kept.penalty is not None:
             kept.penalty.publish(k, total, cell, beside)
     return k
-
-
-def _traces(k: Kernel, form: Form, series: Array, trace: Callable[[View, int, View], None]) -> None:
-    """Traces [T, v] of all coefficients on the faces that friction works on."""
-    rows, out_rows = form.predictor.rows, form.predictor.face_rows
-    slots, store = k.index("friction_slots", 4), k.store("friction", sum(out_rows), 2 * form.faced, "out")
-    result = k.temp("friction_traces", sum(out_rows), 2 * form.faced)
-
-    def one(face: int) -> None:
-        for j in range(len(rows)):
-            trace(coefficient(series, rows, j), face, coefficient(result, out_rows, j))
-        k.scatter(result, store, slots, face)
-
-    for face in range(4):
-        k.when(slots, face, lambda face=face: one(face))  # type: ignore[misc]
 
 
 def correct(form: Form, kept: Kept | None = None, compensated: bool = False) -> Kernel:

@@ -13,9 +13,10 @@ cell leaves one wave for each of that neighbour's steps within its own. These ha
 of the faster cell reads the one that is n modulo ``parts``; its wave of the whole step goes where nobody looks, too.
 
 The cells of a cluster come in three kinds, one after the other: *observed* cells, which are read or changed between a step's
-correction and the next prediction; *storing* cells, which store derivatives, their traces or waves of parts of a step besides
+correction and the next prediction; *storing* cells, which store derivatives, their waves or waves of parts of a step besides
 waves, and in runs on several processes those at the border or beside slower cells; and plain ones. All are sorted by what they
-store, those with derivatives last, so that most batches do the same work. Slot 0 of each store is a dummy for cells that store
+store, those with derivatives later and those without parts of steps last:
+most batches do the same work. Slot 0 of each store is a dummy for cells that store
 nothing: it may be written and is never read (``kernels.language.When``).
 """
 
@@ -73,14 +74,13 @@ class Layout:
     history: np.ndarray  # (positions,) slot of the stored derivatives; 0 where none
     histories: int
     split_ends: tuple[int, ...]  # of each cluster's storing cells, those before leave no derivatives
+    whole_begins: tuple[int, ...]  # and those from here on no parts of a step
     parts: int  # slots of the waves of parts of a step
     for_faster: (
         np.ndarray
     )  # (positions, 4) the first of them, in which a face leaves them for a faster neighbour; 0 where none
     sums: np.ndarray  # (2, positions, 4) slots of sums for a slower neighbour, in its even and odd steps; 0 where none
-    friction: (
-        np.ndarray
-    )  # (positions, 4) slot of the derivatives' traces of both quantities at a fault or solved face; 0 elsewhere
+    friction: np.ndarray  # (positions, 4) slot of the waves in time of a fault or solved face; 0 elsewhere
     friction_far: int  # first slot of those that arrive from other processes
     friction_slots: int  # the last is never written
     waves: tuple[np.ndarray, np.ndarray] | None  # ``incoming`` and ``outgoing``; None once an operator has them
@@ -161,7 +161,7 @@ class Connections:
     neighbours at most one apart; ``fault`` (nc, 4): faces with friction; ``stored_derivatives``: cells whose time derivatives are read
     (receivers, surfaces); ``observed``: cells whose dofs are read or changed between a correction and the next prediction;
     ``driven`` (nc, 4): faces with a field of their own; ``penalised`` (nc, 4): faces at which jumps are penalised, from both sides;
-    ``solved`` (nc, 4): driven boundary faces that leave traces as those with friction do.
+    ``solved`` (nc, 4): driven boundary faces that leave waves in time as those with friction do.
     """
 
     neighbours: np.ndarray
@@ -233,6 +233,9 @@ class _Builder:
         faces = (3, 2, 1, 0)
         marks = [made[:, f] for made in (self.slower, self.faster) for f in faces]
         marks += [penalised[:, f] for f in faces] + [x.stored_derivatives] + [self.traced[:, f] for f in faces]
+        if self.traced.any():  # many cells, of which most have no faster neighbours: they lie at a fault
+            derivatives = penalised.any(1) | x.stored_derivatives | self.traced.any(1)
+            marks += [derivatives & ~self.faster.any(1)]
         amount = np.zeros(count, np.int32)
         for bit, mask in enumerate(marks):
             if mask.any():
@@ -247,16 +250,19 @@ class _Builder:
         self.placement = self.cell_at[self.cell_at >= 0]
         self.position = np.empty(count, np.int64)
         self.position[self.placement] = np.flatnonzero(self.cell_at >= 0)
-        split = stores & ~observed & (amount >> 8 == 0)
-        counts = np.bincount(x.cluster[split], minlength=self.clusters)
-        self.split_ends = tuple(
-            begin + int(n) // self.lanes * self.lanes if n < stored else end
-            for (begin, end), n, stored in zip(
-                self.ranges[1::3],
-                counts,
-                np.bincount(x.cluster[stores & ~observed], minlength=self.clusters),
-                strict=True,
-            )
+        stored, last = stores & ~observed, len(marks) - 1
+        # A vector of both kinds does the work of both: of split cells and others that of derivatives, at the end of parts that of parts.
+        self.split_ends = self._ends(stored, amount >> 8 == 0, up=False)
+        self.whole_begins = self._ends(stored, (amount >> last == 0) | (not self.traced.any()), up=True)
+
+    def _ends(self, stored: np.ndarray, first: np.ndarray, up: bool) -> tuple[int, ...]:
+        """Where those end that come ``first`` (nc,) among each cluster's ``stored`` cells, ``up`` to whole vectors or down."""
+        clusters = self.cells.cluster
+        counts = (np.bincount(clusters[some], minlength=self.clusters) for some in (stored & first, stored))
+        lanes, more = self.lanes, self.lanes - 1 if up else 0
+        return tuple(
+            begin + (int(n) + more) // lanes * lanes if n < of else end
+            for (begin, end), n, of in zip(self.ranges[1::3], *counts, strict=True)
         )
 
     def _number_waves(self) -> None:
@@ -346,7 +352,7 @@ class _Builder:
         sent = Sent(self._inside(*at), self.summed[at] + later, self.parted[at], self.arrive[at])
         return Layout(
             self.cell_at, self.position, self.ranges[0::3], self.ranges[1::3], self.ranges[2::3],
-            history, 1 + int(x.stored_derivatives.sum()), self.split_ends, self.parts, self._per_position(self.parted),
+            history, 1 + int(x.stored_derivatives.sum()), self.split_ends, self.whole_begins, self.parts, self._per_position(self.parted),
             sums, friction, mine, mine + int((x.fault & ~self.inner).sum()) + 1,
             self._places(), self._apart(), self.trash + 1, _channels(border, x.cluster[border.cell], sent, self.parts),
         )  # fmt: skip

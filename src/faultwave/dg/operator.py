@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -19,6 +20,7 @@ from faultwave.dg.layout import Layout, part_slots, ranged
 from faultwave.dg.penalty_buffers import PenaltyBuffers
 from faultwave.dg.prepared import KEPT_STEPS, PreparedStep, Remaining
 from faultwave.dg.rounding import spread
+from faultwave.dg.waves_in_time import store_rows
 from faultwave.kernels.language import Kernel, fuse
 
 FEW = 4096
@@ -63,11 +65,12 @@ class Operator:
         alone: bool = True,
         between: Sequence[CellWork] = (),
         compensated: bool = False,
+        flows: bool = False,
     ):
         """``alone``: no other process has part of the mesh, so that all cells may step at once; ``between``: what is done between
         correction and prediction; ``compensated``: what sums of the state round away is kept for the next, of forms whose predictor is
-        ``incremental``."""
-        self.between, self.compensated = tuple(between), compensated
+        ``incremental``; ``flows``: friction asks for the velocity on both sides of its faces."""
+        self.between, self.compensated, self.flows = tuple(between), compensated, flows
         self.form, self.backend, self.layout, self.cells = form, backend, layout, cells
         self.law, self.order, self.time_unit = form.law, form.order, form.unit
         self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
@@ -97,7 +100,7 @@ class Operator:
         self.kept = b.batch(size, 4 * form.b2, form.faced, narrow=form.narrow)
         self.waves = b.store(lay.wave_slots, form.b2 * form.faced, narrow=form.narrow)
         self.history = b.store(lay.histories, sum(self.predictor.rows) * form.Q)
-        self.friction = b.store(lay.friction_slots, sum(self.predictor.face_rows) * 2 * form.faced)
+        self.friction = b.store(lay.friction_slots, store_rows(form, self.flows) * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
         self.face = b.batch(size, *form.face_shape, narrow=form.narrow_faces)
         ranges = [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges]
@@ -162,13 +165,21 @@ class Operator:
         form, lay = self.form, self.layout
         parts, penalty = lay.parts if self.to_faster else 0, self.penalty.penalised if self.penalty else None
         friction = bool((lay.friction > 0).any())
-        keep = kernels.Kept(friction, penalty, True, parts) if friction or penalty or (lay.history > 0).any() else None
+        keep = (
+            kernels.Kept(friction, penalty, True, parts, self.flows)
+            if friction or penalty or (lay.history > 0).any()
+            else None
+        )
         split = kernels.Kept(derivatives=False, parts=parts) if parts else None
-        # What names of kernels end in, of cells that leave no derivatives and of those that may.
-        self.suffixes = (split.name if split else "", keep.name if keep else split.name if split else "")
+        # Most cells at a fault leave no parts of steps, whose integrals are a tenth of their work.
+        ends = tuple(end for _, end in lay.storing_ranges)
+        lean = replace(keep, parts=0) if keep and parts and lay.whole_begins != ends else None
+        # What names of kernels end in, of cells that leave no derivatives, of those that may leave all, and of those that leave no parts.
+        most = keep or split
+        self.suffixes = tuple(x.name if x else "" for x in (split, most, lean or most))
         between = [work.kernel(form) for work in self.between]
         more, later = self.compensated, self.to_slower
-        variants = [None, *(kept for kept in (split, keep) if kept)]
+        variants = [None, *(kept for kept in (split, lean, keep) if kept)]
         wanted = [kernels.predict(form, which, more, later) for which in variants]
         wanted += [kernels.correct_and_predict(form, which, between, more, later) for which in variants]
         wanted += [kernels.correct(form, None, more), *([kernels.correct(form, keep, more)] if self.penalty else [])]
@@ -233,17 +244,20 @@ class Operator:
 
     def _prepare(self, name: str, cluster: int, before: float, restart: bool, ends: Sequence[float]) -> PreparedStep:
         """The step that begins after one of length ``before`` [s]."""
-        lay, launches, which, (split, keep) = self.layout, self.launches, self._which(cluster), self.suffixes
+        lay, launches, which, suffixes = self.layout, self.launches, self._which(cluster), self.suffixes
         weights = self._weights(cluster, restart, ends)
-        observed = "predict" + keep, lay.observed_ranges[cluster], weights
+        observed = "predict" + suffixes[1], lay.observed_ranges[cluster], weights
         if name != "predict":
             weights = weights | self._own_scalars(before) | self.predictor.ended(before)
-        (begin, end), middle, plain = lay.storing_ranges[cluster], lay.split_ends[cluster], lay.plain_ranges[cluster]
+        (begin, end), plain = lay.storing_ranges[cluster], lay.plain_ranges[cluster]
+        bounds = [lay.split_ends[cluster], lay.whole_begins[cluster], end]
         if self.joined[cluster]:
-            begin, middle, end, plain = begin, begin, plain[1], (plain[1], plain[1])
-        elif split == keep:
-            middle = end
-        listed = observed, (name + split, (begin, middle), weights), (name + keep, (middle, end), weights)
+            bounds, plain = [begin, plain[1], plain[1]], (plain[1], plain[1])
+        kinds = [i for i in range(3) if suffixes[i] not in suffixes[i + 1 :]]  # others are done with a later one
+        listed: list[tuple[str, tuple[int, int], Any]] = [observed]
+        for i in kinds:
+            listed.append((name + suffixes[i], (begin, bounds[i]), weights))
+            begin = bounds[i]
         special = [backends.prepared(launches[n][which], *part, **w) for n, part, w in listed if part[1] > part[0]]
         launch = partial(launches[name][which], **weights)
         return PreparedStep(tuple(special), plain, backends.prepared(launches[name][which], *plain, **weights), launch)

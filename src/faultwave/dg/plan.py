@@ -156,7 +156,7 @@ class Plan:
 
     @property
     def solved(self) -> np.ndarray:
-        """Faces (nc, 4) on which parts find what arrives from the traces there: some of ``driven``."""
+        """Faces (nc, 4) on which parts find what arrives from what the cell sends: some of ``driven``."""
         return marked_faces([p.demand.solved for p in self.parts], self.topology.kinds.shape)
 
     @property

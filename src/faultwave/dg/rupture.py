@@ -1,8 +1,8 @@
 """The friction solve of fault faces as one kernel, for any friction law (de la Puente et al. 2009, Pelties et al. 2012;
 docs/theory/friction.md, "Friction solve").
 
-Per face: traces [T, v] of the predictor's coefficients on both sides -> locked traction Theta and velocity jump in the fault frame
-(n, s1, s2) as modes; per Gauss point in time: values at the face's points, friction, slip; at the end the mean slip rate goes
+Per face: waves of both sides as they go with time (``waves_in_time``) -> locked traction Theta and, where asked for, velocity jump in the
+fault frame (n, s1, s2) as modes; per Gauss point in time: values at the face's points, friction, slip; at the end the mean slip rate goes
 back to modes, where it takes its part off the mean of Theta, and each side receives 2 T* - w, the wave that makes its star state carry
 exactly T*. Faces that certainly stay locked are solved at no point (``resting``).
 """
@@ -64,8 +64,6 @@ class _Rupture:
         self.columns, self.state_columns = recorded(options.moved, options.breakdown), law.shown_columns
         self.inner_columns, self.step_columns = law.inner_columns, state_columns(law.of_step(options.times))
         own = coupling.channels
-        # Of one side's trace, in physical components.
-        self.trace = Columns(traction=own, velocity=own)
         self.locked_columns = Columns(traction=own, jump=own if options.moved else 0)
         # What friction feels is the first three components of the traction, but for these two.
         self.feels_other = options.linear_normal or own > 3
@@ -87,8 +85,9 @@ class _Rupture:
         k, s = self.k, self.sizes
         b2 = s.rows[0]
         self.slots = k.index("slots", 4)  # traces +, -; waves +, -, where each side finds the reply
-        self.traces = k.store("traces", sum(s.rows), self.trace.size)
-        self.waves = k.store("waves", b2, self.coupling.channels, "inout", s.narrow)
+        own = self.coupling.channels
+        self.traces = k.store("traces", sum(s.rows) * (2 if s.options.moved else 1), own)
+        self.waves = k.store("waves", b2, own, "out", s.narrow)
         self.frame, self.impedance = (
             k.batch("frame", 1, FRAME.size),
             k.batch("impedance", 1, self.coupling.columns.size),
@@ -125,7 +124,7 @@ class _Rupture:
 
     def _temporaries(self) -> None:
         k, s, width, own = self.k, self.sizes, self.locked_columns.size, self.coupling.channels
-        self.plus, self.minus = (k.temp(side, sum(s.rows), self.trace.size) for side in ("plus", "minus"))
+        self.plus, self.minus = (k.temp(side, self.traces.rows, own) for side in ("plus", "minus"))
         self.locked = k.temp("locked", sum(s.rows), width)
         self.felt = k.temp("felt", sum(s.rows), 3) if self.feels_other else self.locked
         self.now, self.here = (k.temp(n, rows, 3) for n, rows in (("now", s.rows[0]), ("here", s.points)))
@@ -137,12 +136,13 @@ class _Rupture:
         self.modes = k.temp("modes", s.rows[0], own)
 
     def build(self) -> Kernel:
-        k, width = self.k, self.locked_columns.size
+        k, size = self.k, sum(self.sizes.rows)
         k.gather(self.plus, self.traces, self.slots, 0)
         k.gather(self.minus, self.traces, self.slots, 1)
-        sides = [self.plus, self.minus, self.frame, self.impedance, self.damping]
-        k.pointwise(lambda *a: [self._locked(*a)[:width]], sides, [self.locked])
-        self._series(self.locked).columns(0, self.coupling.channels).mean(k, self.modes)
+        both: list[Array] = [self.plus, self.minus]
+        sides: list[Array | View] = [*[x.view(0, size) for x in both], self.frame, self.impedance, self.damping]
+        flows = [x.view(size, size) for x in both] if self.options.moved else []
+        k.pointwise(lambda *a: [self._locked(*a)], [*sides, *flows], [self.locked])
         self._feel()
         if self.options.moved:
             self._follow_jump()
@@ -150,7 +150,7 @@ class _Rupture:
         lengths = [self.clock.view(i, 1, CLOCK.places["duration"].start, 1) for i in range(self.options.times)]
         if self.inner or self.of_step:
             self._change_inner(self.law.begin_step, lengths)
-        _zero(k, self.slid_modes, self.modes)
+        _zero(k, self.slid_modes, self.locked)
         if self.may_rest:
             k.when_any(self._find_moving(), self._slip)
             k.pointwise(_slides, [self.slid_modes.view(0, 1)], [self.slides])
@@ -290,8 +290,7 @@ class _Rupture:
 
         k.repeat("moved", self.options.times, follow)
         k.pointwise(lambda old, x: [[old[0] - 2.0 * x[0]]], [self.jump_work, work], [self.jump_work])
-        slip, first = jump.view(0, s.rows[0], 0, 2), self.locked_columns.places["jump"].start + 1
-        self._series(self.locked).columns(first, 2).mean(k, slip)
+        slip = self.locked.view(0, s.rows[0], self.locked_columns.places["jump"].start + 1, 2)
         k.pointwise(lambda old, x: [[y + z for y, z in zip(old, x, strict=True)]], [self.jumped, slip], [self.jumped])
 
     def _jump_and_work(self, now: Any, impedance: Any, weight: Any) -> Any:
@@ -300,12 +299,13 @@ class _Rupture:
         return [x.jump[:3], [weight[0] * dot(averaged[:3], x.jump[:3])]]
 
     def _take_off(self) -> None:
-        """The mean traction, of the locked one."""
+        """The traction of the whole step, from the locked one."""
 
         def slipping(theta: Any, slid: Any, impedance: Any) -> Any:
             return [self.coupling.slipping(self.coupling.columns.row(impedance), theta, *slid)]
 
-        self.k.pointwise(slipping, [self.modes, self.slid_modes, self.impedance], [self.modes])
+        whole = self.locked.view(0, self.sizes.rows[0], 0, self.coupling.channels)
+        self.k.pointwise(slipping, [whole, self.slid_modes, self.impedance], [self.modes])
 
     def _change_inner(self, change: Callable[..., dict[str, Any]], lengths: Sequence[View] | None = None) -> None:
         """State of any kind and what is kept during a step by a function of the law, which may take the ``lengths`` of all sub-steps."""
@@ -375,10 +375,10 @@ class _Rupture:
 
     def _reply(self) -> None:
         """2 T* - w; the traction of the minus side is on its own normal, and -p is the same from both."""
-        k, rows, own = self.k, self.sizes.rows[0], self.coupling.channels
-        wave, reply = k.temp("wave", rows, own), k.temp("reply", rows, own)
-        for side, sign in ((0, 2.0), (1, -2.0)):
-            k.gather(wave, self.waves, self.slots, 2 + side)
+        k, rows = self.k, self.sizes.rows[0]
+        reply = k.temp("reply", rows, self.coupling.channels)
+        for side, (given, sign) in enumerate(((self.plus, 2.0), (self.minus, -2.0))):
+            wave = given.view(0, rows)
 
             def answer(t: Any, w: Any, frame: Any, sign: float = sign) -> Any:
                 n, s1, s2 = FRAME.row(frame).values()
@@ -388,19 +388,19 @@ class _Rupture:
             k.pointwise(answer, [self.modes, wave, self.frame], [reply])
             k.scatter(reply, self.waves, self.slots, 2 + side)
 
-    def _locked(self, plus: Any, minus: Any, frame: Any, impedance: Any, damping: Any) -> Any:
-        """Theta and velocity jump v- - v+ from [T, v] in each side's own frame."""
-        z, on_plus, on_minus = self.coupling.columns.row(impedance), self.trace.row(plus), self.trace.row(minus)
-        directions = FRAME.row(frame).values()
-        va, vb = ([dot(side.velocity[:3], e) for e in directions] for side in (on_plus, on_minus))
-        va, vb = [*va, *on_plus.velocity[3:]], [*vb, *[-x for x in on_minus.velocity[3:]]]
-        impeded = self.coupling.impeded(z, 0, va), self.coupling.impeded(z, 1, vb)
-        ta, tb = ([dot(side.traction[:3], e) for e in directions] for side in (on_plus, on_minus))
-        wa = [t - x for t, x in zip([*ta, *on_plus.traction[3:]], impeded[0], strict=True)]
-        wb = [x - t for t, x in zip(tb, impeded[1], strict=False)]
-        wb += [x + t for t, x in zip(on_minus.traction[3:], impeded[1][3:], strict=True)]
-        theta = self.coupling.locked(z, wa, wb)
-        return [damping[0] * theta[0], *theta[1:], *[b - a for a, b in zip(va, vb, strict=True)]]
+    def _locked(self, plus: Any, minus: Any, frame: Any, impedance: Any, damping: Any, *flows: Any) -> Any:
+        """Theta and, from the velocities of both sides, the jump v- - v+. Waves are of each side's own normal; -p is the same from both,
+        and fluid flows out of the one into the other."""
+        z, directions = self.coupling.columns.row(impedance), FRAME.row(frame).values()
+        (wa, wb), jump = ([[dot(x[:3], e) for e in directions] for x in (plus, minus)]), []
+        theta = self.coupling.locked(z, [*wa, *plus[3:]], [*[-x for x in wb], *minus[3:]])
+        if flows:
+            va, vb = ([dot(x[:3], e) for e in directions] for x in flows)
+            jump = [
+                *[b - a for a, b in zip(va, vb, strict=True)],
+                *[-b - a for a, b in zip(flows[0][3:], flows[1][3:], strict=True)],
+            ]
+        return [damping[0] * theta[0], *theta[1:], *jump]
 
     # Formulas of one point in one sub-step, over the arguments by name.
 

@@ -5,9 +5,10 @@ At a face with the unit normal n the height eta, the water's impedance Z = rho c
 
     d eta/dt = f - kappa eta,  f = n.v - n.T/Z,  kappa = rho g/Z,  T* = -rho g eta n.
 
-The predictor of the cell gives T and v during the step as sums of coefficients times functions of time, so the answer is a series in
-kappa: eta(t) = sum_j (-kappa)^j (t^j/j! eta_0 + I_(j+1) f), I_j the j times repeated integral. It needs nothing of other cells, is
-exact for any lengths of the steps, and its terms fall as (kappa dt)^j, which is a tiny number.
+The cell leaves its wave w = T - Z v during the step as a sum of coefficients times functions of time (``waves_in_time``), and
+f = -n.w/Z. So the answer is a series in kappa: eta(t) = sum_j (-kappa)^j (t^j/j! eta_0 + I_(j+1) f), I_j the j times
+repeated integral. It needs nothing of other cells, is exact for any lengths of the steps, and its terms fall as (kappa dt)^j, which is a
+tiny number.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from faultwave.dg.kernels import coefficient, series_sum
 from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
 from faultwave.dg.predictors import Predictor
+from faultwave.dg.waves_in_time import rows_left, weights_left
 from faultwave.kernels.language import Kernel
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import dot
@@ -32,14 +34,14 @@ FACE = Columns(normal=3, inverse_z=None, kappa=None, weight=None)
 
 
 def repeated_integrals(predictor: Predictor, upto: float, step: float, terms: int) -> np.ndarray:
-    """(terms, coefficients): what ``terms`` times repeated integrals over [0, ``upto``] [s] of each coefficient's function of time are,
-    from the single one on; by Gauss points that are exact for polynomials of the predictor's degree."""
+    """(terms, parts of a wave): what ``terms`` times repeated integrals over [0, ``upto``] [s] of the function of time of each part are
+    (``waves_in_time``), from the single one on; by Gauss points that are exact for polynomials of the predictor's degree."""
     count = len(predictor.rows)
     x, w = np.polynomial.legendre.leggauss(count + (terms + 1) // 2)
-    moments, half = np.zeros((terms, count)), 0.5 * upto
+    moments, half = np.zeros((terms, len(rows_left(predictor)))), 0.5 * upto
     for a, b in zip(x, w, strict=True):
         tau = half * (1.0 + a)
-        values = np.array(predictor.at(tau, step)[:count])
+        values = np.array(weights_left(predictor, predictor.at(tau, step), step))
         left = [(upto - tau) ** j / math.factorial(j) for j in range(terms)]
         moments += half * b * np.outer(left, values)
     return moments
@@ -50,24 +52,27 @@ def powers(upto: float, terms: int) -> np.ndarray:
     return np.array([upto**j / math.factorial(j) for j in range(terms)])
 
 
-def normal_parts(law: Law, trace: Any, normal: Any) -> tuple[Any, Any]:
-    """n.T and n.v from [T, v] of a face: numbers, or the components of vectors."""
-    m = law.face_channels
-    return (trace[0], trace[1]) if m == 1 else (dot(trace[:3], normal), dot(trace[m : m + 3], normal))
+def normal_part(law: Law, wave: Any, normal: Any) -> Any:
+    """n.w of a face: a number, or the components of a vector."""
+    return wave[0] if law.face_channels == 1 else dot(wave[:3], normal)
 
 
-def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False) -> Kernel:
-    """Kernel over faces: the height at the end of a step and the wave that comes back; ``rows`` of the traces of each coefficient,
-    ``terms`` of the series in kappa, ``narrow`` of the form. In double precision whatever the run's: heights grow by little in each of
-    many steps."""
+def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False, flows: bool = False) -> Kernel:
+    """Kernel over faces: the height at the end of a step and the wave that comes back; ``rows`` of each part of a wave,
+    ``terms`` of the series in kappa, ``narrow`` of the form, ``flows``: cells leave velocities, too. In double precision
+    whatever the run's: heights grow by little in each of many steps."""
     k, m, b2 = Kernel("sea_surface", fixed=True), law.face_channels, rows[0]
-    slots = k.index("slots", 2)  # traces, wave
-    traces, waves = k.store("traces", sum(rows), 2 * m), k.store("waves", b2, m, "inout", narrow)
+    slots, left = (
+        k.index("slots", 2),
+        sum(rows) * (2 if flows else 1),
+    )  # where the wave goes with time, where the reply goes
+    traces, waves = k.store("traces", left, m), k.store("waves", b2, m, "out", narrow)
     face, height = k.batch("face", 1, FACE.size), k.batch("height", b2, 1, "inout")
     moments, power = k.scalar("moments", terms + 1, len(rows)), k.scalar("power", terms + 1)
-    trace, rise = k.temp("trace", sum(rows), 2 * m), k.temp("rise", sum(rows), 1)
+    trace, rise = k.temp("trace", left, m), k.temp("rise", sum(rows), 1)
     k.gather(trace, traces, slots, 0)
-    k.pointwise(lambda t, face: [[_rising(law, t, FACE.row(face))]], [trace, face], [rise])
+    in_time = trace.view(0, sum(rows))
+    k.pointwise(lambda w, face: [[_rising(law, w, FACE.row(face))]], [in_time, face], [rise])
     parts = [coefficient(rise, rows, j) for j in range(len(rows))]
     integrals = [k.temp(f"integral{j}", b2, 1) for j in range(terms + 1)]
     for j, target in enumerate(integrals):
@@ -77,8 +82,7 @@ def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False)
     k.pointwise(
         _advance, [height, face, *(x for pair in zip(integrals, times, strict=True) for x in pair)], [height, integral]
     )
-    wave, reply = k.temp("wave", b2, m), k.temp("reply", b2, m)
-    k.gather(wave, waves, slots, 1)
+    reply = k.temp("reply", b2, m)
 
     def answer(wave: Any, integral: Any, face: Any) -> Any:
         """2 T* - w."""
@@ -86,15 +90,14 @@ def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False)
         push = -2.0 * own.weight * integral[0]
         return [[push * (own.normal[i] if m > 1 else 1.0) - wave[i] for i in range(m)]]
 
-    k.pointwise(answer, [wave, integral, face], [reply])
+    k.pointwise(answer, [trace.view(0, b2), integral, face], [reply])
     k.scatter(reply, waves, slots, 1)
     return k
 
 
-def _rising(law: Law, trace: Any, face: Any) -> Any:
+def _rising(law: Law, wave: Any, face: Any) -> Any:
     """f of the module text."""
-    traction, flow = normal_parts(law, trace, face.normal)
-    return flow - face.inverse_z * traction
+    return -face.inverse_z * normal_part(law, wave, face.normal)
 
 
 def _advance(height: Any, face: Any, *given: Any) -> Any:
@@ -132,11 +135,11 @@ class SeaSurface:
             "normal": operator.cells.normals[cells, faces], "inverse_z": 1.0 / z, "kappa": rho * gravity / z,
             "weight": rho * gravity / operator.time_unit,
         })  # fmt: skip
-        size, self.terms, rows = len(listed.rows), operator.order + 1, tuple(operator.predictor.face_rows)
+        size, self.terms, rows = len(listed.rows), operator.order + 1, rows_left(operator.predictor)
         face, self.height = b.batch(size, 1, FACE.size, True), b.batch(size, rows[0], 1, True)
         face.put(self.constants[:, None], self.item)
         arrays = {"slots": b.index(listed.rows, True), "traces": operator.friction, "waves": operator.waves}
-        kernel = b.compile([sea_surface(law, rows, self.terms, operator.form.narrow)])["sea_surface"]
+        kernel = b.compile([sea_surface(law, rows, self.terms, operator.form.narrow, operator.flows)])["sea_surface"]
         self.launch = kernel(arrays | {"face": face, "height": self.height})
         self.nbytes = int(face.nbytes + self.height.nbytes)
         self.tables: dict[
@@ -166,12 +169,11 @@ class SeaSurface:
 
     def later(self, items: np.ndarray, tau: float, step: float) -> np.ndarray:
         """Modes (n, B2) of faces in cells that have predicted a step of length ``step`` [s], ``tau`` into it."""
-        op, m, rows = self.operator, self.operator.law.face_channels, self.operator.predictor.face_rows
-        trace = (
-            op.friction.get(self.slots[items, 0]).reshape(len(items), sum(rows), 2 * m).transpose(2, 0, 1).astype(float)
-        )
+        op, m, rows = self.operator, self.operator.law.face_channels, rows_left(self.operator.predictor)
+        left = op.friction.get(self.slots[items, 0]).reshape(len(items), -1, m)
+        wave = left[:, : sum(rows)].transpose(2, 0, 1).astype(float)
         face = FACE.row([c[:, None] for c in self.constants[items].T])
-        rise, height = _rising(op.law, trace, face), self.now(items)
+        rise, height = _rising(op.law, wave, face), self.now(items)
         moments, power = repeated_integrals(op.predictor, tau, step, self.terms), powers(tau, self.terms)
         total = np.zeros_like(height)
         for j in range(self.terms):

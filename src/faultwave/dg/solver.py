@@ -130,7 +130,10 @@ class Solver:
         (worst,) = plan.world.largest([worst_shape(geo.inverse, self.backend.dtype)])  # one form for all processes
         form = make_form(numerics, plan.law, plan.time_unit, shapely(worst))
         between = [part.cell_work for part in plan.parts if part.cell_work is not None]
-        self.operator = make_operator(numerics, form, self.backend, self.layout, cells, plan.share is None, between)
+        flows = any(part.demand.flows for part in plan.parts)
+        self.operator = make_operator(
+            numerics, form, self.backend, self.layout, cells, plan.share is None, between, flows
+        )
         self.operator.layout = self.layout = self.layout.left_to_operator()
 
     def _apart(self) -> np.ndarray:

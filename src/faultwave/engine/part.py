@@ -127,7 +127,8 @@ class Demand:
 
     ``derivatives`` (k,): cells whose time derivatives it reads during a step. ``between`` (k,): cells that it reads or changes between
     correction and prediction. ``faces`` (k, 2): cells and local faces whose incoming wave it gives; ``solved`` (k, 2): those where it
-    finds that wave itself from the traces of the predictor's coefficients, as friction does; ``walls`` (k, 2) and ``echoes`` (k, 2):
+    finds that wave itself from how the cell's own goes with time, as friction does; ``flows``: from the velocity, too;
+    ``walls`` (k, 2) and ``echoes`` (k, 2):
     boundary faces that send a wave w back as a w + b n (n.w), and a and b of each. ``disk`` [bytes] written until the
     end; ``lossless``: (what, cells) that must lie outside of absorbing layers. ``face_work``: of each face with friction, in updates of
     a cell. ``frequency`` [Hz]: the highest that it is asked for, None where it is asked for none.
@@ -137,6 +138,7 @@ class Demand:
     between: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     solved: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    flows: bool = False
     walls: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     echoes: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
     disk: int = 0

@@ -108,6 +108,9 @@ class ComponentForm(Form):
 
     inward = outward
 
+    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        raise NotImplementedError(f"no friction in the components of {type(self).__name__}")
+
     def own_trace(self, k: Kernel, source: View, i: int, out: View, face: Array) -> None:
         self._trace(k, source, i, out)
 

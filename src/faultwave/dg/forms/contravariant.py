@@ -209,6 +209,9 @@ class ContravariantElastic(ComponentForm):
         u = [traction[a] + beyond.zs * flow[a] + other * normal[a] * along for a in range(3)]
         return [self._wave(t, cell, face, i), u]
 
+    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        return self._turned_out(cell, TRACE.row(t).velocity)
+
     def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
         mine, beyond = self.cell_columns.row(cell), self.face_columns.row(face)
         h, a, b, g = beyond.height, beyond.a, beyond.b, mine.metric
@@ -241,15 +244,3 @@ class ContravariantElastic(ComponentForm):
             return [[a + b for a, b in zip(q, change, strict=True)]]
 
         self.lift_vectors(k, q, cell, face, receive, kept, add)
-
-    # Traces in physical components, for neighbours with other steps and for faults.
-
-    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
-        local = k.scratch("trace", self.b2, 6).view(0, out.rows)
-        self._trace(k, source, i, local)
-
-        def out_of_cell(t: Any, cell: Any, face: Any) -> Any:
-            traction, flow, *_ = self._physics(t, cell, face, i)
-            return [[*self._turned_out(cell, traction), *self._turned_out(cell, flow)]]
-
-        k.pointwise(out_of_cell, [local, cell, face.view(i, 1)], [out])

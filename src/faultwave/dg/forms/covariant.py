@@ -210,10 +210,3 @@ class CovariantCurls(ComponentForm):
             return [[a + b for a, b in zip(q, self._change(cell, along_e, along_h, own.size), strict=True)]]
 
         k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
-
-    # Traces in physical components, for neighbours with other steps and for faults.
-
-    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
-        local = k.scratch("trace", self.b2, 4).view(0, out.rows)
-        self._trace(k, source, i, local)
-        k.pointwise(lambda t, f: [[x for part in self._along(t, f) for x in part]], [local, face.view(i, 1)], [out])

@@ -139,13 +139,3 @@ class ContravariantAcoustic(ComponentForm):
             return [[state.stress + own.bulk * flow, *[v + p for v, p in zip(state.velocity, push, strict=True)]]]
 
         k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
-
-    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
-        local = k.scratch("trace", self.b2, 2).view(0, out.rows)
-        self._trace(k, source, i, local)
-
-        def pair(t: Any, cell: Any, face: Any) -> Any:
-            trace = TRACE.row(t)
-            return [[self.cell_columns.row(cell).rho * trace.stress, -self.face_columns.row(face).height * trace.flow]]
-
-        k.pointwise(pair, [local, cell, face.view(i, 1)], [out])

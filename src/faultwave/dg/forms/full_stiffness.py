@@ -219,6 +219,9 @@ class FullStiffness(ComponentForm):
         jumps = [side.mix[0] * x + n * along - y for x, n, y in zip(inner, normal, u, strict=True)]
         return _symmetric(side.admittance, jumps)
 
+    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        return self._flow(cell, TRACE.row(t).velocity)
+
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
     ) -> None:
@@ -238,20 +241,3 @@ class FullStiffness(ComponentForm):
     def _gradient(self, rows: Any, face: int) -> list[Any]:
         """J^-T g of a face."""
         return [combine(GRADIENT[face], [row[x] for row in rows]) for x in range(3)]
-
-    # Traces in physical components, for neighbours with other steps and for faults.
-
-    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
-        local = k.scratch("trace", self.b2, 6).view(0, out.rows)
-        self._trace(k, source, i, local)
-
-        def out_of_cell(t: Any, cell: Any, face: Any) -> Any:
-            traction = self._traction(t, cell, face)
-            return [
-                [
-                    *[dot(row, traction) for row in self._rows(cell, "jacobian")],
-                    *self._flow(cell, TRACE.row(t).velocity),
-                ]
-            ]
-
-        k.pointwise(out_of_cell, [local, cell, face.view(i, 1)], [out])

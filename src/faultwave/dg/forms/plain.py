@@ -336,10 +336,6 @@ class Form:
         k.pointwise(both, [source, frame], [pair.view(0, source.rows)])
         self.restrict(k, pair.view(0, source.rows), face, out, [(i, i) for i in range(2 * self.faced)])
 
-    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
-        """out (rows2, 2 face channels) = physical [T, v] of ``source`` on the local face ``i``."""
-        self.face_trace(k, source, i, out, face.view(i, 1, 0, self.frames))
-
     def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
         """out (rows2, face channels) = physical w = T - Z v of ``source`` on the local face ``i``."""
         trace = k.scratch("trace", self.b2, 2 * self.faced).view(0, out.rows)
@@ -407,6 +403,10 @@ class Form:
         own_z = law.apply_impedance(self.impedance(cell, face), side.normal, t[m:])
         other_z = law.apply_impedance(side.other, side.normal, t[m:])
         return [[t[i] - own_z[i] for i in range(m)], [t[i] + other_z[i] for i in range(m)]]
+
+    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        """Physical v of what ``own_trace`` has found on the local face ``i``."""
+        return list(t[self.faced :])
 
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array

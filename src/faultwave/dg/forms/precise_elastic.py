@@ -139,6 +139,9 @@ class PreciseElastic(ContravariantElastic):
         w = [traction[a] - mine.zs * flow[a] - side.normal[a] * own for a in range(3)]
         return [w, [traction[a] + side.zs * flow[a] + side.normal[a] * other for a in range(3)]]
 
+    def flow(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        return self._sides(t, cell, face)[1]
+
     def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
         mine, side = self.cell_columns.row(cell), self.face_columns.row(face)
         ys, yp = inverse(mine.zs + side.zs), inverse(mine.zp + side.zp)
@@ -146,15 +149,6 @@ class PreciseElastic(ContravariantElastic):
         amount = (yp - ys) * dot(side.normal, x) + side.b * yp * dot(side.normal, w)
         jump = [ys * x[c] + side.normal[c] * amount for c in range(3)]
         return [dot(row, jump) for row in self.turned_in(cell)]
-
-    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
-        local = k.scratch("trace", self.b2, 6).view(0, out.rows)
-        self._trace(k, source, i, local)
-
-        def both(t: Any, cell: Any, face: Any) -> list[list[Any]]:
-            return [[x for side in self._sides(t, cell, face) for x in side]]
-
-        k.pointwise(both, [local, cell, face.view(i, 1)], [out])
 
 
 __all__ = ["LOW", "PreciseElastic", "rest"]

@@ -40,7 +40,7 @@ JUMPS = ("ruptured", "weakened", "least", "breakdown")
 @dataclass(frozen=True)
 class Rupture(Planned):
     """Arrays (n faces, p points, ...) of the faces that are here. ``setting``: the case's fault; ``uniform``: parameters that are the same
-    at all points of the whole fault."""
+    at all points of the whole fault; ``moved``: what the velocity jump says is asked for."""
 
     setting: Any
     faces: FaultFaces
@@ -57,12 +57,13 @@ class Rupture(Planned):
     geometry: tets.Geometry
     vertices: np.ndarray
     order: int
+    moved: bool
     uniform: tuple[str, ...] = ()
     name: str = name
 
     @property
     def demand(self) -> Demand:
-        return Demand(face_work=self.law.work)
+        return Demand(face_work=self.law.work, flows=self.moved)
 
     @property
     def owned(self) -> np.ndarray:
@@ -220,10 +221,11 @@ def _plan_fault(planning: Planning) -> Rupture:
     state = _initial_state(law, prepared, constants, stress)
     planning.problems.extend(problems.warnings)
     sides = {k: v[faces.cells] for k, v in material.items()}
+    energies = case.output.energies
     return Rupture(
         setting, faces, sides, rule, law, constants, _shaped(prepared, positions), _shaped(state, positions),
         stress.reshape(positions.shape), episodes, positions, planning.topology, planning.geometry, planning.mesh.vertices,
-        case.numerics.order,
+        case.numerics.order, energies is not None and energies.slip_from_velocity,
     )  # fmt: skip
 
 
@@ -331,13 +333,12 @@ class AttachedRupture(Attached):
 
     def _fault(self) -> Fault:
         part, plan, setting = self.part, self.solver.plan, self.part.setting
-        energies = plan.case.output.energies
         options = Options(
             times=setting.time_points or plan.case.numerics.order,
             whole_steps=setting.points == "conical",
             damping=setting.damping,
             damping_end=setting.damping_end if setting.damping_end is not None else np.inf,
-            moved=energies is not None and energies.slip_from_velocity,
+            moved=part.moved,
             breakdown=plan.case.output.rupture is not None,
             linear_normal=setting.normal_traction == "linear",
             quadratic_slip=setting.weakening == "quadratic",

@@ -125,6 +125,7 @@ class Decaying:
 
     starts_with_state = True
     incremental = False
+    first_integral = 1
 
     def __init__(self, form: CellTerms):
         self.form, n = form, form.order

@@ -78,12 +78,15 @@ class Predictor(Protocol):
 
     ``rows``: rows of each coefficient that cells keep for others, ``face_rows`` of its traces; ``terms``: how many weights a value in
     the cell itself has, at least as many. The first ``len(rows)`` weights are those of the kept coefficients.
+    ``first_integral``: number of the first kept coefficient whose integral over a step is not zero; those before have no weight in any
+    value but that of the start.
     ``part_rows``: rows, and rows of the trace, of a sum that leaves out the first kept coefficient. ``starts_with_state``: the first
     kept coefficient is the state at the start of the step. ``incremental``: whether sums may ask for the change of the state.
     """
 
     rows: list[int]
     face_rows: list[int]
+    first_integral: int
     part_rows: tuple[int, int]
     terms: int
     starts_with_state: bool

@@ -36,6 +36,7 @@ class Derivatives:
 
     starts_with_state = True
     incremental = False
+    first_integral = 0
     form: CellTerms
     rows: list[int]
     terms: int
