@@ -301,6 +301,34 @@ def test_hills_beside_layers_of_different_width(tmp_path):
     assert np.abs(alone["run-receivers.h5/receivers/values"]).max() > 0
 
 
+def test_a_part_without_layers_under_a_hill(tmp_path):
+    """Of three processes along x the middle one has no absorbing layer in its rows, which are other code than whole ones."""
+
+    case = {
+        "engine": "fd", "end_time": 0.06, "numerics": {"threads": 1},
+        "grid": {"lower": [0, 0, -2400], "upper": [6000, 1600, 900], "spacing": 100.0, "absorbing": {"width": 5},
+                 "boundaries": {"y": "periodic", "z-": "rigid"},
+                 "topography": {"expression": "100 + 250 * exp(-((x-3000)*(x-3000)) / 160000)", "sources": "depth"}},
+        "material": {"constant": {"rho": 2600, "vp": 4000, "vs": 2300}},
+        "sources": [{"kind": "moment-tensor", "location": [3010, 530, -300], "tensor": {"xy": 1e15, "zz": 4e14},
+                     "time_function": {"kind": "gaussian", "duration": 0.02}}],
+    }  # fmt: skip
+
+    def asked_of(folder):
+        return {**case, "output": {"folder": str(folder), "prefix": "run", "surface": {"interval": 0.02}}}
+
+    fw.simulate(asked_of(tmp_path / "one")).run()
+    done = launch(3, asked_of(tmp_path / "three"))
+    assert done.returncode == 0, done.stderr
+    with (
+        h5py.File(tmp_path / "one/run-surface.vtkhdf") as one,
+        h5py.File(tmp_path / "three/run-surface.vtkhdf") as three,
+    ):
+        for name in ("v1", "v2", "v3"):
+            alone, found = (file[f"VTKHDF/PointData/{name}"][()] for file in (one, three))
+            assert np.array_equal(alone, found) and np.abs(alone).max() > 0, name
+
+
 def test_over_hills(tmp_path):
     """Stopped on the way, and resumed with another cut: every axis is cut."""
     fw.simulate(over_hills(tmp_path / "one")).run()

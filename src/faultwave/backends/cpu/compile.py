@@ -33,6 +33,11 @@ FLAGS = (
 OF_GCC = ("-fno-tree-pre", "-fno-gcse")
 """Those among them that clang does not know."""
 
+AS_WRITTEN = "/* products and sums are rounded as written */\n"
+"""First line of a source in which the compiler may not join products and sums (fused multiply-add): which it joins depends on what stands
+around them, so that the same formula in two loops may differ in its last bit."""
+EXACT = "-ffp-contract=off"
+
 
 def _march() -> str:
     return f"-march={os.environ.get('FAULTWAVE_MARCH') or 'native'}"
@@ -256,7 +261,8 @@ def _build_one(name: str, source: str) -> Path:
             _tell()
             code, library = Path(scratch) / f"{name}.c", Path(scratch) / f"{name}.so"
             code.write_text(source)
-            command = [*compiler(), *flags(), str(code), "-o", str(library), "-lm"]
+            own = [EXACT] if source.startswith(AS_WRITTEN) else []
+            command = [*compiler(), *flags(), *own, str(code), "-o", str(library), "-lm"]
             status, said = compilers().run(command)
             if status:
                 raise BackendError(f"compiling kernel {name} failed: {' '.join(command)}\n{said[-2000:]}")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultwave.backends.cpu.caches import first_cache_bytes
+from faultwave.backends.cpu.fused import FusedFormula
 from faultwave.backends.cpu.layers import LayerTerms, layer_terms, same_formulas
 from faultwave.backends.cpu.row_table import TABLE, RowTable
 from faultwave.backends.cpu.two_planes import recorded, side_by_side
@@ -85,7 +86,7 @@ class RowFunction:
             reads, writes = recorded(launch.stencil, self.planes)
             mask = recorded_mask(launch.stencil)
             inputs = {key: self._input(launch, key) for key in [*reads, *(mask[0] if mask else ())]}
-            formula = Formula(inputs, f"f{number}_")
+            formula = FusedFormula(inputs, f"f{number}_")
             body: list[str] = []
             if mask:
                 changing = formula.emit(mask[1])
@@ -149,7 +150,7 @@ class RowFunction:
         inputs: dict[object, tuple[str, bool]] = {
             k: (f"LOAD({at[k[1:3]]} + i)", True) if k[1:3] in at else self._input(side, k) for k in more
         }
-        formula = Formula(inputs, "f")
+        formula = FusedFormula(inputs, "f")
         if own:
             row = self.arrays.strides[side.names.get(own[0][0], own[0][0])].row
             fetches = [_fetch(f"{at[a]} + {self.rows_ahead * row}L + i") for a in own]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking
-from faultwave.backends.cpu.compile import build, cache_folder, load, vector_bytes
+from faultwave.backends.cpu.compile import AS_WRITTEN, build, cache_folder, load, vector_bytes
 from faultwave.backends.cpu.long_rows import longest, wide
 from faultwave.backends.cpu.queue import address
 from faultwave.backends.cpu.row_table import TABLE, forget, injected_rows, watched, with_table
@@ -49,7 +49,7 @@ ARGUMENTS: Any = 3 * _P + 2 * _N + _P + 2 * _N + _P + _N + 2 * _P + 2 * _N
 def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
     """C source of a program whose arrays lie as ``arrays`` says."""
     real = {"float32": "float", "float64": "double"}[arrays.dtype.name]
-    head = resources.files("faultwave.backends.cpu").joinpath("vector.h").read_text()
+    head = "".join(resources.files("faultwave.backends.cpu").joinpath(f).read_text() for f in ("vector.h", "fused.h"))
     loop = resources.files("faultwave.backends.cpu").joinpath("wavefront.h").read_text()
     functions: dict[str, str] = {}
     entries, most_arrays, most = [], 1, longest(arrays.dtype.itemsize)
@@ -65,7 +65,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
             most_arrays = max(most_arrays, len(made.pointers))
     bodies = [text.replace("ROW_NAME", name) for text, name in functions.items()]
     return (
-        f"#define R {real}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(real == 'double')}\n{head}\n"
+        f"{AS_WRITTEN}#define R {real}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(real == 'double')}\n{head}\n"
         f"#define LEVELS {len(program.levels)}\n#define REACH {program.reach}\n#define MOST_ARRAYS {most_arrays}\n"
         f"#define MOST_SEGMENTS {most_segments(program)}\n#define LONGEST {most}\n{_behind(program)}"
         f"#define TOGETHER {program.box.hi[0] + program.reach - 1 if program.together is None else program.together}\n"
