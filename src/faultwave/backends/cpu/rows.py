@@ -94,9 +94,9 @@ class RowFunction:
                 formula.scopes[1].lines.clear()
             for value in side_by_side(writes) if self.planes > 1 else ():
                 formula.emit(value)
-            if self.planes > 1:
-                formula.scopes[1].lines = _held(formula.scopes[1].lines)
             values = {written: formula.emit(value) for written, value in writes.items()}
+            if self.planes > 1:
+                formula.scopes[1].lines = _held(_needed(formula.scopes[1].lines, values.values()))
             body += [*self._fetches(launch, reads), *formula.scopes[1].lines, *self._at_points(launch, values)]
             first = f"for (long i = x[{number}][0], end = x[{number}][1]; i < end; i += LANES) {{"
             loop = [first, *(f"  {line}" for line in body), "}"]
@@ -275,6 +275,17 @@ class RowFunction:
         """Whether an array has one plane that all planes of a launch read, and so is in the second cache already."""
         one = self.program.arrays[launch.names.get(formal, formal)].box.shape[0] == 1
         return kind == "on" and one and launch.box.shape[0] > FEW
+
+
+def _needed(lines: Sequence[str], results: Iterable[str]) -> list[str]:
+    """The lines that these results are made of: a product that sums have joined is written, but no longer read."""
+    wanted, found = set(results), []
+    for line in reversed(lines):
+        name = re.match(r"const VM? (\w+) = ", line)
+        if name is None or name[1] in wanted:
+            wanted.update(re.findall(r"\w+", line))
+            found.append(line)
+    return found[::-1]
 
 
 def _held(lines: Sequence[str]) -> list[str]:
