@@ -87,8 +87,7 @@ def go_together(row: Sequence[Launch], most: int) -> bool:
 
 
 def _common_products(stencil: Stencil) -> bool:
-    """Whether both planes need the same product: a compiler that computes it once would not fuse it with the sum that it enters, and round
-    that in another way."""
+    """Whether both planes need the same product: sums that join it (``fused``) compute it once each, so that less is shared."""
     numbering = Numbering(lambda key: key[0] in ("at", "on", "parity") or key[:1] + key[2:3] == ("line", "x"))
     used: list[set[int]] = [set(), set()]
     for (_, plane), value in recorded(stencil, 2)[1].items():
