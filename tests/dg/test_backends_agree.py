@@ -312,7 +312,7 @@ def friction_arguments(
     decay = np.array([math.factorial(k) / STEP**k for k in rows]) * 0.3**rows * np.array(sizes or [1.0] * order)[rows]
     traction, flow = rng.normal(size=(2, ITEMS * 8, len(rows), channels)) * decay[:, None]
     wave, flow = left_in_time(2e6 * traction - 3.2 * ETA * 0.4 * flow, order), left_in_time(0.4 * flow, order)
-    traces = np.concatenate([wave, flow], 1)[:, : kernel.arrays["traces"].rows]
+    traces = np.concatenate([wave, flow], 1)[:, : kernel.arrays["waves_in_time"].rows]
     frames = np.linalg.qr(rng.normal(size=(ITEMS, 3, 3)))[0]
     z = np.broadcast_to([2 * ETA * 1.7, 2 * ETA, 2 * ETA * 1.6, 2.1 * ETA], (ITEMS, 1, 4))
     if channels == 4:
@@ -323,7 +323,7 @@ def friction_arguments(
     record = {name: np.zeros((ITEMS, points)) for name in columns} | {"least": np.full((ITEMS, points), HUGE)}
     values = {
         "slots": rng.permutation(ITEMS * 8)[: ITEMS * 4].reshape(ITEMS, 4),
-        "traces": traces.reshape(ITEMS * 8, -1),
+        "waves_in_time": traces.reshape(ITEMS * 8, -1),
         "waves": rng.normal(size=(ITEMS * 8, kernel.arrays["waves"].rows * channels)) * 1e5,
         "frame": frames.reshape(ITEMS, 1, 9), "impedance": z,
         "stress": np.stack([sigma, shear * np.cos(angle), shear * np.sin(angle)], -1).reshape(ITEMS, points, 3),

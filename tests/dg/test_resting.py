@@ -285,7 +285,7 @@ def test_faces_that_may_slip_only_at_the_first_times_of_a_step(component: int, s
             derivatives = np.zeros((ITEMS, sum(face_rows(3)), 3))
             derivatives[:, first] = -sign * 1e6 / STEP * direction
             left = np.concatenate([left_in_time(derivatives, 3), 0.0 * derivatives], 1)  # waves, velocities
-            data["traces"][data["slots"][:, side]] = left.reshape(ITEMS, -1)
+            data["waves_in_time"][data["slots"][:, side]] = left.reshape(ITEMS, -1)
         data["stress"][..., 1:] = shear, 0.0
 
     found = broken(LAWS[0], change=pressed)

@@ -1,4 +1,4 @@
-"""What a fault remembers by the jump of the velocity traces, against sums over points and times done by hand."""
+"""What a fault remembers by the jump of the velocity, against sums over points and times done by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_work_slip_and_path_of_the_jump(order: int) -> None:
     found = launch("numpy", "double", [kernel], [data], [scalars])[0]
 
     frame = data["frame"].reshape(ITEMS, 3, 3)
-    left = data["traces"][data["slots"][:, :2]].reshape(ITEMS, 2, 2, sum(rows), 3)  # waves and velocities
+    left = data["waves_in_time"][data["slots"][:, :2]].reshape(ITEMS, 2, 2, sum(rows), 3)  # waves and velocities
     inside = np.einsum("nsqrx,nex->nsrqe", left, frame)
     z = data["impedance"].reshape(ITEMS, 2, 2)  # plus and minus side; pressure and shear
     plus, minus = (z[:, side, [0, 1, 1]][:, None] for side in (0, 1))

@@ -314,10 +314,13 @@ def test_fluids_in_the_fault_on_any_number_of_processes(tmp_path, kind):
     assert any(trace.columns["P_f"].min() < -1e4 for trace in whole.values())
 
 
-def test_what_travels(tmp_path):
-    """Order 4: 30 numbers a face, 60 from a slower to a faster cluster, for two of its steps, 120 across a fault."""
+@pytest.mark.parametrize("jump, fault", [(False, 60), (True, 120)])
+def test_what_travels(tmp_path, jump, fault):
+    """Order 4: 30 numbers a face, 60 from a slower to a faster cluster, for two of its steps; across a fault 60, and as many for the
+    velocity where its jump is asked for."""
     mesh, topology, part = along_the_fault()
-    case = asked(tmp_path, "out", end_time=0.05, numerics={"order": 4})
+    energies = {"interval": 0.1, "slip_from_velocity": jump}
+    case = asked(tmp_path, "out", end_time=0.05, numerics={"order": 4}, output={"energies": energies})
     write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
     after = (
         "size = lambda x: x.sending.source.buffer.size // (len(x.channel.cells) or x.channel.count)\n"
@@ -328,7 +331,7 @@ def test_what_travels(tmp_path):
     assert done.returncode == 0, done.stderr
     written = [json.loads((tmp_path / "out" / f"travels-{rank}").read_text()) for rank in range(4)]
     found = {tuple(x) for each in written for x in each}
-    assert found == {("wave", 0, 30), ("wave", 1, 30), ("wave", -1, 60), ("fault", 0, 120)}
+    assert found == {("wave", 0, 30), ("wave", 1, 30), ("wave", -1, 60), ("fault", 0, fault)}
 
 
 STOP = "progress=lambda p: os.kill(os.getpid(), signal.SIGTERM) if p.time > 0.2 else None"

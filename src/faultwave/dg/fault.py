@@ -207,7 +207,7 @@ class Fault:
         self.ranges = list(zip(starts, starts[1:], strict=False))  # of each cluster's faces
 
     def _trace_rows(self, of_cell: np.ndarray) -> None:
-        """Where the derivatives' traces of both sides lie; those of far sides arrive from others, side by side by process,
+        """Where the waves in time of both sides lie; those of far sides arrive from others, side by side by process,
         cluster and number of the face."""
         lay, f = self.operator.layout, self.faces
         across = np.flatnonzero(f.far >= 0)
@@ -246,7 +246,7 @@ class Fault:
         sizes = [end - begin for begin, end in self.list.ranges]
         group = np.repeat(np.arange(len(sizes)) % groups, sizes)  # padding is of the group it fills up
         self.buffers = {
-            "slots": b.index(slots, True), "traces": op.friction, "waves": op.waves, "group": b.index(group[:, None], True)
+            "slots": b.index(slots, True), "waves_in_time": op.friction, "waves": op.waves, "group": b.index(group[:, None], True)
         }  # fmt: skip
         for a in kernel.arguments:
             if a.space == "batch":
@@ -363,7 +363,7 @@ class Fault:
         return self.initial + sum(increment(0.0, time, e.start, e.duration) * e.traction for e in self.episodes)
 
     def nbytes(self) -> int:
-        return sum(b.nbytes for name, b in self.buffers.items() if name not in ("waves", "traces"))
+        return sum(b.nbytes for name, b in self.buffers.items() if name not in ("waves", "waves_in_time"))
 
     def moment_rate(self, record: dict[str, np.ndarray]) -> float:
         """[N m/s] of the faces owned."""
@@ -427,7 +427,7 @@ def _first_state(columns: Columns, model: Model) -> np.ndarray:
 
 
 def _channels(rank: np.ndarray, cluster: np.ndarray, rows: np.ndarray, first: int) -> tuple[Channel, ...]:
-    """Messages of the traces ``rows`` (k,), sorted by rank and cluster; those that come back stand from ``first`` on."""
+    """Messages of the waves in time ``rows`` (k,), sorted by rank and cluster; those that come back stand from ``first`` on."""
     keys = np.stack([rank, cluster], 1)
     starts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(1))) if len(keys) else np.zeros(0, int)
     return tuple(

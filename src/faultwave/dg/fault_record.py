@@ -20,7 +20,7 @@ LEFT = ("traction1", "traction2", "traction_n", "strength")
 """What of it is overwritten by each sub-step."""
 
 MOVED = ("moved",)
-"""The path length of the velocity jump of both sides' traces [m]; slip and work by this jump are ``JUMPED`` and ``JUMP_WORK``."""
+"""The path length of the velocity jump of both sides [m]; slip and work by this jump are ``JUMPED`` and ``JUMP_WORK``."""
 
 JUMPED = Columns(**dict.fromkeys(("moved1", "moved2")))
 """Slip along the tangents by the velocity jump [m], of face modes: an integral of polynomials is one."""
@@ -81,7 +81,7 @@ def note_breakdown(old: dict[str, Any], x: Solved, total: Any, w: Any) -> dict[s
 
 
 def note_path(path: Any, jump: Any, w: Any) -> Any:
-    """Path length by the jump of the velocity traces."""
+    """Path length by the jump of the velocity."""
     return [[path[0] + w[0] * m.sqrt(dot(jump, jump))]]
 
 

@@ -31,7 +31,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Sizes:
-    """``rows`` of the face traces of each coefficient in time, ``points`` of a face, ``episodes`` of nucleation; ``narrow``: of the form;
+    """``rows`` of each part of a wave (``waves_in_time``), ``points`` of a face, ``episodes`` of nucleation; ``narrow``: of the form;
     ``conical``: the points are those of the conical rule; ``uniform``: parameters of the law that are the same at all points of the
     fault, which no point has to read."""
 

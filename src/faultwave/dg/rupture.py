@@ -84,9 +84,9 @@ class _Rupture:
     def _arguments(self) -> None:
         k, s = self.k, self.sizes
         b2 = s.rows[0]
-        self.slots = k.index("slots", 4)  # traces +, -; waves +, -, where each side finds the reply
+        self.slots = k.index("slots", 4)  # waves in time +, -; where each side finds the reply, +, -
         own = self.coupling.channels
-        self.traces = k.store("traces", sum(s.rows) * (2 if s.options.moved else 1), own)
+        self.in_time = k.store("waves_in_time", sum(s.rows) * (2 if s.options.moved else 1), own)
         self.waves = k.store("waves", b2, own, "out", s.narrow)
         self.frame, self.impedance = (
             k.batch("frame", 1, FRAME.size),
@@ -124,7 +124,7 @@ class _Rupture:
 
     def _temporaries(self) -> None:
         k, s, width, own = self.k, self.sizes, self.locked_columns.size, self.coupling.channels
-        self.plus, self.minus = (k.temp(side, self.traces.rows, own) for side in ("plus", "minus"))
+        self.plus, self.minus = (k.temp(side, self.in_time.rows, own) for side in ("plus", "minus"))
         self.locked = k.temp("locked", sum(s.rows), width)
         self.felt = k.temp("felt", sum(s.rows), 3) if self.feels_other else self.locked
         self.now, self.here = (k.temp(n, rows, 3) for n, rows in (("now", s.rows[0]), ("here", s.points)))
@@ -137,8 +137,8 @@ class _Rupture:
 
     def build(self) -> Kernel:
         k, size = self.k, sum(self.sizes.rows)
-        k.gather(self.plus, self.traces, self.slots, 0)
-        k.gather(self.minus, self.traces, self.slots, 1)
+        k.gather(self.plus, self.in_time, self.slots, 0)
+        k.gather(self.minus, self.in_time, self.slots, 1)
         both: list[Array] = [self.plus, self.minus]
         sides: list[Array | View] = [*[x.view(0, size) for x in both], self.frame, self.impedance, self.damping]
         flows = [x.view(size, size) for x in both] if self.options.moved else []
@@ -271,7 +271,7 @@ class _Rupture:
         return may
 
     def _follow_jump(self) -> None:
-        """Work, slip and path length by the jump of the velocity traces. Work is an integral of a product of polynomials, slip one of
+        """Work, slip and path length by the jump of the velocity. Work is an integral of a product of polynomials, slip one of
         polynomials: both follow from modes. Only the path length needs points."""
         k, s, width = self.k, self.sizes, self.locked_columns.size
         series = self._series(self.transforms.turned(self.locked, s.rows)) if self.feels_other else self.series

@@ -62,17 +62,14 @@ def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False,
     ``terms`` of the series in kappa, ``narrow`` of the form, ``flows``: cells leave velocities, too. In double precision
     whatever the run's: heights grow by little in each of many steps."""
     k, m, b2 = Kernel("sea_surface", fixed=True), law.face_channels, rows[0]
-    slots, left = (
-        k.index("slots", 2),
-        sum(rows) * (2 if flows else 1),
-    )  # where the wave goes with time, where the reply goes
-    traces, waves = k.store("traces", left, m), k.store("waves", b2, m, "out", narrow)
+    slots = k.index("slots", 2)  # of the wave in time, and where the reply goes
+    left = sum(rows) * (2 if flows else 1)
+    in_time, waves = k.store("waves_in_time", left, m), k.store("waves", b2, m, "out", narrow)
     face, height = k.batch("face", 1, FACE.size), k.batch("height", b2, 1, "inout")
     moments, power = k.scalar("moments", terms + 1, len(rows)), k.scalar("power", terms + 1)
-    trace, rise = k.temp("trace", left, m), k.temp("rise", sum(rows), 1)
-    k.gather(trace, traces, slots, 0)
-    in_time = trace.view(0, sum(rows))
-    k.pointwise(lambda w, face: [[_rising(law, w, FACE.row(face))]], [in_time, face], [rise])
+    given, rise = k.temp("given", left, m), k.temp("rise", sum(rows), 1)
+    k.gather(given, in_time, slots, 0)
+    k.pointwise(lambda w, face: [[_rising(law, w, FACE.row(face))]], [given.view(0, sum(rows)), face], [rise])
     parts = [coefficient(rise, rows, j) for j in range(len(rows))]
     integrals = [k.temp(f"integral{j}", b2, 1) for j in range(terms + 1)]
     for j, target in enumerate(integrals):
@@ -90,7 +87,7 @@ def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False,
         push = -2.0 * own.weight * integral[0]
         return [[push * (own.normal[i] if m > 1 else 1.0) - wave[i] for i in range(m)]]
 
-    k.pointwise(answer, [trace.view(0, b2), integral, face], [reply])
+    k.pointwise(answer, [given.view(0, b2), integral, face], [reply])
     k.scatter(reply, waves, slots, 1)
     return k
 
@@ -138,7 +135,7 @@ class SeaSurface:
         size, self.terms, rows = len(listed.rows), operator.order + 1, rows_left(operator.predictor)
         face, self.height = b.batch(size, 1, FACE.size, True), b.batch(size, rows[0], 1, True)
         face.put(self.constants[:, None], self.item)
-        arrays = {"slots": b.index(listed.rows, True), "traces": operator.friction, "waves": operator.waves}
+        arrays = {"slots": b.index(listed.rows, True), "waves_in_time": operator.friction, "waves": operator.waves}
         kernel = b.compile([sea_surface(law, rows, self.terms, operator.form.narrow, operator.flows)])["sea_surface"]
         self.launch = kernel(arrays | {"face": face, "height": self.height})
         self.nbytes = int(face.nbytes + self.height.nbytes)
