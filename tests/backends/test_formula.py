@@ -65,9 +65,9 @@ TEXTS: dict[str, Callable[[int], str]] = {
 
 def named(where: str, depth: int) -> int:
     """Values of the formula: a square, a half and a sum a level, from one input and one constant. Stencils on processors have it once for a
-    plane and once for two planes at once, which share the constant."""
+    plane and once for two planes at once, which share the constant; sums join the squares there."""
     one = 2 + 3 * depth
-    return 3 * one - 1 if where == "cpu stencil" else one
+    return 3 * (one - depth) - 1 if where == "cpu stencil" else one
 
 
 def emitted(text: str) -> int:

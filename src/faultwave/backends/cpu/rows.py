@@ -95,9 +95,9 @@ class RowFunction:
             for value in side_by_side(writes) if self.planes > 1 else ():
                 formula.emit(value)
             values = {written: formula.emit(value) for written, value in writes.items()}
-            if self.planes > 1:
-                formula.scopes[1].lines = _held(_needed(formula.scopes[1].lines, values.values()))
-            body += [*self._fetches(launch, reads), *formula.scopes[1].lines, *self._at_points(launch, values)]
+            computed = _needed(formula.scopes[1].lines, values.values())
+            computed = _held(computed) if self.planes > 1 else computed
+            body += [*self._fetches(launch, reads), *computed, *self._at_points(launch, values)]
             first = f"for (long i = x[{number}][0], end = x[{number}][1]; i < end; i += LANES) {{"
             loop = [first, *(f"  {line}" for line in body), "}"]
             once = formula.scopes[0].lines
