@@ -20,7 +20,7 @@ from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, tr
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
 from faultwave.dg.fault_record import AT_ONCE
-from faultwave.dg.operator import turned
+from faultwave.dg.reader import turned
 from faultwave.physics.friction.directions import in_any_direction
 from faultwave.physics.friction.load import Load, Solved, Values
 from faultwave.physics.friction.solvers import sliding

@@ -19,17 +19,13 @@ from faultwave.dg.forms import Cells, Form
 from faultwave.dg.layout import Layout, part_slots, ranged
 from faultwave.dg.penalty_buffers import PenaltyBuffers
 from faultwave.dg.prepared import KEPT_STEPS, PreparedStep, Remaining
+from faultwave.dg.reader import Reader, turned
 from faultwave.dg.rounding import spread
 from faultwave.dg.waves_in_time import store_rows
 from faultwave.kernels.language import Kernel, fuse
 
 FEW = 4096
 """Plain cells of a cluster that are fewer than a large device works on at once: a launch of their own would not be done any sooner."""
-
-
-def turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
-    """Values (n, rows, Q) through matrices (n, Q, Q); as they are without."""
-    return values if turn is None else np.matmul(values, turn.transpose(0, 2, 1)).astype(values.dtype, copy=False)
 
 
 def _nothing(cluster: int) -> None:
@@ -388,11 +384,13 @@ class Operator:
 
     def reader(self, cells: np.ndarray) -> Reader:
         """For cells that are read again and again."""
-        return Reader(self, cells)
+        position, form = self.layout.position[cells], self.form
+        slots, turn = self.layout.history[position], form.to_physical(self.cells, cells)
+        return Reader(self.q, self.history, position, slots, turn, (sum(form.predictor.rows), form.Q))
 
     def series(self, cells: np.ndarray) -> np.ndarray:
         """The predictor's coefficients (n, rows, Q) of kept cells, one below the other, as of their last prediction."""
-        return Reader(self, cells).series()
+        return self.reader(cells).series()
 
     def _all(self) -> np.ndarray:
         return np.arange(len(self.layout.position))
@@ -422,25 +420,6 @@ class Operator:
             *(x for x in (self.part_slots, *self.sum_slots) if x is not None),
         )  # fmt: skip
         return sum(b.nbytes for b in buffers) + (self.penalty.nbytes() if self.penalty else 0)
-
-
-class Reader:
-    """Reads dofs and predictor's coefficients of the same cells many times."""
-
-    def __init__(self, operator: Operator, cells: np.ndarray):
-        self.operator, self.position = operator, operator.layout.position[cells]
-        self.slots = operator.layout.history[self.position]
-        self.turn = operator.form.to_physical(operator.cells, cells)
-
-    def raw(self) -> np.ndarray:
-        """(n, B3, Q) in the form's own quantities; ``turned`` by ``turn`` they are the law's."""
-        return np.asarray(self.operator.q.get(self.position))
-
-    def series(self) -> np.ndarray:
-        """The predictor's coefficients (n, rows, Q) of kept cells, one below the other, as of their last prediction."""
-        form = self.operator.form
-        values = self.operator.history.get(self.slots).reshape(len(self.slots), sum(form.predictor.rows), form.Q)
-        return turned(values, self.turn)
 
 
 class Sampler:
@@ -510,4 +489,4 @@ class Sampler:
         return sum(b.nbytes for b in (*self.own, self.values))
 
 
-__all__ = ["CellWork", "Cells", "Operator", "Sampler", "turned"]
+__all__ = ["CellWork", "Cells", "Operator", "Sampler"]

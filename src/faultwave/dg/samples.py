@@ -8,7 +8,8 @@ import numpy as np
 
 from faultwave.backends import Awaited
 from faultwave.dg import kernels
-from faultwave.dg.operator import Operator, turned
+from faultwave.dg.operator import Operator
+from faultwave.dg.reader import turned
 
 KEPT = 16 << 20
 """Bytes of samples of one cluster that are kept before they are brought."""
