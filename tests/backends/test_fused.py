@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import platform
-import shutil
-import subprocess
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
@@ -19,7 +17,7 @@ from faultwave.backends.cpu.fused import FusedFormula
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil
-from tests.backends.test_widths import FAMILIES
+from tests.backends.test_widths import FAMILIES, assembly_of, needs_compiler
 
 NAMES = "abcdh"
 """Inputs of formulas; the last is the same for a whole row."""
@@ -90,20 +88,14 @@ def test_a_sum_of_a_product_is_rounded_once_where_the_processor_can(real: str) -
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("real", ("double", "float"))
 def test_every_family_of_processors_compiles_it(family: str, real: str, tmp_path: Path) -> None:
-    compiler, march, width, _, _ = FAMILIES[family]
-    if not shutil.which(compiler) or (compiler == "gcc" and platform.machine() != "x86_64"):
-        pytest.skip(f"no {compiler} for {march} here")
+    needs_compiler(family)
+    width = FAMILIES[family][2]
     box = Box((0, 0, 0), (4, 4, 8))
     made = Stencil("one", lambda p: {"a": p.at("a") * p.at("a", x=1) - p.at("a", x=2)})
     program = Program("one", box, {"a": Layout(box)}, [[Launch(made, box)]], {})
     dtype = np.float64 if real == "double" else np.float32
     lanes = width // np.dtype(dtype).itemsize
-    text, assembly = tmp_path / "one.c", tmp_path / "one.s"
-    text.write_text(stencil.lower(program, GridArrays(program, dtype, lanes), lanes))
-    flags = [f for f in (*compilation.FLAGS, compilation.EXACT) if f != "-shared"]
-    done = subprocess.run(
-        [compiler, f"-march={march}", *flags, "-S", text, "-o", assembly], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    text = stencil.lower(program, GridArrays(program, dtype, lanes), lanes)
+    assembly = assembly_of(text, family, tmp_path, compilation.EXACT)
     joins = {"sse2": None, "avx2": "vfm", "avx512": "vfm", "neon": "fml"}[family]
-    assert joins is None or joins in assembly.read_text()
+    assert joins is None or joins in assembly

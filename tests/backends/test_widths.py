@@ -41,20 +41,33 @@ def some_kernels() -> list[Kernel]:
     ]
 
 
+def needs_compiler(family: str) -> None:
+    """Skip where none for these processors is here."""
+    compiler, march, *_ = FAMILIES[family]
+    if not shutil.which(compiler) or (compiler == "gcc" and platform.machine() != "x86_64"):
+        pytest.skip(f"no {compiler} for {march} here")
+
+
+def assembly_of(text: str, family: str, folder: Path, *more: str) -> str:
+    """What the compiler for these processors makes of a C text, with the flags of kernels and ``more``."""
+    compiler, march, *_ = FAMILIES[family]
+    source, assembly = folder / "k.c", folder / "k.s"
+    source.write_text(text)
+    command = [compiler, f"-march={march}", *compilation.FLAGS, *more, "-S", str(source), "-o", str(assembly)]
+    done = subprocess.run([c for c in command if c != "-shared"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return assembly.read_text()
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("real", ("double", "float"))
 def test_compiles(family: str, real: str, tmp_path: Path) -> None:
-    compiler, march, width, registers, name = FAMILIES[family]
-    if not shutil.which(compiler) or (compiler == "gcc" and platform.machine() != "x86_64"):
-        pytest.skip(f"no {compiler} for {march} here")
+    needs_compiler(family)
+    _, _, width, registers, name = FAMILIES[family]
     for kernel in some_kernels():
         lanes = width // (8 if real == "double" or kernel.fixed else 4)
-        source, assembly = tmp_path / "k.c", tmp_path / "k.s"
-        source.write_text(lower(kernel, real, lanes, registers))
-        command = [compiler, f"-march={march}", *compilation.FLAGS, "-O1", "-S", str(source), "-o", str(assembly)]
-        done = subprocess.run([c for c in command if c != "-shared"], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr[-2000:]
-        assert (name if real == "double" or kernel.fixed or family != "neon" else ".4s") in assembly.read_text()
+        made = assembly_of(lower(kernel, real, lanes, registers), family, tmp_path, "-O1")
+        assert (name if real == "double" or kernel.fixed or family != "neon" else ".4s") in made
 
 
 def test_memory_near_its_threads_is_memory_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
