@@ -1,6 +1,7 @@
 # Every target works from a fresh clone: what it needs is set up first.
 #   make demo     simulate the SCEC benchmark TPV5 and draw it (demo/)
-#   make test     the tests (fast ones)
+#   make test     the tests (fast ones, a quarter of an hour)
+#   make test-long  the tests of several seconds each (as long again)
 #   make lint     style, types, import contracts
 #   make verify   exact solutions and benchmarks, and the slow tests (long)
 #   make bench    kernels against the roofs of this machine, errors against costs: tables and pictures of docs/performance.md (half an hour)
@@ -20,7 +21,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # Where Python is told not to keep what it compiles, every start of the program would compile 400 files anew: a third of its time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test lint format verify bench golden docs clean
+.PHONY: help setup demo test test-long lint format verify bench golden docs clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -36,7 +37,10 @@ demo: setup
 	$(BIN)/faultwave plot demo
 
 test: setup
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not long"
+
+test-long: setup
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "long and not slow"
 
 lint: setup
 	$(BIN)/ruff check

@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,16 @@ from faultwave.cli.launch import mpiexec
 # Machines differ and are shared: a slow example is no failure.
 settings.register_profile("faultwave", deadline=None)
 settings.load_profile("faultwave")
+
+
+LONG_TESTS = frozenset(Path(__file__).with_name("long.txt").read_text().splitlines())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that took long when ``tools/long_tests.py`` last looked are marked ``long``."""
+    for item in items:
+        if item.nodeid in LONG_TESTS:
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.hookimpl(tryfirst=True)
