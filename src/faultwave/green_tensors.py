@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, RunError
+from faultwave.base.memory import machine_memory
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
 from faultwave.case.outputs import Output
@@ -29,7 +30,6 @@ from faultwave.fd.parts.point_sources import PointSources
 from faultwave.fd.parts.receivers import Receivers
 from faultwave.fd.parts.strain_green_tensors import BLOCK, COMPONENTS, Strain
 from faultwave.fd.points import outside
-from faultwave.fd.resources import main_memory
 from faultwave.fd.time_dispersion import removes
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.points import point_lines
@@ -185,7 +185,7 @@ def _check_room(asked: _Asked, held: int, folder: Path | None) -> None:
     problems, numbers = Problems(), len(asked.points) * len(COMPONENTS)
     one = WORKING * 8.0 * (asked.samples + 2 * BLOCK) * numbers / asked.plan.world.size
     memory = one + 8.0 * 3 * held * numbers * asked.samples
-    if memory > (there := main_memory()):
+    if memory > (there := machine_memory() or float("inf")):
         what = f"strain at {len(asked.points):,} points needs about {memory / 2**30:.3g} GiB, this machine has {there / 2**30:.3g}"
         problems.error("points", what, advice="Give fewer points at a time, or more processes.")
     file = 4.0 * 3 * len(asked.sites) * numbers * asked.samples

@@ -57,6 +57,9 @@ def test_many_items_are_those_asked_for(name: str) -> None:
         np.testing.assert_array_equal(buffer.get(items), values[items])
         np.testing.assert_array_equal(buffer.get(items, slice(1, 3)), values[items, 1:3])
     np.testing.assert_array_equal(buffer.get(values[:, 0, 0] > 0), values[values[:, 0, 0] > 0])
+    if name == "cpu":  # counted from the end, as NumPy does, too
+        for items in (np.arange(-300, 0), np.arange(-150, 150)):
+            np.testing.assert_array_equal(buffer.get(items), values[items])
 
 
 def test_items_may_have_no_numbers() -> None:

@@ -52,6 +52,24 @@ def test_what_more_than_added_terms():
     assert all(layer_terms(plain, Stencil(f.__name__, f)) is None for f in (unused, without, more))
 
 
+@pytest.mark.parametrize("planes", [1, 2])
+def test_nothing_is_added_to_products(planes):
+    """Without a layer a sum joins the product and rounds once, which a row that adds a term to it cannot do."""
+
+    def made(product, layer):
+        def update(p):
+            slope = p.at("v", 0, 0, 1) - p.at("v", 0, 0, 0)
+            changing = p.at("c") * slope if product else slope
+            memory = 0.5 * p.at("psi") + slope
+            new = {"psi": memory} if layer else {}
+            return {"u": p.at("u") + (changing + memory if layer else changing), **new}
+
+        return Stencil("layer" if layer else "plain", update)
+
+    assert layer_terms(made(False, False), made(False, True), planes).added
+    assert layer_terms(made(True, False), made(True, True), planes) is None
+
+
 def rows(of):
     program = build_program(of)
     arrays = GridArrays(program, np.float32, 16)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
+from faultwave.base.units import to_si
 from faultwave.bench import kept
 from faultwave.bench.accuracy import estimates, ladder, planned, propose, table
 from faultwave.bench.accuracy.picture import draw
@@ -294,6 +295,14 @@ def test_settings_that_the_table_was_not_measured_with_are_told():
     case["numerics"] = {"cfl": 0.5}
     told = dict(row[:2] for row in planned.section(plan(case).plan, table.read(), 0.05)[1])
     assert "numerics.cfl" in told["measured with"]
+
+
+def test_sizes_that_are_told_can_be_written_into_a_case():
+    """Those of waves of some kilometres, too, in whole metres."""
+    found = propose.Estimate(("fd", 4, "single"), 8.0, 0.01, 1.0, False, False)
+    told = planned._sizes(found, 9876.5).removeprefix("grid.spacing ").split(",")[0]
+    assert told == "1230 m" and to_si(told, "m") == 1230.0
+    assert planned._sizes(found, 80.0).startswith("grid.spacing 10 m,")
 
 
 @pytest.mark.parametrize(("engine", "points"), [("fd", 13.07), ("dg", 9.31)])

@@ -87,6 +87,15 @@ def test_with_attenuation_and_threads_that_follow_each_other(ratio, fused, threa
     compare(deep(ratio, "rigid", material=ROCK, attenuation={}, numerics=numerics), fused, swept=True)
 
 
+def test_a_backend_without_joint_steps_is_asked_first(monkeypatch):
+    """What blocks tell each other need not lie in the memory of the host there."""
+    monkeypatch.setattr("faultwave.fd.interface.Interface.transfers", None)  # whoever calls it fails
+    made = deep(2, planes=(12, 8), sources=[], output={}, numerics={"backend": "numpy"})
+    op = simulate(made).solver.operator
+    op.fuse(3)
+    assert op.joint is None
+
+
 @pytest.mark.parametrize("fused", [2, 3])
 def test_with_attenuation_and_periodic_sides(fused):
     compare(

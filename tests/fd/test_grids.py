@@ -234,7 +234,7 @@ def test_what_does_not_fit_beside_the_grid_is_told_before(changes, words, monkey
     assert problems() == ""
     plan = simulate(case()).plan
     held = resources.grid_bytes(plan.case, [plan.scheme.grid], plan.world)
-    monkeypatch.setattr("faultwave.fd.resources.main_memory", lambda: held + 2.0**17)
+    monkeypatch.setattr("faultwave.fd.resources.machine_memory", lambda: held + 2.0**17)
     assert problems() == ""
     assert words in (found := problems(**changes)), found
 

@@ -153,7 +153,7 @@ def test_what_does_not_fit_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1000))
     with pytest.raises(InputError, match=r"the file of strain needs .* GiB"):
         save_green_tensors(str(deck), tmp_path / "out", None, None, print)
-    monkeypatch.setattr("faultwave.green_tensors.main_memory", lambda: 1000.0)
+    monkeypatch.setattr("faultwave.green_tensors.machine_memory", lambda: 1000.0)
     with pytest.raises(InputError, match=r"strain at \d points needs about"):
         green_tensors(str(deck))
 

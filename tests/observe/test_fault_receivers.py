@@ -123,3 +123,22 @@ def test_which_steps_will_be_read() -> None:
         assert (len(read) > before) == (told[-1][1] == (1,))
     assert told[:5] == [((), ()), ((1,), ()), ((2,), ()), ((3,), ()), ((4,), (1,))] and told[5:] == told[:5]
     assert FaultRecorder([np.array([0])], 5, 1, read.append, leader=0).reads([4]) == ()
+
+
+@pytest.mark.parametrize("leader", [None, 0])
+def test_what_others_own_is_asked_for_alike_and_not_kept(leader: int | None) -> None:
+    """Where the values go elsewhere no list grows with the steps."""
+    asked: list[list[int]] = [[], []]
+    made = [
+        FaultRecorder([np.array([0]), np.array([1])], 3, 1, of.append, leader, k)
+        for of, k in zip(asked, (True, False), strict=True)
+    ]
+    for recorder in made:
+        recorder.begin(0.0)
+        for n in range(40):
+            recorder.record(0, 0.1 * n, 0.1)
+            if n % 2:
+                recorder.record(1, 0.1 * (n - 1), 0.2)
+    assert asked[0] == asked[1] and len(asked[0]) > 15 and made[0].count == made[1].count
+    lengths = [[len(x) for x in (*r.moments.values(), *r.waiting.values())] for r in made]
+    assert max(lengths[1]) == 1 < max(lengths[0])

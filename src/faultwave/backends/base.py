@@ -248,15 +248,17 @@ def plane_product(name: str, rows: Band, columns: Band, values: np.ndarray, into
     return product
 
 
-def joint_steps(
-    name: str, runners: Sequence[Runner], rows: Sequence[int], transfers: Sequence[Sequence[Transfer]]
-) -> JointSteps | None:
-    """Steps of several programs, taken together in tiles of rows; ``rows`` of each lie beside one row of the coarsest. ``transfers``: by
-    stage, what programs are told before it. None where the backend called ``name`` has no way to do that."""
+MakeJointSteps = Callable[[Sequence[Runner], Sequence[int], Sequence[Sequence[Transfer]]], JointSteps]
+"""Of several programs, taken together in tiles of rows; so many rows of each lie beside one row of the coarsest; by stage, what programs
+are told before it."""
+
+
+def joint_steps(name: str) -> MakeJointSteps | None:
+    """What makes joint steps of programs of the backend called ``name``; None where it has no way to take them."""
     module = f"{_load(best(stencils=True) if name == 'auto' else name).__name__}.joint"
     if importlib.util.find_spec(module) is None:
         return None
-    found: JointSteps = importlib.import_module(module).JointSteps(runners, rows, transfers)
+    found: MakeJointSteps = importlib.import_module(module).JointSteps
     return found
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from faultwave.backends.cpu.stencil import StencilRunner, candidates
 from faultwave.base.errors import Problems
+from faultwave.base.memory import machine_memory
 from faultwave.bench.counts import check_counts
 from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
@@ -23,7 +24,6 @@ from faultwave.fd.media import Medium
 from faultwave.fd.operator import Machine, Operator
 from faultwave.fd.parts.receivers import PointSampler
 from faultwave.fd.program import Scheme, bytes_a_point, fields
-from faultwave.fd.resources import main_memory
 from faultwave.kernels.stencil import cost
 from faultwave.media.attenuation import Spectrum, relaxation
 
@@ -58,7 +58,7 @@ def check(s: Setting) -> None:
         problems.error("--precision", f"'{s.precision}' does not exist", "double, single")
     check_counts(problems, threads=s.threads, repeats=s.repeats)
     problems.raise_errors()
-    needed, memory = math.prod(s.cells) * bytes_a_point(s.attenuation, s.precision), main_memory()
+    needed, memory = math.prod(s.cells) * bytes_a_point(s.attenuation, s.precision), machine_memory() or float("inf")
     if needed > memory:
         points = " x ".join(map(str, s.cells))
         what = f"{points} points need more than {needed / 2**30:,.3g} GiB, and this machine has {memory / 2**30:.3g}"

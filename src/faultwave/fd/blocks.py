@@ -182,12 +182,13 @@ class Blocks(Operator):
     def _joint(self) -> backends.JointSteps | None:
         """What takes all blocks through several steps beside their faces, tile by tile; None where other processes have parts of them,
         sides are periodic, or the backend cannot."""
-        if self.shared is not None or self.scheme.periodic:
+        make = backends.joint_steps(self.backend)
+        if make is None or self.shared is not None or self.scheme.periodic:
             return None
         coarsest = self.blocks[-1].scheme.grid.spacing
         rows = [round(coarsest / op.scheme.grid.spacing) for op in self.blocks]
         told = [[t for n, i in enumerate(self.interfaces) for t in i.transfers(stage, n)] for stage in range(len(TOLD))]
-        return backends.joint_steps(self.backend, [op.runner for op in self.blocks], rows, told)
+        return make([op.runner for op in self.blocks], rows, told)
 
     def restored(self) -> None:
         """As of every operator; those below are told by themselves."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from faultwave.base.errors import Problems
+from faultwave.base.memory import machine_memory
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engine import disk
@@ -23,14 +23,6 @@ class Memory:
     where: str
     what: str
     advice: str
-
-
-def main_memory() -> float:
-    """Bytes of this machine's memory; infinite where it does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (ValueError, OSError, AttributeError):
-        return float("inf")
 
 
 def number_bytes(case: Case) -> int:
@@ -52,7 +44,7 @@ def grid_bytes(case: Case, grids: Sequence[Grid], world: World) -> float:
 
 def check_memory(case: Case, grids: Sequence[Grid], world: World, problems: Problems) -> bool:
     """Whether the grid, or all its blocks, fit into memory."""
-    needed, memory = grid_bytes(case, grids, world), main_memory()
+    needed, memory = grid_bytes(case, grids, world), machine_memory() or float("inf")
     if needed > memory:
         sizes = " and ".join(" x ".join(map(str, grid.shape[::-1])) for grid in grids)
         problems.error(
@@ -64,7 +56,7 @@ def check_memory(case: Case, grids: Sequence[Grid], world: World, problems: Prob
 
 def check_kept(case: Case, grids: Sequence[Grid], world: World, kept: Sequence[Memory], problems: Problems) -> None:
     """An error where what parts keep during a run does not fit beside the grid; the largest is reported."""
-    memory, held = main_memory(), grid_bytes(case, grids, world)
+    memory, held = machine_memory() or float("inf"), grid_bytes(case, grids, world)
     if not kept or held + sum(part.nbytes for part in kept) <= memory:
         return
     largest = max(kept, key=lambda part: part.nbytes)
@@ -82,4 +74,4 @@ def check_disk(case: Case, grids: Sequence[Grid], written: float, problems: Prob
     disk.check_disk(out.folder, needed, problems)
 
 
-__all__ = ["Memory", "check_disk", "check_kept", "check_memory", "grid_bytes", "main_memory", "number_bytes"]
+__all__ = ["Memory", "check_disk", "check_kept", "check_memory", "grid_bytes", "number_bytes"]

@@ -45,7 +45,10 @@ class FaultRecorder:
         quantities: int,
         read: Callable[[int], None],
         leader: int | None = None,
+        keeps: bool = True,
     ):
+        """``keeps``: whether values come here; else readings are only asked for, in the steps in which their owners ask for them."""
+        self.keeps = keeps
         self.clusters, self.every, self.quantities, self.read, self.leader = clusters, every, quantities, read, leader
         self.count = [0] * len(clusters)
         total = sum(len(c) for c in clusters)
@@ -63,22 +66,29 @@ class FaultRecorder:
 
     def begin(self, time: float) -> None:
         """Sample every point at the start."""
-        for c, moments in self.moments.items():
-            self.read(c)
-            moments.append(time)
-            if self.leader is not None:
-                self.waiting[c].append(time)
+        for c in self.moments:
+            self._ask(c, time)
+        if self.leader is not None:
+            self._share(time)
+
+    def _ask(self, cluster: int, time: float) -> None:
+        self.read(cluster)
+        if self.keeps:
+            self.moments[cluster].append(time)
+
+    def _share(self, time: float) -> None:
+        """A time of the leader, with all clusters."""
+        for waiting in self.waiting.values() if self.keeps else ():
+            waiting.append(time)
 
     def record(self, cluster: int, time: float, step: float) -> None:
         """After the step from ``time`` of a cluster."""
         self.count[cluster] += 1
         due = self.count[cluster] % self.every == 0
         if cluster in self.moments and (due or self.leader is not None):
-            self.read(cluster)
-            self.moments[cluster].append(time + step)
+            self._ask(cluster, time + step)
         if due and cluster == self.leader:
-            for waiting in self.waiting.values():
-                waiting.append(time + step)
+            self._share(time + step)
 
     def deliver(self, cluster: int, values: np.ndarray) -> None:
         """The next readings (k, n, quantities) that were asked for of a cluster."""

@@ -36,7 +36,8 @@ class LayerTerms:
 
 
 def layer_terms(plain: Stencil, layer: Stencil, planes: int = 1) -> LayerTerms | None:
-    """What makes ``layer`` of ``plain``, on one plane or two; None where they differ in more than added terms and factors."""
+    """What makes ``layer`` of ``plain``, on one plane or two; None where they differ in more than added terms and factors, or terms are
+    added to a product: without a layer the sum that this enters would join it (``fused``), and round it in another way."""
     (_, before), (_, after) = recorded(plain, planes), recorded(layer, planes)
     numbering = Numbering()
     number = numbering.number
@@ -49,6 +50,8 @@ def layer_terms(plain: Stencil, layer: Stencil, planes: int = 1) -> LayerTerms |
                 added[name] = AddedTerm(*name, value, written, node)
     replaced = {number(s.value): number(s.total) for s in added.values()}
     if not len(replaced) == len(added) == len(more) or not before.keys() <= after.keys():
+        return None
+    if any(s.value.op == "mul" for s in added.values()):
         return None
     replacing = numbering.replacing(replaced)
     factors = {}

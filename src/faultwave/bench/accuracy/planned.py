@@ -157,5 +157,5 @@ def _sizes(proposal: Estimate, wavelength: float) -> str:
 
 
 def _metres(length: float) -> str:
-    """Three digits, none of them as a power of ten where that is longer."""
-    return f"{float(f'{length:.3g}'):,g} m"
+    """Three digits, none of them as a power of ten where that is longer, as a case may have it: without commas."""
+    return f"{float(f'{length:.3g}'):g} m"

@@ -98,7 +98,7 @@ class AttachedFaultReceivers(Attached):
         fault = self.rupture.fault if self.rupture is not None else None
         self.probes: list[FaultProbe] = []
         self.recorder = self._record(fault, part.points if len(part.items) else None)
-        self.for_others = self._record(fault, part.seen)
+        self.for_others = self._record(fault, part.seen, keeps=False)
         found = [r for r in (self.recorder, self.for_others) if r is not None]
         self.calls = tuple(
             Call("after step", self._reading(r, fault), on_device=ReadingsOnDevice(r, fault)) for r in found
@@ -114,7 +114,7 @@ class AttachedFaultReceivers(Attached):
 
         return read
 
-    def _record(self, fault: Fault | None, points: Points | None) -> FaultRecorder | None:
+    def _record(self, fault: Fault | None, points: Points | None, keeps: bool = True) -> FaultRecorder | None:
         if points is None or fault is None:
             return None
         plan, setting, names = self.solver.plan, self.part.setting, self.part.fields
@@ -137,7 +137,8 @@ class AttachedFaultReceivers(Attached):
             probes[cluster].ask(names, then[cluster])
 
         fastest = plan.share.fault_cluster if plan.share else int(plan.clustering.cluster[fault.faces.cells].min())
-        recorder = FaultRecorder(members, setting.every, len(names), read, fastest if as_seissol else None)
+        leader = fastest if as_seissol else None
+        recorder = FaultRecorder(members, setting.every, len(names), read, leader, keeps)
         recorder.begin(0.0)
         return recorder
 
