@@ -323,10 +323,15 @@ def tune(
     from faultwave.base import cores as available
     from faultwave.bench import scaling as bench
     from faultwave.bench.kept import write_json
-    from faultwave.cli.launch import mpiexec
+    from faultwave.cli.launch import affordable, mpiexec
     from faultwave.output.atomic import explaining
 
     number = cores or available.count()
+    bench.check(case, [{}], seconds)
+    affordable(number, option="--cores")
+    target = output if output.suffix == ".json" else output / "tuned.json"
+    with explaining(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
     with screen.status(case) as say:
         found = bench.tune(mpiexec(), case, {}, number, say, seconds)
     screen.out().print(screen.table(f"{case} on {number} cores", *bench.scaling(found)))
@@ -334,9 +339,6 @@ def tune(
         "ranks": found[0]["processes"], "threads": found[0]["threads"], "progress": found[0]["progress"],
         "updates_per_second": found[0]["rate"],
     }  # fmt: skip
-    target = output if output.suffix == ".json" else output / "tuned.json"
-    with explaining(target.parent):
-        target.parent.mkdir(parents=True, exist_ok=True)
     screen.files([write_json(target, best)])
 
 
