@@ -234,14 +234,15 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
         target = architecture(wanted if far else "", elsewhere.arch)
         changes = replace(changes, backend=wanted if wanted and not far else "auto")
     asked, problems = load(case, given(**vars(changes)))
-    warn(problems.warnings)
     from faultwave.comm import World
     from faultwave.run.engines import engine_of
+    from faultwave.run.planned import doubts
 
     with screen.status(case) as say:
         say("reading everything")
         chosen = engine_of(asked)
         made = chosen.share(asked, World())  # as a run does, which may be too large for this machine
+        warn([*problems.warnings, *doubts(asked, made)])
         sections = []
         if share is not None:
             from faultwave.bench.accuracy import planned, table
