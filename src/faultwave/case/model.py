@@ -138,8 +138,8 @@ class Fault(Settings):
     time_points: int | None = Field(
         None,
         ge=1,
-        description="Points in time of a step at which friction is solved; default the order. Fewer make friction itself coarser in time, not "
-        "the mean of the locked traction, which is exact.",
+        description="Points in time of a step at which friction is solved; default the order. Fewer make friction itself coarser in "
+        "time, not the mean of the locked traction, which is exact.",
     )
     slip_rate_output: Literal["friction", "velocity"] = Field(
         "friction", description="Slip rate from the friction solve or from the velocity jump."
