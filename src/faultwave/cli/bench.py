@@ -212,7 +212,7 @@ def comm(
     files = Files(json=json)
     measured, ranks, threads = [], together.ranks, together.threads
     given = {n: v for n, v in (("progress", together.progress), ("backend", backend)) if v is not None}
-    options = [given | ({} if way is None else {"halo": way}) for way in halo or [None]]
+    options = [given | {"halo": way} for way in halo] if halo else [given]
     bench.check(case, [{**asked, "threads": threads} for asked in options], seconds, files, delay)
     launcher = _launcher(ranks)
     with screen.status(case) as say:

@@ -64,8 +64,12 @@ def read_ground(case: Case, lower: np.ndarray, upper: np.ndarray, sides: Mapping
     if setting is None:
         return None
     _check_asked(case, sides)
-    raster = load_ground(setting, case.projection, WHERE) if setting.expression is None else None
-    elevation = _expression(setting.expression) if raster is None else raster.elevation
+    raster: RasterGround | None = None
+    if setting.expression is not None:
+        elevation = _expression(setting.expression)
+    else:
+        raster = load_ground(setting, case.projection, WHERE)
+        elevation = raster.elevation
     x, y = (np.linspace(lower[k], upper[k], LOOK) for k in (0, 1))
     xy = np.stack([a.ravel() for a in np.meshgrid(x, y)], 1)
     found = elevation(xy, float(max(x[1] - x[0], y[1] - y[0])))

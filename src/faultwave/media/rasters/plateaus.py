@@ -20,8 +20,8 @@ def walled_plateaus(heights: np.ndarray) -> list[tuple[float, int, tuple[int, in
 
     found: list[tuple[float, int, tuple[int, int]]] = []
     heights = np.asarray(heights, float)  # differences of whole numbers may be too large for those
-    usual = _usual_step(heights)
     for height in _even_heights(heights):
+        usual = _usual_step(heights, height)
         labels, count = ndimage.label(heights == height, np.ones((3, 3)))
         for number, box in enumerate(ndimage.find_objects(labels, count), 1):
             rows, columns = box
@@ -48,9 +48,10 @@ def _even_heights(heights: np.ndarray) -> np.ndarray:
     return np.asarray(values[np.argsort(-counts)][:VALUES])
 
 
-def _usual_step(heights: np.ndarray) -> float:
-    """Step between neighbours that few exceed, of those that differ."""
-    steps = np.abs(np.concatenate([np.diff(heights, axis=axis).ravel() for axis in (0, 1)]))
+def _usual_step(heights: np.ndarray, height: float) -> float:
+    """Step between neighbours that few exceed, of those that differ and of which none is as high as ``height``."""
+    other = np.where(heights == height, np.nan, heights)
+    steps = np.abs(np.concatenate([np.diff(other, axis=axis).ravel() for axis in (0, 1)]))
     steps = steps[np.isfinite(steps) & (steps > 0)]
     return float(np.percentile(steps, USUAL)) if len(steps) else 0.0
 
