@@ -211,6 +211,17 @@ def test_the_cheapest_proposal_comes_first():
     assert not propose.proposals(whole(a), propose.Waves("elastic", False, 3.0, 100.0), 1e-5, any_of)
 
 
+def test_the_least_error_is_told_where_the_wanted_one_is_out_of_reach():
+    a, b = made(), made(errors=((0.1, 0.2), (0.02, 0.04), (0.005, 0.01)), engine="fd")
+    a["points"] += b["points"]
+    waves = propose.Waves("elastic", False, 3.0, 100.0)
+    best = propose.most_accurate(whole(a), waves, any_of)
+    assert best.series[0] == "dg" and best.points == pytest.approx(16.0)
+    other = propose.most_accurate(whole(a), waves, lambda key: key[0] == "fd")
+    assert other.series[0] == "fd" and other.error > best.error
+    assert propose.most_accurate(whole(a), waves, lambda key: False) is None
+
+
 @pytest.mark.parametrize(("text", "share"), [("1%", 0.01), ("0.5 %", 0.005), ("0.02", 0.02)])
 def test_accuracies_are_shares(text, share):
     assert propose.accuracy(text) == pytest.approx(share)

@@ -90,6 +90,57 @@ def test_what_fails_is_told():
         scaling.run("", "nowhere", 1, 1, {}, 0.1, 1)
 
 
+def told(case, *arguments, **more):
+    from faultwave.base.errors import InputError
+
+    with pytest.raises(InputError) as caught:
+        scaling.check(case, *arguments, **more)
+    return {problem.where: problem for problem in caught.value.problems}
+
+
+def test_what_cannot_be_measured_is_told_before_anything_is(tmp_path):
+    """Case, options, times and files, all at once."""
+    from faultwave.bench.kept import Files
+
+    asked = [{"progress": "polling", "order": 99}, {"progress": "threads", "order": 99}]
+    found = told(CASE, asked, float("nan"), Files(json=tmp_path / "none" / "a.json"), -1.0)
+    assert found.keys() == {"order=", "progress=", "--seconds", "--delay", str(tmp_path / "none" / "a.json")}
+    assert "nan" in found["--seconds"].what and "-1" in found["--delay"].what
+    assert "no such file or example" in told("nowhere", [{}], 2.0)["nowhere"].what
+    assert told("tpv5", [{}], 2.0, weak=True).keys() == {"--weak"}
+    assert "'cdua' does not exist" in told(CASE, [{"backend": "cdua"}], 2.0)["numerics.backend"].what
+    on_grids = {
+        "engine": "fd", "end_time": 1.0, "grid": {"lower": [0, 0, 0], "upper": [1, 1, 1], "spacing": 0.02},
+        "material": {"constant": {"rho": 1.0, "mu": 1.0, "lambda": 2.0}},
+    }  # fmt: skip
+    assert "is fd" in told(on_grids, [{}], 2.0)["engine"].what
+    for seconds in (0.0, -1.0, float("inf")):
+        assert told(CASE, [{}], seconds).keys() == {"--seconds"}
+    scaling.check(CASE, [{"progress": "thread"}], 0.1, Files(json=tmp_path / "a.json"), 1e-3, weak=True)
+
+
+@pytest.mark.parametrize("command", [("scaling", "--ranks", "1"), ("scaling", "--weak", "--ranks", "1"), ("comm",)])
+def test_commands_start_no_process_for_what_is_wrong(command, monkeypatch):
+    from typer.testing import CliRunner
+
+    from faultwave.base.errors import InputError
+    from faultwave.cli.main import app
+
+    monkeypatch.setattr(scaling, "run", lambda *given: pytest.fail("a process was started"))
+    name, *options = command
+    done = CliRunner().invoke(app, ["bench", name, "nowhere", *options, "--seconds", "nan"])
+    told = str(done.exception) if isinstance(done.exception, InputError) else done.stderr
+    assert done.exit_code and "no such file or example" in told and "--seconds" in told
+
+
+def test_a_failed_measurement_is_told_without_a_traceback():
+    from faultwave.base.errors import RunError
+
+    with pytest.raises(RunError) as caught:
+        scaling.run("", "nowhere", 1, 1, {}, 0.1, 1)
+    assert "Traceback" not in str(caught.value)
+
+
 def test_the_tuned_file(tmp_path, monkeypatch):
     from faultwave.base.errors import InputError
     from faultwave.cli import launch

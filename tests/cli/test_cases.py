@@ -240,6 +240,7 @@ def test_plan_for_a_processor_that_is_not_here(cli, case, room):
     case.case.engine = "dg"
     engine = types.SimpleNamespace(share=lambda asked, world: "plan", report=lambda plan, asked: [])
     room("faultwave.run.engines", engine_of=lambda asked: engine)
+    room("faultwave.run.planned", doubts=lambda asked, made: ())
     room("faultwave.bench.kernel_report", architecture=architecture)
     room("faultwave.dg.report", absent_room=lambda plan, target: (f"memory of one {target.device}", [("taken", plan)]))
     result = cli("plan", "deck.par", "--backend", "cuda", "--arch", "sm_90")
@@ -256,11 +257,16 @@ def test_plan_prints_every_section(cli, case, room):
 
     engine = types.SimpleNamespace(share=lambda asked, world: ("plan of", asked), report=report)
     room("faultwave.run.engines", engine_of=lambda asked: engine)
+    room(
+        "faultwave.run.planned",
+        doubts=lambda asked, made: [Problem("results", "cannot be written", severity="warning")],
+    )
     result = cli("plan", "tpv5")
     assert result.exit_code == 0
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     for line in ("mesh", "cells 19183", "order 4", "worst cells", "17 1.0 2.0 3.0 0.2 ms"):
         assert line in lines
+    assert "cannot be written" in result.stderr and "1 warning" in result.stderr
 
 
 def test_plot_draws_a_case_that_was_not_run(cli, tmp_path, monkeypatch):

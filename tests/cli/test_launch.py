@@ -150,6 +150,8 @@ def test_far_more_processes_than_cores(monkeypatch):
         launch.relaunch(25, 1)
     with pytest.raises(launch.typer.Exit):
         launch.relaunch(24, 1)
+    with pytest.raises(InputError, match="--cores"):
+        launch.affordable(25, option="--cores")
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-200]")
     with pytest.raises(launch.typer.Exit):
         launch.relaunch(900, 1)

@@ -178,7 +178,7 @@ def test_missing_values_that_a_raster_does_not_declare_are_told(tmp_path):
     strange = told(raster(tmp_path / "b.asc", -12345.0), grid__upper=[1500, 1600, 3000])
     assert "is below the box" in strange and "Is it what stands for missing values" in strange
     zero = told(raster(tmp_path / "c.asc", 0.0) | {"smooth": 10.0}, grid__spacing=40.0)
-    assert "look whether the file has missing values" in zero
+    assert "Are values missing? 9 points of the file are exactly 0 m" in zero and "gdal_edit -a_nodata 0" in zero
     high = told(raster(tmp_path / "d.asc", 100.0), grid__upper=[1500, 1600, 0])
     assert "is above the box" in high and "missing values" not in high
 

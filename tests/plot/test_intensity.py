@@ -5,7 +5,7 @@ from PIL import Image
 
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.output.formats.maps_netcdf import read_maps, write_maps
-from faultwave.plot.intensity import plot_intensity
+from faultwave.plot.intensity import plot_intensity, shades
 
 
 def maps(spectra=True):
@@ -61,3 +61,17 @@ def test_picture_with_degrees(tmp_path):
     height, width = drawn[0].shape
     changed = np.abs(drawn[0] - drawn[1]) > 60
     assert changed[: height // 2, : width // 2].sum() > 200 and not changed[height // 2 :].any()
+
+
+def test_shades_leave_level_ground_as_it_is():
+    """Light from north-west: a ridge is bright on that side, black on the other, and a plain has the colours of its bar."""
+    x = y = np.linspace(-5.0, 5.0, 41)
+    east, north = np.meshgrid(x, y)
+    across = (east - north) / np.sqrt(2.0)  # towards south-east
+    ridge = np.clip(1.0 - np.abs(across), 0.0, None)
+    shade = shades(ridge, x, y)
+    level, lit, dark = np.abs(across) > 1.5, np.abs(across + 0.5) < 0.2, np.abs(across - 0.5) < 0.2
+    assert (shade[level][:, 3] < 1e-9).all()
+    assert (shade[lit][:, :3] == 1.0).all() and (shade[lit][:, 3] > 0.03).all()
+    assert (shade[dark][:, :3] == 0.0).all() and (shade[dark][:, 3] > 0.2).all()
+    assert shade[..., 3].max() <= 0.45

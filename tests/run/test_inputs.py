@@ -154,6 +154,15 @@ def test_a_misspelt_key_hides_no_rule_of_the_whole_case(folder: Path, settings: 
     assert text.count("error:") == 1 + bool(words), text
 
 
+@pytest.mark.parametrize(("cells", "wrong"), [([0, 4, 4], [0]), ([4, 0, 4], [1]), ([4, -2, 0], [1, 2])])
+def test_entries_after_a_wrong_one_are_not_called_missing(cells: list[int], wrong: list[int]) -> None:
+    """They are left out with it when the rest of the case is looked at."""
+    box = {"shape": "box", "cells": cells, "lower": [0, 0, 0], "upper": [1, 1, 1]}
+    case = {"end_time": 1.0, "mesh": {"generate": box}, "material": {"constant": {"rho": 1, "mu": 1, "lambda": 1}}}
+    told = [(problem.where, problem.what) for problem in fw.check(case).errors]
+    assert told == [(f"mesh.generate.cells[{i}]", f"is {cells[i]}") for i in wrong]
+
+
 def test_stop_is_left_out_with_the_fault_that_it_waits_for(folder: Path) -> None:
     (folder / "case.yaml").write_text(f"end_time: 1\n{ROCK}{BOX}{WAITS}fault: {{friction: 3}}\n")
     case, problems = load_case(folder / "case.yaml", partial=True)

@@ -47,6 +47,13 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     assert not besides_rest(check(into(tmp_path / "new"))) and not (tmp_path / "new").exists()
 
 
+def test_a_plan_doubts_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """It writes nothing itself, and the run may be elsewhere."""
+    (tmp_path / "taken").write_text("mine")
+    told = [w for w in fw.plan(into(tmp_path / "taken")).warnings if w.where == str(tmp_path / "taken")]
+    assert [w.severity for w in told] == ["warning"] and "is a file" in told[0].what
+
+
 def test_a_run_that_is_there_is_told(tmp_path: Path) -> None:
     (tmp_path / "run-manifest.json").write_text("{}")
     (told,) = besides_rest(check(into(tmp_path)))

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave import backends
+from faultwave.base.errors import Problems, suggest
+from faultwave.bench.counts import check_counts
 from faultwave.bench.kept import Files
-from faultwave.bench.problem import Setting
+from faultwave.bench.problem import SMALLEST, Setting
 from faultwave.bench.proxy import facts
 from faultwave.bench.table import apart
 
@@ -55,12 +57,31 @@ class Plan:
 def check(plan: Plan, files: Files) -> None:
     """Raises InputError with everything wrong, before anything is measured."""
     problems = Problems()
-    if plan.backend in ("cpu", "numpy"):
-        problems.error("--backend", f"'{plan.backend}' is not a backend of graphics processors", "cuda, hip, opencl")
-    if plan.orders is not None and 4 not in plan.orders:
-        problems.error("--order", f"{', '.join(map(str, plan.orders))}", "4 among them: others are set beside it")
+    devices = [name for name in backends.names() if not backends.on_host(name)]
+    if plan.backend not in devices:
+        what = f"'{plan.backend}' is not a backend of graphics processors"
+        problems.error("--backend", what, ", ".join(devices), suggest(plan.backend, devices))
+    elif why := backends.missing(plan.backend):
+        problems.error("--backend", why)
+    for option, cells in (("--cells", plan.cells), ("--few", plan.few)):
+        if cells < SMALLEST:
+            problems.error(option, f"is {cells}", f"at least {SMALLEST}")
+    _check_orders(plan, problems)
+    check_counts(problems, steps=plan.steps, repeats=plan.repeats)
+    for found in _tpv5(plan.size)[1].errors:
+        problems.error("--size", found.what, found.allowed, found.advice)
     problems.extend(files.problems("device"))
     problems.raise_errors()
+
+
+def _check_orders(plan: Plan, problems: Problems) -> None:
+    if plan.orders is None:
+        return
+    known = sorted({aim.order for aim in aims(plan.cells, plan.few)})
+    if unknown := [order for order in plan.orders if order not in known]:
+        problems.error("--order", f"{', '.join(map(str, unknown))} is not measured", ", ".join(map(str, known)))
+    if 4 not in plan.orders:
+        problems.error("--order", f"{', '.join(map(str, plan.orders))}", "4 among them: others are set beside it")
 
 
 def measure(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
@@ -86,15 +107,10 @@ def measure(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
 
 def tpv5(backend: str, size: float) -> dict[str, Any]:
     """The example TPV5 at order 4 with local steps and all its outputs: cells, updates a second of time stepping."""
-    from faultwave.case.load import load_case
     from faultwave.run import simulate
 
-    settings, problems = load_case("tpv5")
+    case, problems = _tpv5(size)
     problems.raise_errors()
-    if settings is None:
-        raise InputError(Problem("tpv5", "the example is not there"))
-    case: dict[str, Any] = settings.model_dump(mode="json", exclude_unset=True)
-    case["mesh"]["generate"]["size"] = size
     with tempfile.TemporaryDirectory(prefix="faultwave-bench-") as folder:
         sim: Any = simulate(case, order=4, backend=backend, output=f"{folder}/tpv5")
         sim.run(until=WARM, write=False)  # records what is replayed later
@@ -110,6 +126,18 @@ def tpv5(backend: str, size: float) -> dict[str, Any]:
         "stages": recorded[-1].recording.stages if recorded else None,
         "updates_a_replay": recorded[-1].updates if recorded else None,
     }  # fmt: skip
+
+
+def _tpv5(size: float) -> tuple[dict[str, Any], Problems]:
+    """The example with elements of that ``size`` [m] on the fault, and what is wrong with that."""
+    from faultwave.case.load import load_case
+
+    settings, problems = load_case("tpv5")
+    problems.raise_errors()
+    assert settings is not None  # it is None only where there are errors
+    case: dict[str, Any] = settings.model_dump(mode="json", exclude_unset=True)
+    case["mesh"]["generate"]["size"] = size
+    return case, load_case(case)[1]
 
 
 def markdown(found: dict[str, Any]) -> str:

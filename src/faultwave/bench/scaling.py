@@ -3,19 +3,55 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import statistics
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from faultwave import backends
 from faultwave.base.children import PYTHON
-from faultwave.base.errors import InputError, Problem, RunError
+from faultwave.base.collect import collected
+from faultwave.base.errors import InputError, Problem, Problems, RunError
+from faultwave.bench.kept import Files
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
+from faultwave.engine.backend import check_backend
+from faultwave.run.inputs import read_case
 
 Rows = list[tuple[str, ...]]
+
+
+def check(
+    case: Any,
+    asked: Sequence[Mapping[str, Any]],
+    seconds: float,
+    files: Files | None = None,
+    delay: float = 0.0,
+    weak: bool = False,
+) -> None:
+    """Raises InputError with everything wrong, before anything is measured: a ``case`` that cannot be read with each set of overrides
+    in ``asked``, or not be made wider for ``weak`` scaling; times [s]; ``files`` that cannot be written."""
+    problems = Problems()
+    for overrides in asked:
+        settings, found = read_case(case, overrides)
+        if settings is not None and settings.engine != "dg":
+            found.error("engine", f"is {settings.engine}, and time stepping is measured on meshes", "dg")
+        elif settings is not None:
+            check_backend(settings.numerics, backends.names(), found)
+        problems.extend(p for p in found.errors if p not in problems.items)
+    if weak and not problems.errors:
+        with collected(problems):
+            widened(case, 1)
+    if not 0 < seconds < math.inf:
+        problems.error("--seconds", f"is {seconds:g}", "more than 0 s")
+    if not 0 <= delay < math.inf:
+        problems.error("--delay", f"is {delay:g}", "0 s or more")
+    if files is not None:
+        problems.extend(files.problems(""))
+    problems.raise_errors()
 
 
 def run(

@@ -67,7 +67,7 @@ def apart(setting: Setting) -> dict[str, Any]:
     """A proxy in another process. Raises RunError with what it said where it fails."""
     with tempfile.TemporaryDirectory(prefix="faultwave-bench-") as folder:
         target = Path(folder) / "proxy.json"
-        options = [w for k, v in asdict(setting).items() if v is not None for w in (f"--{k}", str(v))]
+        options = [w for k, v in asdict(setting).items() if v is not None for w in (f"--{k.replace('_', '-')}", str(v))]
         command = [*PYTHON, "-m", "faultwave.cli.main", "bench", "proxy", *options, "--json", str(target)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:

@@ -10,6 +10,8 @@ import sys
 import time as clock
 from typing import Any
 
+from faultwave.base.errors import FaultwaveError
+
 MARK = "faultwave-measured:"
 
 
@@ -85,7 +87,10 @@ def _spent(solver: Any, march: Any) -> tuple[float, float]:
 
 if __name__ == "__main__":
     asked = json.loads(sys.argv[1])
-    result = measure(**asked)
+    try:
+        result = measure(**asked)
+    except FaultwaveError as error:
+        sys.exit(str(error))
     from faultwave.comm import world
 
     if world().first:

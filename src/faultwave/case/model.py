@@ -135,7 +135,12 @@ class Fault(Settings):
     points: Literal["symmetric", "conical"] = Field(
         "symmetric", description="Quadrature of the fault: symmetric positive rule, or the conical rule of SeisSol."
     )
-    time_points: int | None = Field(None, ge=1, description="Friction sub-steps a step; default the order.")
+    time_points: int | None = Field(
+        None,
+        ge=1,
+        description="Points in time of a step at which friction is solved; default the order. Fewer make friction itself coarser in "
+        "time, not the mean of the locked traction, which is exact.",
+    )
     slip_rate_output: Literal["friction", "velocity"] = Field(
         "friction", description="Slip rate from the friction solve or from the velocity jump."
     )

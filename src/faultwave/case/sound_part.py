@@ -80,16 +80,21 @@ def _of_the_rest(items: Iterable[Any], data: dict[str, Any], changed: Sequence[L
 
 
 def _follows(at: Location, changed: Iterable[Location]) -> bool:
-    """Whether an error may be there because of a change: inside it, above it, of a name like that of a misspelt setting beside it, or
-    by the engine, which decides what a case needs."""
+    """Whether an error may be there because of a change: inside it, above it, of a name like that of a misspelt setting beside it, of
+    an entry after the first wrong one of a list, or by the engine, which decides what a case needs."""
     for other in changed:
         shared = min(len(at), len(other))
         if other == ("engine",) or at[:shared] == other[:shared]:
             return True
         beside = len(at) == len(other) and at[:-1] == other[:-1]
-        if beside and suggest(str(other[-1]), [str(at[-1])]):
+        if beside and (_later(at[-1], other[-1]) or suggest(str(other[-1]), [str(at[-1])])):
             return True
     return False
+
+
+def _later(entry: str | int, other: str | int) -> bool:
+    """Of a list: the entries after the first wrong one are left out with it."""
+    return isinstance(entry, int) and isinstance(other, int) and entry > other
 
 
 def _wrong(item: Any) -> Iterator[Location]:

@@ -55,6 +55,14 @@ def _files(json: Path | None, picture: Path | None = None) -> Files:
     return files
 
 
+def _launcher(*ranks: int) -> str:
+    """What starts so many processes; empty where one is all. Raises InputError for more than this machine can have."""
+    from faultwave.cli.launch import affordable, mpiexec
+
+    affordable(max(ranks))
+    return mpiexec() if max(ranks) > 1 else ""
+
+
 def _show(sections: Iterable[tuple[str, Any, Any]], found: Any, files: Files) -> None:
     """Print what was measured, titles, headers and rows, and keep all of it where that was asked for."""
     for title, header, rows in sections:
@@ -149,18 +157,23 @@ def scaling(
     Efficiencies are those against the first line, of time stepping and of the whole run with its start.
     """
     from faultwave.bench import scaling as bench
-    from faultwave.cli.launch import mpiexec
+    from faultwave.bench.kept import Files
 
-    found, files = [], _files(json, picture)
+    found, files = [], Files(json=json, picture=picture)
+    ranks, threads, modes = several.ranks or [1, 2], several.threads or [1], several.progress or ["polling"]
+    options = [
+        {"progress": m, "threads": n, **({} if order is None else {"order": order})} for m in modes for n in threads
+    ]
+    bench.check(case, options, seconds, files, weak=weak)
+    launcher = _launcher(*ranks)
     with screen.status(case) as say:
-        modes = several.progress or ["polling"]
-        for each, mode, number in itertools.product(several.threads or [1], modes, several.ranks or [1, 2]):
+        for each, mode, number in itertools.product(threads, modes, ranks):
             if number == 1 and mode != modes[0]:
                 continue  # one process sends nothing
             say(f"{number} processes of {each} threads, {mode}")
             asked = {"progress": mode} | ({} if order is None else {"order": order})
             chosen = bench.widened(case, number) if weak else case
-            found.append(bench.run(mpiexec() if number > 1 else "", chosen, number, each, asked, seconds, repeats))
+            found.append(bench.run(launcher if number > 1 else "", chosen, number, each, asked, seconds, repeats))
     rows, header = bench.weak_scaling(found) if weak else bench.scaling(found)
     screen.out().print(screen.table(f"{case}: {found[0]['cells']:,} cells", rows, header))
     screen.files(files.keep(found, lambda path: bench.draw(found, path)))
@@ -194,15 +207,18 @@ def comm(
 ) -> None:
     """Show what the processes of a case send each other in a largest time step, and how long they wait for it."""
     from faultwave.bench import scaling as bench
-    from faultwave.cli.launch import mpiexec
+    from faultwave.bench.kept import Files
 
-    files = _files(json)
+    files = Files(json=json)
     measured, ranks, threads = [], together.ranks, together.threads
+    given = {n: v for n, v in (("progress", together.progress), ("backend", backend)) if v is not None}
+    options = [given | {"halo": way} for way in halo] if halo else [given]
+    bench.check(case, [{**asked, "threads": threads} for asked in options], seconds, files, delay)
+    launcher = _launcher(ranks)
     with screen.status(case) as say:
-        for way in halo or [""]:
-            say(f"{ranks} processes of {threads} threads" + (f", halo {way}" if way else ""))
-            asked = {n: v for n, v in (("progress", together.progress), ("backend", backend), ("halo", way)) if v}
-            measured.append(bench.run(mpiexec(), case, ranks, threads, asked, seconds, 10 if delay else 3, delay))
+        for asked in options:
+            say(f"{ranks} processes of {threads} threads" + (f", halo {asked['halo']}" if "halo" in asked else ""))
+            measured.append(bench.run(launcher, case, ranks, threads, asked, seconds, 10 if delay else 3, delay))
     for found in measured:
         _exchanged(found, delay)
     _show([], measured if len(measured) > 1 else measured[0], files)

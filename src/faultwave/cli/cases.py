@@ -234,14 +234,15 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
         target = architecture(wanted if far else "", elsewhere.arch)
         changes = replace(changes, backend=wanted if wanted and not far else "auto")
     asked, problems = load(case, given(**vars(changes)))
-    warn(problems.warnings)
     from faultwave.comm import World
     from faultwave.run.engines import engine_of
+    from faultwave.run.planned import doubts
 
     with screen.status(case) as say:
         say("reading everything")
         chosen = engine_of(asked)
         made = chosen.share(asked, World())  # as a run does, which may be too large for this machine
+        warn([*problems.warnings, *doubts(asked, made)])
         sections = []
         if share is not None:
             from faultwave.bench.accuracy import planned, table
@@ -323,10 +324,15 @@ def tune(
     from faultwave.base import cores as available
     from faultwave.bench import scaling as bench
     from faultwave.bench.kept import write_json
-    from faultwave.cli.launch import mpiexec
+    from faultwave.cli.launch import affordable, mpiexec
     from faultwave.output.atomic import explaining
 
     number = cores or available.count()
+    bench.check(case, [{}], seconds)
+    affordable(number, option="--cores")
+    target = output if output.suffix == ".json" else output / "tuned.json"
+    with explaining(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
     with screen.status(case) as say:
         found = bench.tune(mpiexec(), case, {}, number, say, seconds)
     screen.out().print(screen.table(f"{case} on {number} cores", *bench.scaling(found)))
@@ -334,9 +340,6 @@ def tune(
         "ranks": found[0]["processes"], "threads": found[0]["threads"], "progress": found[0]["progress"],
         "updates_per_second": found[0]["rate"],
     }  # fmt: skip
-    target = output if output.suffix == ".json" else output / "tuned.json"
-    with explaining(target.parent):
-        target.parent.mkdir(parents=True, exist_ok=True)
     screen.files([write_json(target, best)])
 
 

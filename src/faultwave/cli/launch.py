@@ -52,7 +52,7 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
     if ranks == 1:
         return
     _need_mpi4py()
-    _affordable(ranks)
+    affordable(ranks, f"Start them yourself, here or on many machines: mpiexec -n {ranks} faultwave run ...")
     command = [mpiexec(), "-n", str(ranks), *PYTHON, "-m", "faultwave.cli.main", *_without_ranks(sys.argv[1:])]
     environment = dict(os.environ)
     if threads is None:
@@ -60,13 +60,12 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
     raise typer.Exit(_run(command, environment))
 
 
-def _affordable(ranks: int) -> None:
+def affordable(ranks: int, advice: str = "", option: str = "--ranks") -> None:
     """Refuse what would fill this machine with interpreters before anything is read. Raises InputError."""
     most = max(LEAST, EACH * cores.count())
     if ranks > most and not any(name in os.environ for name in MACHINES):
         what = f"{ranks} processes, but this machine has {cores.count()} cores for them"
-        advice = f"Start them yourself, here or on many machines: mpiexec -n {ranks} faultwave run ..."
-        raise InputError(Problem("--ranks", what, f"1 to {most}", advice))
+        raise InputError(Problem(option, what, f"1 to {most}", advice))
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:

@@ -418,7 +418,7 @@ def _bent(case: Case, laid: Sequence[Laid], read: _Read, problems: Problems) -> 
         lines.append(Lines(grid.lower[k], grid.shape[2 - k], lower[k], upper[k], ends, kinds[0] == "periodic"))
     room = float(upper[2] - lower[2])
     relief = relief_of(case, read.ground, (lines[0], lines[1]), grid.spacing, room, problems)
-    check_slopes(relief, lower, upper, problems, read.ground.raster)
+    check_slopes(relief, read.ground, lower, upper, problems)
     found = moved(laid, relief.top - float(upper[2]))
     corner = (grid.lower[0], grid.lower[1], relief.top - grid.spacing * grid.shape[0])
     lower, upper = np.array([*lower[:2], relief.top - (upper[2] - lower[2])]), np.array([*upper[:2], relief.top])

@@ -17,7 +17,7 @@ from faultwave.fd.program import BELOW_CAP
 from faultwave.kernels.stencil import REACH
 from faultwave.media.field import Expression, Field
 from faultwave.media.points import Floats, Integers
-from faultwave.media.rasters import MISSING, load_ground
+from faultwave.media.rasters import MISSING, RasterGround, load_ground
 
 WHERE = "grid.topography"
 Elevation = Callable[[np.ndarray, float], np.ndarray]
@@ -44,12 +44,18 @@ ANGLES, LEVELS, CLASS = 361, 8, 0.05
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """``elevation`` of the ground, whether of a raster, and its lowest and highest point in the box as far as a coarse look tells [m]."""
+    """``elevation`` of the ground, of which ``raster`` or of none, and its lowest and highest point in the box as far as a coarse look
+    tells [m]."""
 
     elevation: Elevation
-    raster: bool
+    raster: RasterGround | None
     lowest: float
     highest: float
+
+    def missing_values(self, lower: np.ndarray, upper: np.ndarray) -> str:
+        """A question to ask where its relief is strange; empty where no values of a raster seem to be missing in the box."""
+        corners = np.array([[x, y] for x in (lower[0], upper[0]) for y in (lower[1], upper[1])])
+        return "" if self.raster is None else self.raster.doubt(corners)
 
 
 def read_ground(case: Case, lower: np.ndarray, upper: np.ndarray, sides: Mapping[str, SideKind]) -> Ground | None:
@@ -58,11 +64,12 @@ def read_ground(case: Case, lower: np.ndarray, upper: np.ndarray, sides: Mapping
     if setting is None:
         return None
     _check_asked(case, sides)
-    raster = setting.file is not None
-    if setting.expression is None:
-        elevation: Elevation = load_ground(setting, case.projection, WHERE).elevation
-    else:
+    raster: RasterGround | None = None
+    if setting.expression is not None:
         elevation = _expression(setting.expression)
+    else:
+        raster = load_ground(setting, case.projection, WHERE)
+        elevation = raster.elevation
     x, y = (np.linspace(lower[k], upper[k], LOOK) for k in (0, 1))
     xy = np.stack([a.ravel() for a in np.meshgrid(x, y)], 1)
     found = elevation(xy, float(max(x[1] - x[0], y[1] - y[0])))
@@ -72,7 +79,7 @@ def read_ground(case: Case, lower: np.ndarray, upper: np.ndarray, sides: Mapping
             Problem(WHERE, f"the ground is {found[bad][0]} at {_place(xy[bad][0])}", "a number everywhere")
         )
     high, low = int(found.argmax()), int(found.argmin())
-    advice = MISSING if raster and np.abs(found).max() > HIGH else ""
+    advice = MISSING if raster is not None and np.abs(found).max() > HIGH else ""
     if found[high] > upper[2]:
         what = f"the ground, {found[high]:.6g} m high at {_place(xy[high])}, is above the box, which ends at z = {upper[2]:g} m"
         raise InputError(Problem(WHERE, what, "grid.upper above the highest ground, in metres", advice))
@@ -171,7 +178,7 @@ def relief_of(
     """The grid's relief; ``room``: from the lowest ground to the bottom of the box or the uppermost block [m]. Raises InputError."""
     setting = case.grid.topography if case.grid else None
     assert setting is not None
-    smooth = _smooth(setting.smooth, spacing * ground.raster, lines)
+    smooth = _smooth(setting.smooth, spacing * (ground.raster is not None), lines)
     x, y = (line.inside(spacing) if smooth else line.nodes(spacing) for line in lines)
     xy = np.stack([a.ravel() for a in np.meshgrid(x, y)], 1)
     heights = ground.elevation(xy, 0.5 * spacing).reshape(len(y), len(x))
@@ -184,7 +191,9 @@ def relief_of(
         heights = _smoothed(heights, axis, line, spacing, smooth)
     if float(np.ptp(heights)) < LEFT * before:
         what = f"smoothing over {smooth:g} m leaves {np.ptp(heights):.4g} m of a relief of {before:.4g} m"
-        problems.warn(f"{WHERE}.smooth", what, advice="Give a smaller smooth if hills and valleys shall stay.")
+        corners = np.array([[line.low, line.high] for line in lines]).T
+        advice = f"Give a smaller smooth if hills and valleys shall stay. {ground.missing_values(*corners)}".strip()
+        problems.warn(f"{WHERE}.smooth", what, advice=advice)
     for axis, line in ((1, lines[0]), (0, lines[1])):
         if smooth and any(line.absorbing):  # after smoothing, which would bend what is level
             from scipy import interpolate  # takes long to import, and few runs need it
@@ -254,19 +263,20 @@ def _thickness(asked: float | None, relief: float, spacing: float, room: float, 
     return asked if asked is not None else min(max(THICK * relief, 2 * LEAST_CAP * spacing), most)
 
 
-def check_slopes(
-    relief: Relief, lower: np.ndarray, upper: np.ndarray, problems: Problems, raster: bool = False
-) -> None:  # fmt: skip
-    """An error for cliffs, a warning for slopes that nothing is verified for; a ``raster`` may have missing values there."""
+def check_slopes(relief: Relief, ground: Ground, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
+    """An error for cliffs, a warning for slopes that nothing is verified for; values of the ground may be missing there."""
     slope, x, y = relief.steepest()
+    if slope <= STEEP_GROUND:
+        return
     x, y = float(np.clip(x, lower[0], upper[0])), float(np.clip(y, lower[1], upper[1]))
     what = f"the ground has a slope of {slope:.3g} ({np.degrees(np.arctan(slope)):.0f} degrees) at {_place((x, y))}"
     advice = f"Smooth it, e.g. smooth: {2 * relief.spacing:g} m, or take a smaller spacing that resolves it."
+    doubt = ground.missing_values(lower, upper)
     if slope > STEEPEST:
-        advice += " Where no cliff is, look whether the file has missing values." * raster
-        problems.error(WHERE, what, f"at most {STEEPEST:g}", advice)
-    elif slope > STEEP_GROUND:
-        problems.warn(WHERE, what, f"verified up to {STEEP_GROUND:g}", advice)
+        usual = "Where no cliff is, look whether the file has missing values." if ground.raster is not None else ""
+        problems.error(WHERE, what, f"at most {STEEPEST:g}", f"{advice} {doubt or usual}".strip())
+    else:
+        problems.warn(WHERE, what, f"verified up to {STEEP_GROUND:g}", f"{advice} {doubt}".strip())
 
 
 # ---- the step ------------------------------------------------------------------------------------------------------------

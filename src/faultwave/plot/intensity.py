@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import BoundaryNorm, LightSource, ListedColormap, LogNorm, Normalize
+from matplotlib.colors import BoundaryNorm, ListedColormap, LogNorm, Normalize
 from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from scipy.spatial import ConvexHull
@@ -33,8 +33,10 @@ MERCALLI = (
     "#c80000",
 )
 """Colours of intensities I to X+, the scale that ShakeMap readers know."""
-EXAGGERATED, SHADE = 0.15, 0.6
-"""Of hillshades: the relief over the map's extent, and the deepest shade."""
+EXAGGERATED, SHADE, BRIGHT = 0.15, 0.45, 0.18
+"""Of hillshades: the relief over the map's extent, the deepest shade, and the brightest light."""
+LIGHT = (-0.5, 0.5, 0.5**0.5)
+"""Direction to the light: north-west, 45 degrees high."""
 NAMES = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
 
@@ -81,14 +83,24 @@ def _hillshade(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
     """The ground's relief under light from north-west, if it has one."""
     if "elevation" not in maps:
         return
-    ground = style.KM * maps["elevation"]
-    relief, extent = float(np.ptp(ground)), float(max(np.ptp(x), np.ptp(y)))
-    # rows go up, not down as in pictures: hence the sign along y
-    lit = LightSource(315, 45).hillshade(ground, EXAGGERATED * extent / max(relief, 1e-9), x[1] - x[0], y[0] - y[1])
-    dark = np.zeros((*ground.shape, 4))
-    dark[..., 3] = SHADE * (1.0 - lit)
+    shade = shades(style.KM * maps["elevation"], x, y)
     edges = [(a[0] - (a[1] - a[0]) / 2, a[-1] + (a[1] - a[0]) / 2) for a in (x, y)]
-    ax.imshow(dark, origin="lower", extent=(*edges[0], *edges[1]), interpolation="bilinear", aspect="equal", zorder=1.5)
+    ax.imshow(
+        shade, origin="lower", extent=(*edges[0], *edges[1]), interpolation="bilinear", aspect="equal", zorder=1.5
+    )
+
+
+def shades(ground: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Colours (ny, nx, 4) to lay over a map of a ``ground`` (ny, nx) at ``x`` (nx,) and ``y`` (ny,), all in the same unit: white on
+    slopes towards the light, black on those away from it, and nothing where it is flat, so that colours stay those of their bar."""
+    relief, extent = float(np.ptp(ground)), float(max(np.ptp(x), np.ptp(y)))
+    up, right = np.gradient(EXAGGERATED * extent / max(relief, 1e-9) * ground, y, x)
+    lit = (LIGHT[2] - LIGHT[0] * right - LIGHT[1] * up) / np.sqrt(1.0 + right**2 + up**2)
+    colours = np.zeros((*ground.shape, 4))
+    colours[..., :3] = (lit > LIGHT[2])[..., None]
+    dark, bright = (LIGHT[2] - lit) / LIGHT[2], (lit - LIGHT[2]) / (1.0 - LIGHT[2])
+    colours[..., 3] = np.where(lit > LIGHT[2], BRIGHT * bright, SHADE * np.clip(dark, 0.0, 1.0))
+    return colours
 
 
 def _mercalli(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:

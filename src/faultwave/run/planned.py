@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from faultwave.case.locate import located
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.observe.model import Model
+from faultwave.output.folder import check_folder
 from faultwave.run.engines import engine_of
 from faultwave.run.inputs import load_sound
 
@@ -60,8 +61,14 @@ def plan(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> PlannedC
     engine = engine_of(settings)
     made = engine.share(settings, World())  # as a run does, which may be too large for this machine
     found = {title: [tuple(map(str, row)) for row in rows] for title, rows in engine.report(made, settings)}
-    doubts = located(settings, doubt_case(settings).items)
-    return PlannedCase(settings, made, found, (*problems.warnings, *doubts, *made.warnings))
+    return PlannedCase(settings, made, found, (*problems.warnings, *doubts(settings, made)))
+
+
+def doubts(case: Case, made: Any) -> tuple[Problem, ...]:
+    """What may be wrong with a case of which ``made`` is the plan. A folder that cannot be written is a doubt: a plan writes nothing,
+    and the run may be elsewhere."""
+    folder = [replace(problem, severity="warning") for problem in check_folder(case.output.folder)]
+    return (*folder, *located(case, doubt_case(case).items), *made.warnings)
 
 
 def model_of(case: Case) -> tuple[Model, tuple[Problem, ...]]:
@@ -71,4 +78,4 @@ def model_of(case: Case) -> tuple[Model, tuple[Problem, ...]]:
     return engine.model(made), made.warnings
 
 
-__all__ = ["PlannedCase", "model_of", "plan"]
+__all__ = ["PlannedCase", "doubts", "model_of", "plan"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.bench.accuracy.problem import energetic_frequency
-from faultwave.bench.accuracy.propose import Estimate, Waves, estimate, like, proposals
+from faultwave.bench.accuracy.propose import Estimate, Waves, estimate, like, most_accurate, proposals
 from faultwave.bench.accuracy.table import Kept, Series, series_name
 from faultwave.dg.resolved import edge_length, resolved_frequency, within_region
 from faultwave.fd.plan import can_be_read, coarse_look
@@ -131,12 +131,12 @@ def section(made: Any, table: Kept, wanted: float, frequency: float | None = Non
         told = _told(proposal, waves, proposal.series, proposal.points)
         rows.append((f"for {100 * wanted:g} %", f"{told}; {_sizes(proposal, slowest / f)}"))
     if not found:
-        rows.append(
-            (
-                f"for {100 * wanted:g} %",
-                f"no setting of the engine {key[0]} that was measured, and that the case can have, errs so little at that distance",
-            )
-        )
+        what = f"no setting of the engine {key[0]} that was measured, and that the case can have, errs so little at that distance"
+        rows.append((f"for {100 * wanted:g} %", what))
+        best = most_accurate(table, waves, lambda other: possible(made.case, other))
+        if best is not None:
+            told = _told(best, waves, best.series, best.points)
+            rows.append(("the least", f"{told}; {_sizes(best, slowest / f)}"))
     return f"accuracy of seismograms, {100 * wanted:g} % asked for", rows
 
 

@@ -9,7 +9,7 @@ marked. (Errors at the largest distance, told from the two before it, are then 0
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,13 +111,30 @@ def proposals(table: Kept, waves: Waves, wanted: float, possible: Callable[[Seri
     """The cheapest setting of every engine, order and precision that errs by at most ``wanted``, fits into the box and is ``possible``;
     cheapest first."""
     found = []
-    for key, ladder in series(like(table, waves)[0]):
-        first, last = max(ladder[0]["points"], fewest(key, waves)), ladder[-1]["points"]
-        if first > last or not possible(key):
-            continue
-        for points in np.geomspace(first, last, 200).clip(first, last):
+    for key, ladder in _ladders(table, waves, possible):
+        for points in np.geomspace(*ladder, 200).clip(*ladder):
             made = estimate(table, waves, key, float(points))
             if made is not None and made.error <= wanted:
                 found.append(made)
                 break
     return sorted(found, key=lambda e: e.core_seconds)
+
+
+def most_accurate(table: Kept, waves: Waves, possible: Callable[[Series], bool]) -> Estimate | None:
+    """The setting that errs least of all that were measured, fit into the box and are ``possible``; None where there is none."""
+    made = [
+        estimate(table, waves, key, float(points))
+        for key, ladder in _ladders(table, waves, possible)
+        for points in np.geomspace(*ladder, 200).clip(*ladder)
+    ]
+    return min((e for e in made if e is not None), key=lambda e: e.error, default=None)
+
+
+def _ladders(
+    table: Kept, waves: Waves, possible: Callable[[Series], bool]
+) -> Iterator[tuple[Series, tuple[float, float]]]:
+    """Series that fit into the box and are ``possible``, with their fewest and most points per wavelength."""
+    for key, ladder in series(like(table, waves)[0]):
+        first, last = max(ladder[0]["points"], fewest(key, waves)), ladder[-1]["points"]
+        if first <= last and possible(key):
+            yield key, (first, last)

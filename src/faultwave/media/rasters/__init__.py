@@ -1,6 +1,6 @@
 """Heights of the ground on rasters: files of elevation models, and where they lie in a case."""
 
-from faultwave.media.rasters.load import MISSING, load_ground
+from faultwave.media.rasters.load import MISSING, RasterGround, load_ground
 from faultwave.media.rasters.raster import Raster
 
-__all__ = ["MISSING", "Raster", "load_ground"]
+__all__ = ["MISSING", "Raster", "RasterGround", "load_ground"]

@@ -13,6 +13,7 @@ from faultwave.base.errors import InputError, Problem, as_places
 from faultwave.base.projection import NEEDED, Projection
 from faultwave.base.registry import entries
 from faultwave.media.points import coordinates
+from faultwave.media.rasters.plateaus import walled_plateaus
 from faultwave.media.rasters.raster import Raster
 
 PACKAGE = "faultwave.media.rasters.formats"
@@ -73,6 +74,21 @@ class RasterGround:
                 what = f"has {here.sum():,} heights of {filler:g} m in the box, far from all others"
                 advice = f"It seems to stand for missing values: gdal_edit -a_nodata {filler:g} tells so, then fill them (gdal_fillnodata)."
                 raise InputError(Problem(self.raster.source, what, advice=advice))
+
+    def doubt(self, xy: np.ndarray) -> str:
+        """A question about plateaus with a wall all around among places (n, 2) [m], which may be missing values; empty without any."""
+        own = self.to_own(xy)
+        rows, columns = self.raster.window(own)
+        found = walled_plateaus(self.raster.values[rows, columns])
+        if not found:
+            return ""
+        height, _, (row, column) = found[0]
+        place = np.array([self.raster.x[columns][column], self.raster.y[rows][row]])
+        count = sum(points for level, points, _ in found if level == height)
+        return (
+            f"Are values missing? {count:,} points of the file are exactly {height:g} m with a wall all around, e.g. at "
+            f"{coordinates(place)} there. gdal_edit -a_nodata {height:g} tells so, then fill them (gdal_fillnodata)."
+        )
 
     def known(self, xy: np.ndarray) -> np.ndarray:
         """Elevations (n,) [m] at places (n, 2) [m], NaN where it has none or does not reach: for pictures."""

@@ -41,7 +41,11 @@ class Raster:
 
     def around(self, xy: np.ndarray) -> np.ndarray:
         """The file's own values (m, n) at and around places (n, 2)."""
-        return np.asarray(self.values[_window(*self._position(xy))])
+        return np.asarray(self.values[self.window(xy)])
+
+    def window(self, xy: np.ndarray) -> tuple[slice, slice]:
+        """Its rows and columns at and around places (n, 2)."""
+        return _window(*self._position(xy))
 
     def _position(self, xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of places (n, 2), in parts of cells."""

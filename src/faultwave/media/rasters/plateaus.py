@@ -1,0 +1,59 @@
+"""Plateaus of one exact height with a wall all around: where values are missing and the file does not say so."""
+
+from __future__ import annotations
+
+import numpy as np
+
+VALUES = 10
+"""Heights that are looked at: those that most plateaus have."""
+USUAL = 99.0
+"""Per cent of all steps between neighbours, above which every step of the wall must be."""
+
+
+def walled_plateaus(heights: np.ndarray) -> list[tuple[float, int, tuple[int, int]]]:
+    """Plateaus in ``heights`` (ny, nx): their height, number of points and the row and column of one of these, the largest first.
+
+    A plateau is 2 x 2 points or more of exactly one height. All points around it are higher, or all are lower, and by more than neighbours
+    differ elsewhere. Shores of lakes and seas rise gradually somewhere. What reaches the edge is left out: what is beyond is not known.
+    """
+    from scipy import ndimage  # takes long to import, and few runs need it
+
+    found: list[tuple[float, int, tuple[int, int]]] = []
+    heights = np.asarray(heights, float)  # differences of whole numbers may be too large for those
+    for height in _even_heights(heights):
+        usual = _usual_step(heights, height)
+        labels, count = ndimage.label(heights == height, np.ones((3, 3)))
+        for number, box in enumerate(ndimage.find_objects(labels, count), 1):
+            rows, columns = box
+            if min(rows.start, columns.start) == 0 or rows.stop == len(heights) or columns.stop == heights.shape[1]:
+                continue
+            wide = np.s_[rows.start - 1 : rows.stop + 1, columns.start - 1 : columns.stop + 1]
+            inside = labels[wide] == number
+            steps = (heights[wide] - height)[ndimage.binary_dilation(inside, np.ones((3, 3))) & ~inside]
+            steps = steps[np.isfinite(steps)]
+            square = inside[1:, 1:] & inside[1:, :-1] & inside[:-1, 1:] & inside[:-1, :-1]
+            if square.any() and len(steps) and max(steps.min(), -steps.max()) > usual:
+                row, column = np.argwhere(inside)[inside.sum() // 2]
+                found.append(
+                    (float(height), int(inside.sum()), (int(row) + rows.start - 1, int(column) + columns.start - 1))
+                )
+    return sorted(found, key=lambda plateau: -plateau[1])
+
+
+def _even_heights(heights: np.ndarray) -> np.ndarray:
+    """Heights of squares of four equal points, the most frequent first."""
+    first = heights[:-1, :-1]
+    even = (first == heights[1:, :-1]) & (first == heights[:-1, 1:]) & (first == heights[1:, 1:])
+    values, counts = np.unique(first[even], return_counts=True)
+    return np.asarray(values[np.argsort(-counts)][:VALUES])
+
+
+def _usual_step(heights: np.ndarray, height: float) -> float:
+    """Step between neighbours that few exceed, of those that differ and of which none is as high as ``height``."""
+    other = np.where(heights == height, np.nan, heights)
+    steps = np.abs(np.concatenate([np.diff(other, axis=axis).ravel() for axis in (0, 1)]))
+    steps = steps[np.isfinite(steps) & (steps > 0)]
+    return float(np.percentile(steps, USUAL)) if len(steps) else 0.0
+
+
+__all__ = ["walled_plateaus"]
