@@ -224,7 +224,12 @@ def test_a_product_that_both_planes_need_changes_no_bit(precision, monkeypatch):
         return {"u": p.at("u") + (upper - lower), "v": upper * lower + p.at("v")}
 
     box, found = Box((0, 0, 0), (9, 9, 37)), []
-    layouts = {"u": Layout(box), "v": Layout(box), "s": Layout(box, halo=2), "a": Layout(Box((0, 0, 0), (1, 1, 37)), "line", "x", halo=0)}
+    layouts = {
+        "u": Layout(box),
+        "v": Layout(box),
+        "s": Layout(box, halo=2),
+        "a": Layout(Box((0, 0, 0), (1, 1, 37)), "line", "x", halo=0),
+    }
     program = Program("one", box, layouts, [[Launch(Stencil("one", function), box)]], {})
     for most in (0, 45):
         monkeypatch.setattr(two_planes, "MOST_READ", most)
