@@ -1,7 +1,5 @@
 """Blocks of a grid take several steps at once away from their faces: the same bits as one step at a time."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -114,7 +112,7 @@ def test_blocks_take_as_many_steps_as_are_quickest_for_the_uppermost(monkeypatch
     assert periodic.joint is None and periodic.steps_at_once == 3
 
 
-def test_more_steps_are_tried_where_blocks_are_swept_together(monkeypatch):
+def test_more_steps_are_tried_where_blocks_are_swept_together(monkeypatch, tmp_path):
     """Elsewhere they would not be taken."""
     tried = []
 
@@ -124,7 +122,7 @@ def test_more_steps_are_tried_where_blocks_are_swept_together(monkeypatch):
 
     monkeypatch.setattr(StencilRunner, "tune", tune)
     monkeypatch.setattr(stencil, "WORTH_TUNING", 0.0)
-    monkeypatch.setattr(stencil, "cache_folder", lambda: Path("/nowhere at all"))
+    monkeypatch.setattr(stencil, "cache_folder", lambda: tmp_path)
     numerics = {"precision": "single", "backend": "cpu"}
     simulate(deep(2, "rigid", sources=[], output={}, numerics=numerics))
     made = deep(2, planes=(46, 30), sources=[], output={}, numerics=numerics)
