@@ -1,5 +1,6 @@
 """Programs that tell each other planes, in tiles that go through all of them: every read finds the half-step that it is meant to."""
 
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -152,6 +153,13 @@ KINDS = ["two 2", "two 3", "three 2", "order 8"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_read_finds_its_half_step(kind):
+    assert broken(kind) == []
+
+
+@pytest.mark.parametrize("steps", [4, 6])
+@pytest.mark.parametrize("kind", ["two 2", "two 3"])
+def test_of_more_steps_too(kind, steps, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "STEPS", steps)
     assert broken(kind) == []
 
 

@@ -5,8 +5,9 @@ import pytest
 
 import faultwave as fw
 from faultwave.backends import missing
-from faultwave.backends.cpu import joint
+from faultwave.backends.cpu import joint, stencil
 from faultwave.backends.cpu.blocking import Blocking
+from faultwave.backends.cpu.stencil import StencilRunner
 from faultwave.fd.stencils import FIELDS
 from faultwave.run import simulate
 from tests.run.launch import launch
@@ -94,6 +95,51 @@ def test_a_backend_without_joint_steps_is_asked_first(monkeypatch):
     op = simulate(made).solver.operator
     op.fuse(3)
     assert op.joint is None
+
+
+@pytest.mark.parametrize("ratio", [2, 3])
+def test_six_steps_at_once(ratio):
+    compare(deep(ratio, "rigid", (62, 54), numerics={"precision": "single", "backend": "cpu"}), 6, swept=True)
+
+
+def prepared(monkeypatch, made, steps):
+    """An operator whose blocks found so many steps a pass quickest."""
+    monkeypatch.setattr(StencilRunner, "prepare", lambda self, _: setattr(self, "blocking", Blocking(steps, 8)))
+    return simulate(made).solver.operator
+
+
+def test_blocks_take_as_many_steps_as_are_quickest_for_the_uppermost(monkeypatch):
+    numerics = {"precision": "single", "backend": "cpu"}
+    made = deep(2, "rigid", (62, 54), sources=[], output={}, numerics=numerics)
+    assert [prepared(monkeypatch, made, n).steps_at_once for n in (1, 3, 4, 6)] == [1, 3, 4, 6]
+    thinner = deep(2, "rigid", (62, 22), sources=[], output={}, numerics=numerics)
+    op = prepared(monkeypatch, thinner, 6)
+    assert 3 < op.steps_at_once < 6
+    away = [op.block_steps[1].works(n).away is not None for n in (op.steps_at_once, op.steps_at_once + 1)]
+    assert away == [True, False], "the lower block would have nothing to do before the tiles"
+    periodic = prepared(monkeypatch, deep(2, "periodic", (62, 54), sources=[], output={}, numerics=numerics), 6)
+    assert periodic.joint is None and periodic.steps_at_once == 3
+
+
+def test_more_steps_are_tried_where_blocks_are_swept_together(monkeypatch, tmp_path):
+    """Elsewhere they would not be taken."""
+    tried = []
+
+    def tune(self, listed):
+        tried.append({b.steps for b in listed})
+        return {listed[0]: 1.0}
+
+    monkeypatch.setattr(StencilRunner, "tune", tune)
+    monkeypatch.setattr(stencil, "WORTH_TUNING", 0.0)
+    monkeypatch.setattr(stencil, "cache_folder", lambda: tmp_path)
+    numerics = {"precision": "single", "backend": "cpu"}
+    simulate(deep(2, "rigid", sources=[], output={}, numerics=numerics))
+    made = deep(2, planes=(46, 30), sources=[], output={}, numerics=numerics)
+    made["grid"] |= {"topography": {"expression": HILL, "sources": "elevation", "receivers": "depth"}}
+    made["grid"]["upper"] = [2400, 2400, 200]
+    made["grid"]["blocks"][0]["below"], made["grid"]["lower"][2] = 4600.0, -4600.0 - 30 * 200.0
+    simulate(made)
+    assert tried[0] == {3, 4, 6} and tried[2] == {3}
 
 
 @pytest.mark.parametrize("fused", [2, 3])

@@ -9,10 +9,11 @@ import pytest
 from faultwave.backends.cpu import long_rows, rows, two_planes
 from faultwave.backends.cpu.blocking import Blocking
 from faultwave.backends.cpu.skew import far_apart_from, skew
+from faultwave.backends.cpu.stencil import StencilRunner
 from faultwave.bench import grid_programs
 from faultwave.fd import stencils
 from faultwave.fd.program import build_program
-from faultwave.kernels.stencil import Box, Launch, Stencil, whole_work
+from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil, whole_work
 from faultwave.run import simulate
 
 from . import test_faults, test_plasticity, test_soil, test_topography
@@ -204,19 +205,41 @@ def test_two_planes_read_what_both_need_once(monkeypatch):
     assert held == ["V a = LOAD(p); HOLD(a);", "const V b = LOAD(q);", "const V c = a - b;", "const V d = a * c;"]
 
 
-def test_planes_that_need_the_same_product_go_apart():
-    """It would be computed once, and not be fused with a sum."""
+def test_stencils_that_read_few_numbers_go_two_planes_at_once():
     box = Box((0, 0, 0), (9, 9, 9))
 
     def go(function):
         return two_planes.go_together([Launch(Stencil("one", function), box)], 9)
 
     assert go(lambda p: {"u": p.at("u") + p.scalar("c") * (p.at("s", z=1) - p.at("s"))})
-    assert go(lambda p: {"u": p.at("u") + p.line("a", "z") * p.at("s", x=1)})
-    assert not go(lambda p: {"u": p.at("u") + (p.line("a", "x") * p.at("s", z=1) - p.line("a", "x") * p.at("s"))})
-    assert not go(lambda p: {"u": p.at("u") + p.scalar("c") * p.line("a", "x")})  # changes along the row, too
-    assert go(lambda p: {"u": p.at("u") + p.scalar("c") * p.line("a", "y")})
     assert not go(lambda p: {"u": sum(p.at("s", x=n % 7, y=n // 7) for n in range(two_planes.MOST_READ + 1))})
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_a_product_that_both_planes_need_changes_no_bit(precision, monkeypatch):
+    """It joins the sums of both, rounded once in each, as on one plane alone."""
+
+    def function(p):
+        upper, lower = p.line("a", "x") * p.at("s", z=1), p.line("a", "x") * p.at("s")
+        return {"u": p.at("u") + (upper - lower), "v": upper * lower + p.at("v")}
+
+    box, found = Box((0, 0, 0), (9, 9, 37)), []
+    layouts = {
+        "u": Layout(box),
+        "v": Layout(box),
+        "s": Layout(box, halo=2),
+        "a": Layout(Box((0, 0, 0), (1, 1, 37)), "line", "x", halo=0),
+    }
+    program = Program("one", box, layouts, [[Launch(Stencil("one", function), box)]], {})
+    for most in (0, 45):
+        monkeypatch.setattr(two_planes, "MOST_READ", most)
+        made, rng = StencilRunner(program, precision, 1), np.random.default_rng(2)
+        assert ("row_1_one_of_two_planes" in made.source) == (most > 0)
+        for name in layouts:
+            made.view(name)[...] = rng.normal(size=made.view(name).shape)
+        made.run(3, np.zeros((1, 3, 1)))
+        found.append({name: np.array(made.view(name)) for name in "uv"})
+    assert all(np.array_equal(found[0][name], found[1][name]) for name in "uv") and found[0]["u"].any()
 
 
 def test_levels_stay_behind_as_far_as_they_read():

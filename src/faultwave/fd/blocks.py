@@ -167,7 +167,19 @@ class Blocks(Operator):
     def prepare(self, steps: int) -> None:
         for op in self.blocks:
             op.runner.prepare(steps)
-        self.fuse(self.subdomain.steps or min(FUSED, *(op.runner.steps_a_pass for op in self.blocks)))
+        quickest = self.runner.steps_a_pass
+        self.fuse(self.subdomain.steps or min(FUSED, quickest))
+        if not self.subdomain.steps and self.joint is not None and self.joint.sweeps:
+            self._fuse_more(quickest)
+
+    def _fuse_more(self, steps: int) -> None:
+        """As many steps at once as are quickest for the uppermost block, which has most points, or fewer where blocks below would no longer
+        have anything away from faces."""
+        for most in range(steps, self.fused, -1):
+            below = [BlockSteps(op, True) for op in self.below]
+            if all(block.works(most).away is not None for block in below):
+                self.fuse(most)
+                return
 
     @property
     def steps_at_once(self) -> int:

@@ -23,6 +23,7 @@ import numpy as np
 
 from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking
 from faultwave.backends.cpu.compile import AS_WRITTEN, build, cache_folder, load, vector_bytes
+from faultwave.backends.cpu.joint_order import Sweep
 from faultwave.backends.cpu.long_rows import longest, wide
 from faultwave.backends.cpu.queue import address
 from faultwave.backends.cpu.row_table import TABLE, forget, injected_rows, watched, with_table
@@ -305,7 +306,8 @@ class StencilRunner:
         if self.program.periodic:
             return
         self.blocking = default_blocking(self.arrays, self.threads)
-        key = hashlib.sha256(f"{self.source}\0{self.threads}\0{_machine()}".encode()).hexdigest()[:24]
+        listed = self._worth_trying()
+        key = hashlib.sha256(f"{self.source}\0{self.threads}\0{_machine()}\0{listed}".encode()).hexdigest()[:24]
         path = cache_folder() / "blocking" / f"{key}.json"
         try:
             found = json.loads(path.read_text())
@@ -313,9 +315,6 @@ class StencilRunner:
         except (OSError, ValueError, KeyError, TypeError):
             if self.program.box.points * steps < WORTH_TUNING:
                 return
-            listed = candidates(self.arrays, self.threads)
-            if self.program.stages:  # more steps at once than by default would not be taken
-                listed = [b for b in listed if b.steps == self.blocking.steps]
             times = self.tune(listed)
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -324,6 +323,15 @@ class StencilRunner:
                 os.replace(scratch, path)
             except OSError:
                 get_logger(__name__).info("the blocking found could not be kept in %s", path)
+
+    def _worth_trying(self) -> list[Blocking]:
+        """Ways to cut a pass that ``prepare`` measures. Programs that are told planes take no fewer steps at once than by default, and more
+        only where they are swept together with others (``joint``)."""
+        listed, usual = candidates(self.arrays, self.threads), self.blocking.steps
+        if not self.program.stages:
+            return listed
+        swept = Sweep.of(self.program, 1) is not None
+        return [b for b in listed if b.steps == usual or (swept and b.steps > usual)]
 
     def tune(self, listed: Sequence[Blocking]) -> dict[Blocking, float]:
         """Seconds a step of each blocking; the fastest is kept, and the state is then what it was: even nothing that moves counts steps."""

@@ -5,12 +5,11 @@ Each value is computed as on one plane alone, so that results do not depend on w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from faultwave.kernels.expr import Expr, wrap
 from faultwave.kernels.stencil import Axis, Launch, Point, Recorder, Stencil, record
-from faultwave.kernels.values import ROW, Numbering
 
 MOST_READ = 45
 """Numbers of arrays around a point: stencils that read more fill the first cache with the rows of one plane."""
@@ -83,28 +82,7 @@ def go_together(row: Sequence[Launch], most: int) -> bool:
     if len(row) > 1 and sum(launch.box.shape[2] for launch in row) > most:
         return False
     widest = max(row, key=lambda launch: launch.box.shape[2])
-    return numbers_read(widest.stencil) <= MOST_READ and not any(_common_products(launch.stencil) for launch in row)
-
-
-def _common_products(stencil: Stencil) -> bool:
-    """Whether both planes need the same product: sums that join it (``fused``) compute it once each, so that less is shared."""
-    numbering = Numbering(lambda key: key[0] in ("at", "on", "parity") or key[:1] + key[2:3] == ("line", "x"))
-    used: list[set[int]] = [set(), set()]
-    for (_, plane), value in recorded(stencil, 2)[1].items():
-        used[plane] |= _operands(numbering, [numbering.number(value)])
-    common = [numbering.values[n] for n in used[0] & used[1]]
-    return any(value.op == "mul" and ROW in value.depends for value in common)
-
-
-def _operands(numbering: Numbering, numbers: Iterable[int]) -> set[int]:
-    """The numbers of values, and of all that they are computed from."""
-    found, waiting = set[int](), list(numbers)
-    while waiting:
-        n = waiting.pop()
-        if n not in found:
-            found.add(n)
-            waiting += numbering.values[n].args
-    return found
+    return numbers_read(widest.stencil) <= MOST_READ
 
 
 __all__ = ["go_together", "numbers_read", "recorded", "side_by_side"]
