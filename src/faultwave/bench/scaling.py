@@ -15,6 +15,7 @@ from faultwave import backends
 from faultwave.base.children import PYTHON
 from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems, RunError
+from faultwave.base.progress import rate
 from faultwave.bench.kept import Files
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
@@ -176,6 +177,17 @@ def traffic(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
             cells.append(f"{messages / steps:g} messages, {size / steps / 1024:,.1f} KiB" if messages else "")
         rows.append((str(rank), *cells))
     return rows, ("from \\ to", *map(str, range(count)))
+
+
+def one_repeat(found: dict[str, Any], delay: float) -> list[tuple[str, str]]:
+    """Seconds of the last repeat, or of the one without ``delay``, and the rate."""
+    last = found["repeats"][0 if delay else -1]
+    return [
+        ("stepping", f"{last['wall_s']:.3f} s"),
+        ("waiting for messages (the longest)", f"{last['exposed_s']:.3f} s"),
+        ("packing and sending (the longest)", f"{last['packing_s']:.3f} s"),
+        ("rate", rate(found["rate"])),
+    ]
 
 
 def slowed(result: dict[str, Any]) -> tuple[float, float]:

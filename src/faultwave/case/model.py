@@ -136,10 +136,7 @@ class Fault(Settings):
         "symmetric", description="Quadrature of the fault: symmetric positive rule, or the conical rule of SeisSol."
     )
     time_points: int | None = Field(
-        None,
-        ge=1,
-        description="Points in time of a step at which friction is solved; default the order. Fewer make friction itself coarser in "
-        "time, not the mean of the locked traction, which is exact.",
+        None, ge=1, description="Points in time of a step at which friction is solved; default the order."
     )
     slip_rate_output: Literal["friction", "velocity"] = Field(
         "friction", description="Slip rate from the friction solve or from the velocity jump."

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.progress import rate
 from faultwave.cli import screen
+from faultwave.cli.launch import starter
 from faultwave.cli.options import Threads, expanded
 
 if TYPE_CHECKING:
@@ -53,14 +53,6 @@ def _files(json: Path | None, picture: Path | None = None) -> Files:
     files = Files(json=json, picture=picture)
     files.check()
     return files
-
-
-def _launcher(*ranks: int) -> str:
-    """What starts so many processes; empty where one is all. Raises InputError for more than this machine can have."""
-    from faultwave.cli.launch import affordable, mpiexec
-
-    affordable(max(ranks))
-    return mpiexec() if max(ranks) > 1 else ""
 
 
 def _show(sections: Iterable[tuple[str, Any, Any]], found: Any, files: Files) -> None:
@@ -165,7 +157,7 @@ def scaling(
         {"progress": m, "threads": n, **({} if order is None else {"order": order})} for m in modes for n in threads
     ]
     bench.check(case, options, seconds, files, weak=weak)
-    launcher = _launcher(*ranks)
+    launcher = starter(max(ranks))
     with screen.status(case) as say:
         for each, mode, number in itertools.product(threads, modes, ranks):
             if number == 1 and mode != modes[0]:
@@ -214,7 +206,7 @@ def comm(
     given = {n: v for n, v in (("progress", together.progress), ("backend", backend)) if v is not None}
     options = [given | {"halo": way} for way in halo] if halo else [given]
     bench.check(case, [{**asked, "threads": threads} for asked in options], seconds, files, delay)
-    launcher = _launcher(ranks)
+    launcher = starter(ranks)
     with screen.status(case) as say:
         for asked in options:
             say(f"{ranks} processes of {threads} threads" + (f", halo {asked['halo']}" if "halo" in asked else ""))
@@ -236,14 +228,7 @@ def _exchanged(found: dict[str, Any], delay: float) -> None:
         at_once, times = bench.slowed(found)
         what = f"{1e3 * at_once:.3f} ms a largest time step; with messages {1e3 * delay:g} ms late"
         screen.out().print(f"{what} {100 * (times - 1):+.1f} %", soft_wrap=True)
-    last = found["repeats"][0 if delay else -1]
-    rows = [
-        ("stepping", f"{last['wall_s']:.3f} s"),
-        ("waiting for messages (the longest)", f"{last['exposed_s']:.3f} s"),
-        ("packing and sending (the longest)", f"{last['packing_s']:.3f} s"),
-        ("rate", rate(found["rate"])),
-    ]
-    screen.out().print(screen.table("one repeat", rows), "")
+    screen.out().print(screen.table("one repeat", bench.one_repeat(found, delay)), "")
 
 
 @app.command(epilog="Example: faultwave bench fd --attenuation --cells 256 256 256 --threads 1 --json fd.json")

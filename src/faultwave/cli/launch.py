@@ -221,6 +221,12 @@ def _need_mpi4py() -> None:
         raise BackendError("several processes need mpi4py: pip install 'faultwave[mpi]'")
 
 
+def starter(ranks: int) -> str:
+    """What starts so many processes; empty where one is all. Raises InputError for more than this machine can have."""
+    affordable(ranks)
+    return mpiexec() if ranks > 1 else ""
+
+
 def mpiexec() -> str:
     """The launcher: that of this Python environment, else the system's. Raises BackendError where there is none, or no mpi4py, of which
     each of its processes would complain in its own words."""
