@@ -71,7 +71,7 @@ class _Lowering:
             + "\n".join(self.sparse.texts)
             + "\n"
             f"void run(void **restrict arg, const double *restrict scalar, long begin, long end) {{\n"
-            f"  share_out();\n"
+            f"  share_out(end - begin);\n"
             f"  #pragma omp parallel for schedule(runtime) if (end - begin > 1)\n"
             f"  for (long batch = begin; batch < end; ++batch) {{\n    const int next = batch + 1 < end;\n{body}\n  }}\n}}\n"
         )

@@ -16,10 +16,12 @@
 #define X86(of_gcc, of_others) (of_others)
 #endif
 #endif
-/* Each thread its own part where memory has a place; else whoever is free takes its share of what is left, at least two batches: all end
-   together, and most of what a thread fetches ahead is its own. */
+/* Each thread its own part where memory has a place; else whoever is free takes its share of what is left, at least two batches where
+   there is more than one for each: all end together, and most of what a thread fetches ahead is its own. */
 int placed;
-static void share_out(void) { omp_set_schedule(placed ? omp_sched_static : omp_sched_guided, placed ? 0 : 2); }
+static void share_out(long batches) {
+  omp_set_schedule(placed ? omp_sched_static : omp_sched_guided, placed ? 0 : batches > omp_get_max_threads() ? 2 : 1);
+}
 /* Vectors of LANES numbers and the functions of kernel formulas on them. */
 typedef R V __attribute__((vector_size(LANES * sizeof(R))));
 #if R_IS_DOUBLE
