@@ -269,6 +269,19 @@ def test_plan_prints_every_section(cli, case, room):
     assert "cannot be written" in result.stderr and "1 warning" in result.stderr
 
 
+def test_a_plan_that_fails_tells_warnings_too(cli, case, room):
+    """They may say why."""
+
+    def share(asked, world):
+        raise InputError(Problem("mesh", "has no cells"))
+
+    case.problems.warn("numerics.ordre", "has no effect")
+    room("faultwave.run.engines", engine_of=lambda asked: types.SimpleNamespace(share=share))
+    room("faultwave.run.planned", doubts=lambda asked, made: ())
+    result = cli("plan", "tpv5")
+    assert result.exit_code == 2 and "has no cells" in result.stderr and "has no effect" in result.stderr
+
+
 def test_plot_draws_a_case_that_was_not_run(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = cli("plot", "em-cavity", "--dpi", "30", "--order", "2")

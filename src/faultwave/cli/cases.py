@@ -234,6 +234,7 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
         target = architecture(wanted if far else "", elsewhere.arch)
         changes = replace(changes, backend=wanted if wanted and not far else "auto")
     asked, problems = load(case, given(**vars(changes)))
+    warn(problems.warnings)  # also where the plan fails: they may say why
     from faultwave.comm import World
     from faultwave.run.engines import engine_of
     from faultwave.run.planned import doubts
@@ -242,7 +243,7 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
         say("reading everything")
         chosen = engine_of(asked)
         made = chosen.share(asked, World())  # as a run does, which may be too large for this machine
-        warn([*problems.warnings, *doubts(asked, made)])
+        warn(doubts(asked, made))
         sections = []
         if share is not None:
             from faultwave.bench.accuracy import planned, table
