@@ -1,5 +1,7 @@
 """Blocks of a grid take several steps at once away from their faces: the same bits as one step at a time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,7 +106,7 @@ def test_six_steps_at_once(ratio):
 
 def prepared(monkeypatch, made, steps):
     """An operator whose blocks found so many steps a pass quickest."""
-    monkeypatch.setattr(StencilRunner, "prepare", lambda self, _: setattr(self, "blocking", Blocking(steps, 8)))
+    monkeypatch.setattr(StencilRunner, "prepare", lambda self, *_: setattr(self, "blocking", Blocking(steps, 8)))
     return simulate(made).solver.operator
 
 
@@ -139,7 +141,18 @@ def test_more_steps_are_tried_where_blocks_are_swept_together(monkeypatch, tmp_p
     made["grid"]["upper"] = [2400, 2400, 200]
     made["grid"]["blocks"][0]["below"], made["grid"]["lower"][2] = 4600.0, -4600.0 - 30 * 200.0
     simulate(made)
-    assert tried[0] == {3, 4, 6} and tried[2] == {3}
+    assert tried == [{3, 4, 6}, {3}, {3}, {3}], "of each pair the uppermost block comes first"
+
+
+def test_processes_that_share_blocks_try_the_usual_steps(monkeypatch):
+    """They take no more between two exchanges, so that tiles for more would be too low."""
+    op = simulate(deep(2, "rigid", sources=[], output={}, numerics={"backend": "cpu"})).solver.operator
+    asked = []
+    monkeypatch.setattr(StencilRunner, "prepare", lambda self, steps, together: asked.append(together))
+    op.prepare(10)
+    op.subdomain = replace(op.subdomain, steps=3)
+    op.prepare(10)
+    assert asked == [True, False, False, False]
 
 
 @pytest.mark.parametrize("fused", [2, 3])

@@ -165,18 +165,20 @@ class Blocks(Operator):
             block.take(first, found)
 
     def prepare(self, steps: int) -> None:
-        for op in self.blocks:
-            op.runner.prepare(steps)
+        self.fuse(self.subdomain.steps or FUSED)
+        swept = not self.subdomain.steps and self.joint is not None and self.joint.sweeps
+        for n, op in enumerate(self.blocks):
+            op.runner.prepare(steps, swept and n == 0)
         quickest = self.runner.steps_a_pass
         self.fuse(self.subdomain.steps or min(FUSED, quickest))
-        if not self.subdomain.steps and self.joint is not None and self.joint.sweeps:
+        if swept:
             self._fuse_more(quickest)
 
     def _fuse_more(self, steps: int) -> None:
         """As many steps at once as are quickest for the uppermost block, which has most points, or fewer where blocks below would no longer
         have anything away from faces."""
+        below = [BlockSteps(op, True) for op in self.below]
         for most in range(steps, self.fused, -1):
-            below = [BlockSteps(op, True) for op in self.below]
             if all(block.works(most).away is not None for block in below):
                 self.fuse(most)
                 return

@@ -224,8 +224,9 @@ class Runner(Protocol):
     def halo_buffer(self, listed: Sequence[tuple[str, Box]]) -> HaloBuffer:
         """Boxes of arrays, which may lie in their halos."""
 
-    def prepare(self, steps: int) -> None:
-        """Get ready for about so many steps, on a state of zeros: measure what is fastest where that pays."""
+    def prepare(self, steps: int, together: bool = False) -> None:
+        """Get ready for about so many steps, on a state of zeros: measure what is fastest where that pays. ``together``: whether all of it
+        is stepped jointly with the programs that tell it planes, so that it may take more steps at once than by default."""
 
     def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
         """Advance by ``steps``; amplitudes (levels, steps, sources). Returns the sample buffers, each (steps, points).

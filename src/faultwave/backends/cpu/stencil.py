@@ -23,7 +23,6 @@ import numpy as np
 
 from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking
 from faultwave.backends.cpu.compile import AS_WRITTEN, build, cache_folder, load, vector_bytes
-from faultwave.backends.cpu.joint_order import Sweep
 from faultwave.backends.cpu.long_rows import longest, wide
 from faultwave.backends.cpu.queue import address
 from faultwave.backends.cpu.row_table import TABLE, forget, injected_rows, watched, with_table
@@ -301,12 +300,13 @@ class StencilRunner:
         for halo, inside in self._ends[number, axis]:
             np.copyto(halo, inside)
 
-    def prepare(self, steps: int) -> None:
-        """Choose the blocking: the one found before for this program and machine, else measured if ``steps`` are worth it."""
+    def prepare(self, steps: int, together: bool = False) -> None:
+        """Choose the blocking: the one found before for this program and machine, else measured if ``steps`` are worth it. ``together``: as
+        of every ``Runner``."""
         if self.program.periodic:
             return
         self.blocking = default_blocking(self.arrays, self.threads)
-        listed = self._worth_trying()
+        listed = self._worth_trying(together)
         key = hashlib.sha256(f"{self.source}\0{self.threads}\0{_machine()}\0{listed}".encode()).hexdigest()[:24]
         path = cache_folder() / "blocking" / f"{key}.json"
         try:
@@ -324,14 +324,13 @@ class StencilRunner:
             except OSError:
                 get_logger(__name__).info("the blocking found could not be kept in %s", path)
 
-    def _worth_trying(self) -> list[Blocking]:
+    def _worth_trying(self, together: bool) -> list[Blocking]:
         """Ways to cut a pass that ``prepare`` measures. Programs that are told planes take no fewer steps at once than by default, and more
-        only where they are swept together with others (``joint``)."""
+        only ``together`` with others (``joint``)."""
         listed, usual = candidates(self.arrays, self.threads), self.blocking.steps
         if not self.program.stages:
             return listed
-        swept = Sweep.of(self.program, 1) is not None
-        return [b for b in listed if b.steps == usual or (swept and b.steps > usual)]
+        return [b for b in listed if b.steps == usual or (together and b.steps > usual)]
 
     def tune(self, listed: Sequence[Blocking]) -> dict[Blocking, float]:
         """Seconds a step of each blocking; the fastest is kept, and the state is then what it was: even nothing that moves counts steps."""

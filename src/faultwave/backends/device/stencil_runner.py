@@ -170,7 +170,7 @@ class DeviceStencilRunner:
     def steps_a_pass(self) -> int:
         return 1
 
-    def prepare(self, steps: int) -> None:
+    def prepare(self, steps: int, together: bool = False) -> None:
         """Nothing to choose."""
 
     def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
