@@ -22,6 +22,15 @@ def test_holes_of_zeros_are_found_with_their_places() -> None:
     assert [plateau[1] for plateau in walled_plateaus(heights)] == [6]
 
 
+def test_a_small_hole_is_found_where_every_height_has_plateaus() -> None:
+    """As in rasters of whole metres."""
+    heights = np.rint(0.1 * HILLS).astype(np.int16)
+    heights[50:52, 40:43] = -30
+    even = (heights[1:, 1:] == heights[:-1, :-1]) & (heights[1:, :-1] == heights[:-1, 1:])
+    assert len(np.unique(heights[1:, 1:][even])) > 20
+    assert [plateau[:2] for plateau in walled_plateaus(heights)] == [(-30.0, 6)]
+
+
 def test_water_and_even_ground_are_not_taken_for_holes() -> None:
     coast = np.clip(10.0 * (X - 40.0) + 30.0 * np.sin(0.2 * Y), 0.0, None)  # a sea along an edge
     bay = np.clip(np.hypot(X - 50.0, Y - 60.0) * 12.0 - 200.0, 0.0, None)  # a sea with land all around

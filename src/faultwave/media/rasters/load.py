@@ -87,7 +87,7 @@ class RasterGround:
         count = sum(points for level, points, _ in found if level == height)
         return (
             f"Are values missing? {count:,} points of the file are exactly {height:g} m with a wall all around, e.g. at "
-            f"{coordinates(place)} there. gdal_edit -a_nodata {height:g} tells so, then fill them (gdal_fillnodata)."
+            f"{coordinates(place)} in its coordinates. gdal_edit -a_nodata {height:g} tells so, then fill them (gdal_fillnodata)."
         )
 
     def known(self, xy: np.ndarray) -> np.ndarray:

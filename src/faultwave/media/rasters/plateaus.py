@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-VALUES = 10
-"""Heights that are looked at: those that most plateaus have."""
+VALUES = 5
+"""Heights that are looked at: so many that most plateaus have, and so many that differ most from their neighbours."""
 USUAL = 99.0
 """Per cent of all steps between neighbours, above which every step of the wall must be."""
 
@@ -23,16 +23,17 @@ def walled_plateaus(heights: np.ndarray) -> list[tuple[float, int, tuple[int, in
     for height in _even_heights(heights):
         usual = _usual_step(heights, height)
         labels, count = ndimage.label(heights == height, np.ones((3, 3)))
-        for number, box in enumerate(ndimage.find_objects(labels, count), 1):
-            rows, columns = box
+        boxes = ndimage.find_objects(labels, count)
+        wide_enough = np.unique(labels[:-1, :-1][_squares(labels)])  # few of all: most are points and lines
+        for number in wide_enough[wide_enough > 0]:
+            rows, columns = boxes[number - 1]
             if min(rows.start, columns.start) == 0 or rows.stop == len(heights) or columns.stop == heights.shape[1]:
                 continue
             wide = np.s_[rows.start - 1 : rows.stop + 1, columns.start - 1 : columns.stop + 1]
             inside = labels[wide] == number
             steps = (heights[wide] - height)[ndimage.binary_dilation(inside, np.ones((3, 3))) & ~inside]
             steps = steps[np.isfinite(steps)]
-            square = inside[1:, 1:] & inside[1:, :-1] & inside[:-1, 1:] & inside[:-1, :-1]
-            if square.any() and len(steps) and max(steps.min(), -steps.max()) > usual:
+            if len(steps) and max(steps.min(), -steps.max()) > usual:
                 row, column = np.argwhere(inside)[inside.sum() // 2]
                 found.append(
                     (float(height), int(inside.sum()), (int(row) + rows.start - 1, int(column) + columns.start - 1))
@@ -41,11 +42,28 @@ def walled_plateaus(heights: np.ndarray) -> list[tuple[float, int, tuple[int, in
 
 
 def _even_heights(heights: np.ndarray) -> np.ndarray:
-    """Heights of squares of four equal points, the most frequent first."""
-    first = heights[:-1, :-1]
-    even = (first == heights[1:, :-1]) & (first == heights[:-1, 1:]) & (first == heights[1:, 1:])
-    values, counts = np.unique(first[even], return_counts=True)
-    return np.asarray(values[np.argsort(-counts)][:VALUES])
+    """Heights of squares of four equal points: the most frequent ones and those with the largest steps to other heights. Of whole metres
+    every height has squares, and a hole has few."""
+    values, counts = np.unique(heights[:-1, :-1][_squares(heights)], return_counts=True)
+    if not len(values):
+        return values
+    steps, found = np.zeros(len(values)), np.zeros(len(values))
+    for one, other in ((heights[1:], heights[:-1]), (heights[:, 1:], heights[:, :-1])):
+        differ = np.isfinite(one - other) & (one != other)
+        size = np.abs(one - other)[differ]
+        for side in (one[differ], other[differ]):
+            at = np.searchsorted(values, side).clip(max=len(values) - 1)
+            even = values[at] == side
+            steps += np.bincount(at[even], size[even], len(values))
+            found += np.bincount(at[even], minlength=len(values))
+    largest = np.argsort(-steps / np.maximum(found, 1.0), kind="stable")
+    return np.unique(values[np.concatenate([np.argsort(-counts, kind="stable")[:VALUES], largest[:VALUES]])])
+
+
+def _squares(values: np.ndarray) -> np.ndarray:
+    """Whether a square of four equal ``values`` (ny, nx) begins at each but the last row and column (ny - 1, nx - 1)."""
+    first = values[:-1, :-1]
+    return np.asarray((first == values[1:, :-1]) & (first == values[:-1, 1:]) & (first == values[1:, 1:]))
 
 
 def _usual_step(heights: np.ndarray, height: float) -> float:
