@@ -38,5 +38,7 @@ def long_tests(log: Iterable[str], factor: float = 1.0) -> list[str]:
 if __name__ == "__main__":
     with open(sys.argv[1]) as log:
         names = long_tests(log)
+    if not names:
+        sys.exit(f"{sys.argv[1]} tells of no long test: write it as the first lines of {Path(__file__).name} show")
     LIST.write_text("".join(f"{name}\n" for name in names))
     print(f"{len(names)} tests in {LIST}")
