@@ -1,7 +1,7 @@
 # Every target works from a fresh clone: what it needs is set up first.
 #   make demo     simulate the SCEC benchmark TPV5 and draw it (demo/)
-#   make test     the tests (fast ones, a quarter of an hour)
-#   make test-long  the tests of several seconds each (as long again)
+#   make test     the quick tests (a quarter of an hour)
+#   make test-long  tests of several seconds each (as long again)
 #   make lint     style, types, import contracts
 #   make verify   exact solutions and benchmarks, and the slow tests (long)
 #   make bench    kernels against the roofs of this machine, errors against costs: tables and pictures of docs/performance.md (half an hour)
