@@ -116,9 +116,8 @@ class LaneBuffer:
             return np.array(found, order="C").reshape(len(found) * self.lanes, *found.shape[2:])
         if isinstance(items, np.ndarray) and len(items) >= MANY and items.dtype != bool:
             low, high = int(items.min()) // self.lanes * self.lanes, -(-int(items.max() + 1) // self.lanes) * self.lanes
-            if low >= 0 and high - low <= SPREAD * len(
-                items
-            ):  # whole batches first: single numbers are found one by one
+            # whole batches first, which negative numbers do not tell: single numbers are found one by one
+            if low >= 0 and high - low <= SPREAD * len(items):
                 return np.asarray(self.get(slice(low, high), rows)[items - low])
         batch, lane = self._select(items)
         return np.asarray(self.storage[:, rows][batch, :, :, lane])  # a copy already
