@@ -1,7 +1,8 @@
 """Every two features that go together do so in a run: on every backend, on several processes, stopped and resumed, forwards and reciprocal;
 every two that do not are told before it.
 
-All cases run on both backends of the processor in ``make test`` and ``make test-long``; what repeats them on a device, in parts or on processes is slow."""
+All cases run on both backends of the processor in ``make test`` and ``make test-long``; what repeats them on a device, in parts or on
+processes is slow."""
 
 import re
 from pathlib import Path
