@@ -109,9 +109,10 @@ def test_tuning_keeps_a_blocking(tmp_path, monkeypatch):
     made = runner(scheme((9, 30, 16)), "cpu")
     made.prepare(10)
     (kept,) = (tmp_path / "kernels" / "blocking").glob("*.json")
-    monkeypatch.setattr("faultwave.backends.cpu.stencil.candidates", lambda *_: pytest.fail("measured again"))
     again = runner(scheme((9, 30, 16)), "cpu")
-    again.prepare(10)
+    with monkeypatch.context() as once:
+        once.setattr(again, "tune", lambda listed: pytest.fail("measured again"))
+        again.prepare(10)
     assert again.blocking == made.blocking
     kept.write_text("no json")
     monkeypatch.setattr("faultwave.backends.cpu.stencil.candidates", lambda *_: [Blocking(2, 5)])
