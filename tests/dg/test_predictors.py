@@ -116,3 +116,9 @@ def test_another_basis_in_time_gives_the_same(backend: str, fast: bool) -> None:
     for taylor, other in zip(*found, strict=True):
         assert np.isfinite(taylor).all() and np.abs(taylor).max() > 0.1
         assert np.abs(other - taylor).max() < 1e-12 * np.abs(taylor).max()
+
+
+def test_weights_of_times_are_numbers_of_python():
+    """NumPy's make double products of single numbers; which of both was asked first must not matter."""
+    for time in (np.float64(0.1875), 0.1875):
+        assert {type(w) for weights in powers(time, 4) for w in weights} == {float}
