@@ -14,15 +14,10 @@ from faultwave.dg.predictors.predictor import CellTerms, Sum
 from faultwave.kernels.language import Array, Kernel
 
 
-def powers(time: float, terms: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Weights of derivatives D_k, k < ``terms``, of a value at ``time`` and of the integral over [0, time].
-
-    Numbers of Python, whatever ``time`` is: NumPy's would turn products with single precision into double ones."""
-    return _powers(float(time), terms)
-
-
 @functools.lru_cache(maxsize=4096)  # clusters take the same steps again and again
-def _powers(time: float, terms: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def powers(time: float, terms: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Weights of derivatives D_k, k < ``terms``, of a value at ``time`` and of the integral over [0, time]."""
+    time = float(time)  # NumPy's numbers would make products of single precision double, for later callers, too
     value = tuple(time**k / math.factorial(k) for k in range(terms))
     return value, tuple(time ** (k + 1) / math.factorial(k + 1) for k in range(terms))
 
