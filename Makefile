@@ -1,7 +1,8 @@
 # Every target works from a fresh clone: what it needs is set up first.
 #   make demo     simulate the SCEC benchmark TPV5 and draw it (demo/)
-#   make test     the quick tests (a quarter of an hour)
-#   make test-long  tests of several seconds each (as long again)
+#   make test     run the quick tests, or those of one package: make test PACKAGE=physics/friction
+#   make test-long  run the tests that take several seconds each
+#   make test-all  run what must pass before a change lands: test, test-long, lint
 #   make lint     style, types, import contracts
 #   make verify   exact solutions and benchmarks, and the slow tests (long)
 #   make bench    kernels against the roofs of this machine, errors against costs: tables and pictures of docs/performance.md (half an hour)
@@ -21,7 +22,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # Where Python is told not to keep what it compiles, every start of the program would compile 400 files anew: a third of its time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test test-long lint format verify bench golden docs clean
+.PHONY: help setup demo test test-long test-all lint format verify bench golden docs clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -36,11 +37,19 @@ demo: setup
 	$(BIN)/faultwave run tpv5 --output demo --force
 	$(BIN)/faultwave plot demo
 
+# The package whose tests run, as a folder below tests/; all packages by default.
+PACKAGE :=
+
 test: setup
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not long"
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not long" $(addprefix tests/,$(PACKAGE))
 
 test-long: setup
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "long and not slow"
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "long and not slow" $(addprefix tests/,$(PACKAGE))
+
+test-all: setup
+	$(MAKE) test
+	$(MAKE) test-long
+	$(MAKE) lint
 
 lint: setup
 	$(BIN)/ruff check

@@ -80,8 +80,12 @@ def test_the_commands_of_the_documentation_exist():
 
 
 def test_ci_runs_the_command_of_the_readme():
-    assert "\nmake test\n" in (ROOT / ".ci" / "run").read_text()
-    assert re.search(r"^make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert "\nmake test-all\n" in (ROOT / ".ci" / "run").read_text()
+    for command in ("make test", "make test-all"):
+        assert re.search(rf"^{command} ", (ROOT / "README.md").read_text(), re.MULTILINE)
+    recipe = re.search(r"^test-all:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe is not None
+    assert recipe[1].split() == ["$(MAKE)", "test", "$(MAKE)", "test-long", "$(MAKE)", "lint"]
 
 
 def test_changelog_names_this_version_or_the_next():
