@@ -1,5 +1,10 @@
 """kernels list and show."""
 
+import pytest
+
+from faultwave.backends.cpu.compile import assembles
+from faultwave.base.errors import suggest
+
 
 def test_list(cli):
     result = cli("kernels", "list", "--order", 2)
@@ -28,13 +33,49 @@ def test_list_of_grids_names_programs_and_stencils(cli):
 def test_show_prints_every_stage(cli):
     result = cli("kernels", "show", "correct", "--backend", "cpu", "--order", 2)
     assert result.exit_code == 0
-    at = [result.stdout.index(text) for text in ("statements ", "lifted = ", "cpu source ", "void run(")]
+    at = [
+        result.stdout.index(text)
+        for text in ("mathematics ", "lifted(face0_x, face0_y, face0_z) = ", "cpu source ", "void run(")
+    ]
     assert at == sorted(at)
+    assert "vfmadd" not in result.stdout
+
+
+@pytest.mark.skipif(not assembles(), reason="contractions are assembly on x86-64 with fused multiply-add only")
+def test_show_prints_assembly_on_request(cli):
+    result = cli("kernels", "show", "correct", "--backend", "cpu", "--order", 2, "--asm")
+    assert "vfmadd" in result.stdout
+
+
+@pytest.mark.parametrize("backend", ["cpu", "numpy", "cuda"])
+def test_show_a_stencil(cli, backend):
+    result = cli("kernels", "show", "stress", "--engine", "fd", "--backend", backend)
+    assert result.exit_code == 0
+    assert "divergence = du_dx + dv_dy + dw_dz\n" in result.stdout
+    assert ("static void stress(" in result.stdout) == (backend == "cpu")
+
+
+def test_show_a_program_of_grids(cli):
+    result = cli("kernels", "show", "plain", "--engine", "fd")
+    assert result.exit_code == 0
+    assert "velocity: mathematics" in result.stdout and "stress_surface: mathematics" in result.stdout
+
+
+def test_suggestions_differ_from_what_was_given(cli):
+    result = cli("kernels", "show", "plainn", "--engine", "fd")
+    assert result.exit_code == 2 and "did you mean 'plain'" in result.stderr
+    assert suggest("plain", ["plain"]) == ""
+    assert suggest("plain", ["plain", "plains"]) == "did you mean 'plains'?"
+
+
+def test_a_stencil_for_an_unknown_backend(cli):
+    result = cli("kernels", "show", "stress", "--engine", "fd", "--backend", "cupa")
+    assert result.exit_code == 2 and "did you mean 'cuda'" in result.stderr
 
 
 def test_the_reference_runs_the_statements_themselves(cli):
     result = cli("kernels", "show", "correct", "--backend", "numpy", "--order", 2)
-    assert "statements " in result.stdout
+    assert "mathematics " in result.stdout
     assert "source" not in result.stdout
 
 

@@ -18,6 +18,14 @@ class Row(dict[str, Any]):
             raise AttributeError(f"no column is called '{name}': {', '.join(self)}") from None
 
 
+_COMPONENTS: dict[int, list[str]] = {
+    3: ["_x", "_y", "_z"],
+    6: ["_xx", "_yy", "_zz", "_xy", "_yz", "_xz"],
+    9: [f"_{a}{b}" for a in "xyz" for b in "xyz"],
+}
+"""Endings of the components of vectors, symmetric tensors and matrices, by their number."""
+
+
 class Columns:
     """Names with their widths, in the order of the columns. Width None: one number, read as such; else a list of numbers."""
 
@@ -40,6 +48,15 @@ class Columns:
     def labels(self) -> tuple[str, ...]:
         """The name of every single column: a wide one's is repeated."""
         return tuple(name for name, place in self.places.items() for _ in range(place.stop - place.start))
+
+    @property
+    def component_names(self) -> tuple[str, ...]:
+        """A distinct name for every single column: the components of wide ones are those of vectors and tensors where the width allows."""
+        return tuple(
+            name + component
+            for name, width in self.widths.items()
+            for component in ([""] if width is None else _COMPONENTS.get(width, [f"_{i}" for i in range(width)]))
+        )
 
     def runs(self, names: Iterable[str]) -> list[slice]:
         """Places of the columns of these names, those together that follow each other."""

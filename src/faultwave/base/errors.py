@@ -130,8 +130,8 @@ class Problems:
 
 
 def suggest(word: str, candidates: Iterable[str]) -> str:
-    """'did you mean ...?' for a mistyped word, or an empty string when nothing is near."""
-    names = list(candidates)
+    """Return 'did you mean ...?' for a mistyped word, or an empty string where nothing else is near."""
+    names = [n for n in candidates if n != word]
     lowered = {n.lower(): n for n in reversed(names)}  # of spellings that differ by case, the first
     near = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
     return f"did you mean '{lowered[near[0]]}'?" if near else ""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.backends.cpu.stencil import row_source
 from faultwave.backends.device.compilers import Built, build_text, target_of
 from faultwave.backends.device.model import streamed
 from faultwave.backends.device.stencil import StencilPlan, lower_launch
@@ -19,6 +20,7 @@ from faultwave.bench.grid_programs import CASES, DOUBLE, programs
 from faultwave.fd.absorbing import Absorber
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.program import Scheme, build_program
+from faultwave.kernels.mathematics import write_stencil
 from faultwave.kernels.stencil import Launch, Program, cost, record
 
 CELLS, WIDTH = 64, 10
@@ -178,15 +180,48 @@ def step_cost(attenuation: bool, single: bool) -> tuple[int, int]:
     return sum(moved(made, x, single) for x in inner), sum(cost(x.stencil)[0] for x in inner)
 
 
+ARCHITECTURES = {"cuda": "sm_90", "hip": "gfx90a", "opencl": "opencl"}
+"""The architecture for which ``stencil_stages`` writes the text of a backend."""
+
+
 def stencil_stages(name: str, backend: str, precision: str = "single") -> list[tuple[str, str]]:
-    """(stage, text): what a stencil reads and writes, then its text for a backend. Raises InputError."""
+    """Return the stages of a stencil, or the mathematics of all stencils of a program.
+
+    Parameters
+    ----------
+    name : str
+        A stencil, or a program such as ``plain`` or ``hill``.
+    backend : {"cpu", "cuda", "hip", "opencl", "numpy"}
+        Where the stencil would run.
+    precision : {"single", "double"}, optional
+        Precision of the arrays.
+
+    Returns
+    -------
+    list of (str, str)
+        Title and text of each stage: the mathematics, then the source of the backend (none for ``numpy``, which evaluates the formulas).
+
+    Raises
+    ------
+    InputError
+        If the stencil or the backend does not exist.
+    """
+    backends = ("cpu", *ARCHITECTURES, "numpy")
+    if backend not in backends:
+        raise InputError(
+            Problem("--backend", f"'{backend}' does not exist", ", ".join(backends), suggest(backend, backends))
+        )
+    if name in PROGRAMS:
+        every = {n: f.launch.stencil for n, f in all_launches().items() if f.of == name}
+        return [(f"{n}: mathematics", "\n".join(write_stencil(stencil))) for n, stencil in every.items()]
     found = _named(name)
-    reads, writes = record(found.launch.stencil)
-    listed = [f"{kind} {rest}" for kind, *rest in reads]
-    stages = [("reads and writes", "\n".join([*listed, "writes " + ", ".join(writes)]))]
-    arch = {"cuda": "sm_90", "hip": "gfx90a", "opencl": "opencl"}.get(backend)
-    if arch is None:
-        raise InputError(Problem("--backend", f"'{backend}' writes no text of single stencils", "cuda, hip, opencl"))
+    stages = [("mathematics", "\n".join(write_stencil(found.launch.stencil)))]
+    if backend == "cpu":
+        own = "single" if found.single(precision == "single") else "double"
+        return [*stages, ("cpu source", row_source(found.program, found.launch, own))]
+    if backend == "numpy":
+        return stages
+    arch = ARCHITECTURES[backend]
     return [*stages, (f"{backend} source for {arch}", lowered(found, arch, precision == "single").text)]
 
 

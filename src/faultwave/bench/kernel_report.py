@@ -21,18 +21,8 @@ from faultwave.dg.rupture import rupture
 from faultwave.dg.yield_points import yield_points
 from faultwave.dg.yielding import Medium, yielding
 from faultwave.kernels.count import cost
-from faultwave.kernels.language import (
-    Array,
-    Barrier,
-    Contract,
-    Gather,
-    Kernel,
-    Pointwise,
-    Repeat,
-    Scatter,
-    When,
-    WhenAny,
-)
+from faultwave.kernels.language import Kernel
+from faultwave.kernels.mathematics import write_kernel
 from faultwave.physics.friction import laws as friction_laws
 from faultwave.physics.rheology import rheologies
 from faultwave.physics.waves import law as find_law
@@ -74,13 +64,46 @@ def kernel_table(order: int, law: str) -> tuple[tuple[str, ...], list[tuple[str,
 
 
 def kernel_stages(
-    name: str, backend: str = "cpu", order: int = 4, precision: str = "double", law: str = "elastic"
+    name: str,
+    backend: str = "cpu",
+    order: int = 4,
+    precision: str = "double",
+    law: str = "elastic",
+    assembly: bool = False,
 ) -> list[tuple[str, str]]:
-    """(stage, text): the statements, then the backend's source where it generates one."""
+    """Return the stages of a kernel: its mathematics, then the source of a backend that generates one.
+
+    Parameters
+    ----------
+    name : str
+        A kernel of ``all_kernels``.
+    backend : str, optional
+        Where the kernel would run.
+    order : int, optional
+        Convergence order, 2 to 8.
+    precision : {"double", "single"}, optional
+        Precision of the run.
+    law : str, optional
+        Wave law.
+    assembly : bool, optional
+        Show contractions as the assembly that the backend ``cpu`` compiles on x86-64, instead of C with the same sums.
+
+    Returns
+    -------
+    list of (str, str)
+        Title and text of each stage.
+
+    Raises
+    ------
+    InputError
+        If the kernel does not exist.
+    BackendError
+        If the backend does not exist or cannot be used.
+    """
     known = all_kernels(order, law)
     if name not in known:
         raise InputError(Problem("kernel", f"'{name}' does not exist", ", ".join(known), suggest(name, known)))
-    stages = [("statements", "\n".join(_describe(known[name].statements, "")))]
+    stages = [("mathematics", "\n".join(write_kernel(known[name])))]
     if backend in ("cuda", "hip"):  # their text needs no device
         arch = {"cuda": "sm_90", "hip": "gfx90a"}[backend]
         return [
@@ -88,7 +111,9 @@ def kernel_stages(
             (f"{backend} source for {arch}", lower(known[name], target_of(arch), precision == "single")[0]),
         ]
     made: Any = backends.make(backend, precision)
-    if hasattr(made, "source"):
+    if backend == "cpu":
+        stages.append(("cpu source", made.source(known[name], assembly=assembly)))
+    elif hasattr(made, "source"):
         stages.append((f"{backend} source", made.source(known[name])))
     return stages
 
@@ -129,40 +154,6 @@ def kernel_report(
         "limit",
     )  # fmt: skip
     return f"{law}, order {order}, {precision}, {arch} ({target.device})", header, rows
-
-
-def _describe(statements: Any, indent: str) -> list[str]:
-    lines = []
-    for s in statements:
-        match s:
-            case Contract():
-                size = (s.matrix.rows, s.matrix.cols) if isinstance(s.matrix, Array) else s.matrix.shape
-                kind = (
-                    s.matrix.name if isinstance(s.matrix, Array) else f"constant, {int((s.matrix != 0).sum())} nonzeros"
-                )
-                sign = "+=" if s.accumulate else "="
-                lines.append(
-                    f"{indent}{s.out.array.name} {sign} ({size[0]} x {size[1]}, {kind}) @ {s.inp.array.name}, {len(s.columns)} columns"
-                )
-            case Pointwise():
-                outs, ins = (", ".join(v.array.name for v in part) for part in (s.outs, s.ins))
-                name = s.function.__name__ if s.function.__name__ != "<lambda>" else "formula"
-                lines.append(f"{indent}{outs} = {name}({ins}), {s.rows} rows")
-            case Gather():
-                lines.append(f"{indent}{s.out.array.name} = {s.store.name}[{s.index.name}[{s.column}]]")
-            case Scatter():
-                lines.append(
-                    f"{indent}{s.store.name}[{s.index.name}[{s.column}]] {'+=' if s.accumulate else '='} {s.inp.array.name}"
-                )
-            case Barrier():
-                lines.append(f"{indent}barrier")
-            case When():
-                lines += [f"{indent}where there is {s.index.name}[{s.column}]:", *_describe(s.body, indent + "  ")]
-            case WhenAny():
-                lines += [f"{indent}where any {s.flag.array.name} is not 0:", *_describe(s.body, indent + "  ")]
-            case Repeat():
-                lines += [f"{indent}repeat {s.count} times ({s.index.name}):", *_describe(s.body, indent + "  ")]
-    return lines
 
 
 __all__ = ["all_kernels", "architecture", "kernel_report", "kernel_stages", "kernel_table"]

@@ -36,7 +36,12 @@ def list_kernels(order: Order = 4, law: Law = "elastic", engine: Engine = "dg") 
 
 @app.command(epilog="Example: faultwave kernels show predict --backend cpu --order 4")
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A kernel; faultwave kernels list names them.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="A kernel, with --engine fd also a program; faultwave kernels list names them."
+        ),
+    ],
     backend: Annotated[
         str, typer.Option("--backend", help="Where it would run: cpu, cuda, hip, opencl or numpy.")
     ] = "cpu",
@@ -44,8 +49,11 @@ def show(
     precision: PrecisionOrOwn = "",
     law: Law = "elastic",
     engine: Engine = "dg",
+    assembly: Annotated[
+        bool, typer.Option("--asm", help="Show products with matrices as the assembly that is compiled (cpu, x86-64).")
+    ] = False,
 ) -> None:
-    """Print one kernel at every stage of its lowering: the statements, then what the backend makes of them."""
+    """Print the mathematics of one kernel, then the source that the backend compiles."""
     from faultwave.bench.kernel_report import kernel_stages
 
     if _grids(engine):
@@ -53,7 +61,9 @@ def show(
 
         stages = stencil_stages(name, backend, precision or "single")
     else:
-        stages = kernel_stages(name, backend=backend, order=order, precision=precision or "double", law=law)
+        stages = kernel_stages(
+            name, backend=backend, order=order, precision=precision or "double", law=law, assembly=assembly
+        )
     for stage, text in stages:
         screen.heading(stage)
         typer.echo(text)

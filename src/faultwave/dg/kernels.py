@@ -106,6 +106,7 @@ def predict(form: Form, kept: Kept | None = None, compensated: bool = False, to_
         k.when(slot, 0, lambda: k.scatter(series, history, slot))
         if kept.penalty is not None:
             kept.penalty.publish(k, total, cell, beside)
+    form.name_columns(k)
     return k
 
 
@@ -123,6 +124,7 @@ def correct(form: Form, kept: Kept | None = None, compensated: bool = False) -> 
         penalty.lift(k, target, cell)
     if compensated:
         compensate(k, q, target)
+    form.name_columns(k)
     return k
 
 
@@ -155,6 +157,7 @@ def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None)
         return [[found[i] for i in columns]]
 
     k.pointwise(chosen, [at, cell, *_asked_jacobian(k, form)], [values])
+    form.name_columns(k)
     return k
 
 
@@ -217,6 +220,9 @@ def energies(form: Form, of: Callable[[Any, Any], dict[str, Any]] | None = None)
     if linear:
         k.contract(total, np.full((1, 1), 6.0**0.5), density, linear)  # mode 0 is the constant sqrt(6)
     k.pointwise(lambda t, p: [[p[-1] * x for x in t]], [total, parameters], [out])
+    form.name_columns(k)
+    k.name_columns(known, density, total, out)
+    k.name_columns([*names, "volume"], parameters)
     return k
 
 

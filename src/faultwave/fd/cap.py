@@ -46,6 +46,7 @@ from faultwave.fd.stencils import (
     normal_stresses,
     shear_stress,
 )
+from faultwave.kernels.math import named
 from faultwave.kernels.stencil import Axis, Point, Stencil
 
 MEANS = {"u": "mean_u", "v": "mean_v", "w": "mean_w"}
@@ -124,10 +125,10 @@ def bent(p: Point, name: str, place: Place) -> Any:
     kind = "s" if stresses else "v"
     if place.near is None:
         terms = [p.scalar(f"m{n}{kind}") * (p.at(name, z=n) - p.at(name, z=-n)) for n in range(1, len(BENT) + 1)]
-        return functools.reduce(operator.add, terms)
+        return named(f"mean_d{name}_dz", functools.reduce(operator.add, terms))
     listed = enumerate(bent_planes(grid, place.near).tolist())
     terms = [p.line(bent_line(grid, stresses, n), "z") * p.on(name, plane) for n, plane in listed]
-    return p.scalar(f"share_{kind}") * functools.reduce(operator.add, terms)
+    return named(f"mean_d{name}_dz", p.scalar(f"share_{kind}") * functools.reduce(operator.add, terms))
 
 
 def raised(p: Point, name: str) -> Any:

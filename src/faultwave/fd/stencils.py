@@ -21,6 +21,7 @@ from typing import Any
 
 from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.differences import grid_of, line, low_planes, other_line, planes
+from faultwave.kernels.math import named
 from faultwave.kernels.stencil import Axis, Point, Stencil
 
 AXES: tuple[Axis, ...] = ("x", "y", "z")
@@ -105,7 +106,7 @@ def difference(
     for n in range(WEIGHTS[order].reach):
         term = p.scalar(f"c{n + 1}{kind}") * (value(a + n) - value(a - 1 - n))
         total = term if total is None else total + term
-    return total
+    return named(f"d{name}_d{axis}", total)
 
 
 def beside_end(p: Point, name: str, place: Place) -> Any:
@@ -118,7 +119,7 @@ def beside_end(p: Point, name: str, place: Place) -> Any:
     total = terms[0]
     for term in terms[1:]:
         total = total + term
-    return p.scalar("share_s" if stresses else "share_v") * total
+    return named(f"d{name}_dz", p.scalar("share_s" if stresses else "share_v") * total)
 
 
 def damping(p: Point) -> Any:
@@ -160,18 +161,18 @@ def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
 def normal_stresses(p: Point, e: Mapping[Axis, Any], attenuation: bool) -> dict[str, Any]:
     """Normal stresses and their memory variables after strain increments ``e``."""
     lam, mu2 = p.at("lam"), p.at("mu2")
-    trace = e["x"] + e["y"] + e["z"]
-    pressure = lam * trace
+    trace = named("divergence", e["x"] + e["y"] + e["z"])
+    pressure = named("pressure_change", lam * trace)
     result = {}
     if attenuation:
         weight = p.parity("B")
-        shear = p.at("defect_s") * mu2
-        volume = (p.at("defect_p") * (lam + mu2) - shear) * trace
+        shear = named("relaxing_shear", p.at("defect_s") * mu2)
+        volume = named("relaxing_volume", (p.at("defect_p") * (lam + mu2) - shear) * trace)
     for name, axis in zip(NORMAL, AXES, strict=True):
         result[name] = p.at(name) + (pressure + mu2 * e[axis])
         if attenuation:
             old = p.at(memory(name))
-            after = p.parity("A") * old - weight * (volume + shear * e[axis])
+            after = named(f"new_{memory(name)}", p.parity("A") * old - weight * (volume + shear * e[axis]))
             result[memory(name)] = after
             result[name] = result[name] + (old + after)
     return result
@@ -179,11 +180,11 @@ def normal_stresses(p: Point, e: Mapping[Axis, Any], attenuation: bool) -> dict[
 
 def shear_stress(p: Point, name: str, e: Any, attenuation: bool) -> dict[str, Any]:
     """A shear stress and its memory variable after the strain increment ``e``."""
-    stress = p.at(f"mu_{name[1:]}") * e
+    stress = named(f"change_{name}", p.at(f"mu_{name[1:]}") * e)
     result = {name: p.at(name) + stress}
     if attenuation:
         old = p.at(memory(name))
-        after = p.parity("A") * old - p.parity("B") * (p.at("defect_s") * stress)
+        after = named(f"new_{memory(name)}", p.parity("A") * old - p.parity("B") * (p.at("defect_s") * stress))
         result[memory(name)] = after
         result[name] = result[name] + (old + after)
     return result
@@ -213,7 +214,7 @@ def in_layer(
         return d
     at = "h" if forward else "c"
     result[psi] = p.line(f"pml_b{at}@{axis}", axis) * p.at(psi) + p.line(f"pml_a{at}@{axis}", axis) * d
-    return d + result[psi]
+    return named(f"stretched_{psi.removeprefix('psi_')}", d + named(f"new_{psi}", result[psi]))
 
 
 def damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool, place: Place) -> dict[str, Any]:

@@ -14,13 +14,16 @@ _ids = itertools.count()
 
 
 class Expr:
-    """A node: an operation on other nodes. Nodes are compared by identity; equal ones merge when lowered."""
+    """A node: an operation on other nodes. Nodes are compared by identity; equal ones merge when lowered.
 
-    __slots__ = ("args", "id", "op", "value")
+    ``label`` is the name that printed formulas give the value; it enters no generated code.
+    """
+
+    __slots__ = ("args", "id", "label", "op", "value")
     __array_ufunc__ = None  # NumPy scalars on the left must defer to the reflected operators below
 
     def __init__(self, op: str, args: tuple[Any, ...] = (), value: Any = None):
-        self.op, self.args, self.value, self.id = op, args, value, next(_ids)
+        self.op, self.args, self.value, self.id, self.label = op, args, value, next(_ids), ""
 
     def __add__(self, other: Any) -> Expr:
         return _sum(self, wrap(other))

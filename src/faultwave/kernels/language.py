@@ -194,6 +194,27 @@ class Kernel:
     fixed: bool = False  # compute in double whatever the run's precision
     arrays: dict[str, Array] = field(default_factory=dict)
     statements: list[Any] = field(default_factory=list)
+    column_names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def name_columns(self, names: Sequence[str], *arrays: Array) -> None:
+        """Name the columns of arrays for printed formulas; generated code does not depend on it.
+
+        Parameters
+        ----------
+        names : sequence of str
+            One name for each column.
+        *arrays : Array
+            Arrays with as many columns.
+
+        Raises
+        ------
+        ValueError
+            If an array has another number of columns.
+        """
+        for array in arrays:
+            if array.cols != len(names):
+                raise ValueError(f"kernel {self.name}: {len(names)} names for the {array.cols} columns of {array.name}")
+            self.column_names[array.name] = tuple(names)
 
     def _declare(self, array: Array) -> Array:
         if array.name in self.arrays:
@@ -369,6 +390,7 @@ def fuse(name: str, *parts: Kernel) -> Kernel:
         if fused.statements:
             fused.barrier()
         fused.statements += part.statements
+        fused.column_names |= part.column_names
     return fused
 
 

@@ -26,6 +26,16 @@ def _call(name: str, *args: Any) -> Any:
         return _NUMPY[name](*args)
 
 
+def named(label: str, value: Any) -> Any:
+    """Return ``value`` unchanged, to be printed under the name ``label`` where it is a recorded operation.
+
+    Names appear in printed formulas only (``kernels.mathematics``). Generated code, fingerprints and results do not depend on them.
+    """
+    if isinstance(value, Expr) and value.args:
+        value.label = label
+    return value
+
+
 def sqrt(x: Any) -> Any:
     return _call("sqrt", x)
 

@@ -60,6 +60,7 @@ class Numbering:
         self.varies = varies
         self.values: list[Value] = []
         self.loops: list[NumberedLoop] = []
+        self.labels: dict[int, str] = {}  # number -> name in printed formulas
         self._numbers: dict[tuple[Any, ...], int] = {}  # operation and operands -> number
         self._loop_numbers: dict[tuple[Any, ...], int] = {}
         self._seen: dict[int, int] = {}  # node -> number
@@ -76,6 +77,8 @@ class Numbering:
                     waiting += reversed(missing)
                     continue
                 number = self._number_of(e)
+                if e.label:
+                    self.labels.setdefault(number, e.label)
                 seen[e.id] = self._replaced.get(number, number)
             waiting.pop()
         return seen[node.id]

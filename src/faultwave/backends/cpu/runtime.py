@@ -318,10 +318,18 @@ class CpuBackend(Immediate):
 
         return copy
 
-    def source(self, kernel: Kernel) -> str:
-        """The C text of one kernel."""
+    def source(self, kernel: Kernel, assembly: bool = True) -> str:
+        """Return the C text of one kernel.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            The kernel.
+        assembly : bool, optional
+            Write contractions as assembly where the machine allows it, as compiled kernels have them; else as C with the same sums.
+        """
         lanes = self.fixed_lanes if kernel.fixed else self.lanes
-        return lower(kernel, self._real, lanes, vector_registers(), assembles())
+        return lower(kernel, self._real, lanes, vector_registers(), assembly and assembles())
 
     def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
         """Kernels that were compiled before are not even lowered; others are compiled while the program goes on."""

@@ -33,7 +33,7 @@ from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
 from faultwave.base.log import get_logger
-from faultwave.kernels.stencil import Axis, Box, Program, Work, check, whole_work
+from faultwave.kernels.stencil import Axis, Box, Launch, Program, Work, check, whole_work
 
 WORTH_TUNING = 2e10
 """Point updates of a run below which measuring takes longer than it saves."""
@@ -86,6 +86,25 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         + "\n".join(entries)
         + f"\n}};\n#define ENTRIES {len(entries)}\n{injected_rows(program, arrays)}\n{loop}"
     )
+
+
+def row_source(program: Program, launch: Launch, precision: str) -> str:
+    """Return the C function that updates rows of points of one launch, with those of neighbouring launches that share its rows.
+
+    Parameters
+    ----------
+    program : Program
+        The program that has the launch.
+    launch : Launch
+        One of the launches of its levels.
+    precision : {"double", "single"}
+        Precision of the arrays.
+    """
+    dtype = {"double": np.float64, "single": np.float32}[precision]
+    row = next(r for level in program.levels for r in rows_of(level) if any(x is launch for x in r))
+    program = with_table(program)
+    arrays = GridArrays(program, dtype, vector_bytes() // np.dtype(dtype).itemsize)
+    return RowFunction(program, arrays, row).text.replace("ROW_NAME", launch.stencil.name)
 
 
 def _behind(program: Program) -> str:

@@ -37,6 +37,7 @@ from faultwave.dg.forms.components import (
 )
 from faultwave.dg.forms.plain import directed
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.kernels.math import named
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import dot
@@ -76,6 +77,8 @@ class ContravariantElastic(ComponentForm):
 
     self_contained = True
     moduli: tuple[str, ...] = ("lam", "mu")
+
+    state_columns, derivative_columns, trace_columns = STATE, DERIVATIVES, TRACE
 
     @classmethod
     def suits(cls, law: Law) -> bool:
@@ -163,7 +166,7 @@ class ContravariantElastic(ComponentForm):
         own, found = self.cell_columns.row(cell), DERIVATIVES.row(after)
         g, lam, mu = own.metric, own.lam, own.mu
         slope = [found.gradient[3 * b : 3 * b + 3] for b in range(3)]
-        divergence = slope[0][0] + slope[1][1] + slope[2][2]
+        divergence = named("divergence", slope[0][0] + slope[1][1] + slope[2][2])
         sheared = [
             [dot([mu * g[PAIR[c][b]] for b in range(3)], [slope[b][d] for b in range(3)]) for d in range(3)]
             for c in range(3)

@@ -69,6 +69,8 @@ class CovariantCurls(ComponentForm):
 
     moduli = ("alpha", "beta")
 
+    state_columns, trace_columns = FIELDS, TRACE
+
     @classmethod
     def suits(cls, law: Law) -> bool:
         return is_two_curls(law)

@@ -43,6 +43,8 @@ class ContravariantAcoustic(ComponentForm):
 
     moduli = ("bulk",)
 
+    state_columns, derivative_columns, trace_columns = STATE, DERIVATIVES, TRACE
+
     @classmethod
     def suits(cls, law: Law) -> bool:
         return same_equations(law, Acoustic())

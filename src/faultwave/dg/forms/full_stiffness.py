@@ -76,6 +76,8 @@ class FullStiffness(ComponentForm):
     self_contained = True
     moduli = ("stiffness",)
 
+    state_columns, derivative_columns, trace_columns = STATE, DERIVATIVES, TRACE
+
     @classmethod
     def suits(cls, law: Law) -> bool:
         kind: Any = type(law)

@@ -53,6 +53,9 @@ class Form:
     narrow = False  # whether memory holds waves, and what cells keep of their traces, in single precision
     narrow_faces = False  # the same of constants of faces
     unpacked = 0  # statements with which ``cell`` and ``face`` make constants from what memory holds
+    state_columns: Columns | None = None  # of its quantities, where they are not those of the law
+    derivative_columns: Columns | None = None  # of what ``differentiate`` fills
+    trace_columns: Columns | None = None  # of a face's trace
 
     @classmethod
     def suits(cls, law: Law) -> bool:
@@ -216,6 +219,31 @@ class Form:
     def jacobians(self, cells: Cells) -> np.ndarray:
         """(nc, 9) d x / d xi' row by row, of the coordinates along ``DIRECTIONS``."""
         return np.linalg.inv(directed(cells.inverse)).reshape(-1, 9)
+
+    def name_columns(self, k: Kernel) -> None:
+        """Name the columns of the arrays that a kernel has from this form, for printed formulas.
+
+        Parameters
+        ----------
+        k : Kernel
+            A kernel with all its statements.
+        """
+        vector = ("x", "y", "z")
+        faces = [f"face{i}_{axis}" for i in range(4) for axis in vector]
+        state = self.state_columns.component_names if self.state_columns else tuple(self.law.quantities)
+        names: list[tuple[Sequence[str], Sequence[str]]] = [
+            (state, ("q", "total", "current", "series", "history", "remainder", "later", "terma", "termb", "total0")),
+            (self.cell_columns.component_names, ("cell", "whole_cell")),
+            (self.face_columns.component_names, ("face", "whole_face")),
+            (self.derivative_columns.component_names if self.derivative_columns else (), ("after",)),
+            (self.trace_columns.component_names if self.trace_columns else (), ("trace",)),
+            (vector, ("wave", "waves", "kept", "arrived", "jump", "pair")),
+            (faces, ("lifted",)),
+        ]
+        for columns, arrays in names:
+            k.name_columns(
+                columns, *(a for n in arrays if (a := k.arrays.get(n)) is not None and a.cols == len(columns))
+            )
 
     def cell(self, k: Kernel) -> Array:
         return k.batch("cell", 1, self.cell_size)
