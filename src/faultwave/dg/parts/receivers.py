@@ -79,7 +79,7 @@ def plan(planning: Planning) -> Receivers | None:
     items = np.flatnonzero(placed.cells >= 0)
     columns = planning.law.visible + 3 * setting.rotation + 6 * setting.strain_rate
     disk = 8 * columns * len(placed.cells) * (int(case.end_time / setting.interval) + 1)
-    return Receivers(setting, placed.of(items), items, placed, disk, read_stations(setting))
+    return Receivers(setting, placed.of(items), items, placed, disk, read_stations(setting, planning.problems))
 
 
 def _tell_damped(material: dict[str, np.ndarray], points: Points, problems: Problems) -> None:
