@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass
 
 from faultwave.base.errors import Problems
-
-EXPONENT = re.compile(r"(?<=[0-9.])[dD](?=[+-]?[0-9])")
-"""Of numbers as Fortran writes them in double precision: 1.0D+02."""
 
 
 @dataclass(frozen=True)
@@ -29,15 +24,6 @@ class Listed:
     corner: tuple[float, float] | None = None
 
 
-def number(word: str | None) -> float | None:
-    """Return the finite number that a word is, as Fortran or C write it; None if it is none."""
-    try:
-        found = float(EXPONENT.sub("e", word or ""))
-    except ValueError:
-        return None
-    return found if math.isfinite(found) and "_" not in (word or "") else None
-
-
 def on_earth(longitude: float, latitude: float, where: str, problems: Problems) -> bool:
     """Return whether longitude and latitude are degrees, neither exchanged nor metres; add an error if not."""
     if abs(latitude) <= 90 and abs(longitude) <= 360:
@@ -49,4 +35,4 @@ def on_earth(longitude: float, latitude: float, where: str, problems: Problems) 
     return False
 
 
-__all__ = ["Listed", "number", "on_earth"]
+__all__ = ["Listed", "on_earth"]

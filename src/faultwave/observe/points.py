@@ -12,8 +12,9 @@ import numpy as np
 from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, needed
+from faultwave.base.units import finite_number
 from faultwave.observe.dataset import Dataset, with_places
-from faultwave.observe.listed import Listed, number
+from faultwave.observe.listed import Listed
 from faultwave.observe.station_files import read_station_file
 from faultwave.observe.stations import Station, named, wrong_words
 
@@ -145,7 +146,7 @@ def point_lines(path: Path, form: str, named: bool = False) -> PointFile:
         words = line.split("#")[0].split()
         if not words:
             continue
-        point = [value for value in map(number, words[:3]) if value is not None]
+        point = [value for value in map(finite_number, words[:3]) if value is not None]
         behind = f"'{' '.join(words[3:])}' after the third number would do nothing" if words[3:] else ""
         wrong = wrong_words(words[3:]) if named else behind
         if len(point) != 3:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from faultwave.base.errors import Problems, suggest
-from faultwave.observe.listed import Listed, number, on_earth
+from faultwave.base.units import finite_number
+from faultwave.observe.listed import Listed, on_earth
 from faultwave.observe.stations import CODE, CODE_FORM, NETWORK, NETWORK_FORM
 from faultwave.observe.sw4_stations import is_sw4, read_sw4, read_sw4_hdf5
 
@@ -130,7 +131,7 @@ def _fdsn_text(path: Path, numbered: Sequence[tuple[int, str]], problems: Proble
         if not line.strip() or line.lstrip().startswith("#") or words[0].lower() == "network":
             continue
         where = f"{path}:{k}"
-        if len(words) < 5 or number(words[2]) is None:
+        if len(words) < 5 or finite_number(words[2]) is None:
             problems.error(where, f"'{line.strip()}' is no station", form, f"Other files may be: {FORMS}")
             continue
         place = _numbers([words[3], words[2]], where, f"'{line.strip()}'", problems)
@@ -199,7 +200,7 @@ def _cells(columns: Mapping[str, int | None], row: list[str]) -> Callable[[str],
 
 
 def _numbers(words: Sequence[str | None], where: str, what: str, problems: Problems) -> list[float] | None:
-    found = [number(word) for word in words]
+    found = [finite_number(word) for word in words]
     if all(value is not None for value in found):
         return [value for value in found if value is not None]
     problems.error(where, f"{what} has no place", FORMS)

@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.hdf5 import opened
-from faultwave.observe.listed import Listed, number, on_earth
+from faultwave.base.units import finite_number
+from faultwave.observe.listed import Listed, on_earth
 
 COMMANDS = ("rec", "sac")
 PLACE_KEYS = ("x", "y", "z", "lat", "lon", "depth", "topodepth")
@@ -136,7 +136,7 @@ def _grid_axes(path: Path, lines: Sequence[tuple[int, str]], problems: Problems)
         if command != "grid":
             continue
         where, told = f"{path}:{k}", dict(word.partition("=")[::2] for word in words)
-        values = {key: number(told[key]) for key in ("lat", "lon", "az") if key in told}
+        values = {key: finite_number(told[key]) for key in ("lat", "lon", "az") if key in told}
         wrong = [f"{key}={told[key]}" for key, value in values.items() if value is None]
         if wrong:
             problems.error(where, f"{', '.join(wrong)} is no number", "degrees")
@@ -173,9 +173,9 @@ def _station(
     line: int, told: Mapping[str, str], axes: GridAxes, where: str, text: str, problems: Problems
 ) -> Listed | None:
     degrees = "lat" in told or "lon" in told
-    first, second = (number(told.get(name)) for name in (("lon", "lat") if degrees else ("x", "y")))
+    first, second = (finite_number(told.get(name)) for name in (("lon", "lat") if degrees else ("x", "y")))
     downs = [key for key in ("depth", "topodepth", "z") if key in told]
-    down = number(told[downs[-1]]) if downs else 0.0  # SW4 takes the last one
+    down = finite_number(told[downs[-1]]) if downs else 0.0  # SW4 takes the last one
     if first is None or second is None or down is None:
         problems.error(where, f"'{text}' has no place", FORM)
         return None
