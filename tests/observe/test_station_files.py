@@ -216,6 +216,7 @@ def test_stationxml(tmp_path):
         ("STATIONS", "PASC CI 34.1\n", r"STATIONS:1: 'PASC CI 34.1' has 3 words"),
         ("STATIONS", "PASC CI here there 0 0\n", r"STATIONS:1: .* has no place"),
         ("STATIONS", "\n", "names no station"),
+        ("STATIONS", "PASC CI -118.1 34.1 0 0\n", r"STATIONS:1: latitude -118.1, longitude 34.1 .*exchanged"),
         ("s.json", '{"type": "FeatureCollection",\n "features": []}', "s.json:1: is JSON, which is not read"),
         ("s.csv", "station,longitude,latitude\nLos Angeles,-117,35\n", r"s.csv:2: 'Los Angeles' is no station code"),
         ("s.csv", "station,lon\nA,1\n", r"s.csv:1: the header has no column latitude"),

@@ -160,6 +160,11 @@ def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
     degrees = all(
         abs(s.place[1]) <= 90 and abs(s.place[0]) <= 360 for s in listed
     )  # a station near x = y = 0 is none of degrees
+    if not degrees and all(abs(s.place[1]) <= 360 and abs(s.place[0]) <= 90 for s in listed):
+        first = next(s for s in listed if abs(s.place[1]) > 90)
+        what = f"latitude {first.place[1]:g}, longitude {first.place[0]:g}"
+        advice = "Are latitude and longitude exchanged? x and y of a few metres belong into output.receivers.file."
+        problems.error(f"{path}:{first.line}", what, "degrees, or metres beyond 360", advice)
     yield from (replace(s, degrees=degrees) for s in listed)
 
 
