@@ -8,6 +8,7 @@ reach, so that it stays on its side of faults, boundaries and borders of rock.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -129,8 +130,14 @@ def shape(
         corners = around.corners[start]
         local = np.linalg.solve((corners[1:] - corners[0]).T, ball[0] - corners[0])
         return np.array([start]), tet_basis(local[None], order - 1) / (6.0 * around.volume[start])
-    rows = function @ tet_basis(reference, order - 1) / (6.0 * around.volume[listed, None])
+    rows = function @ _modes(order, max(order, spread_for) + 2) / (6.0 * around.volume[listed, None])
     return listed, rows
+
+
+@functools.cache
+def _modes(order: int, points: int) -> np.ndarray:
+    """Return the modes (p, B3) of an order at the points of a quadrature."""
+    return tet_basis(tet_quadrature(points)[0], order - 1)
 
 
 def _reached(
@@ -140,6 +147,7 @@ def _reached(
     from the centre, in radii, at ``reference`` points."""
     cells, bells, places, seen, front = [], [], [], {start}, np.array([start])
     while len(front):
+        front = front[_may_touch(around.corners[front], *ball) | (front == start)]
         y = _points(around.corners[front], reference, *ball)
         bell = np.maximum(1.0 - (y**2).sum(-1), 0.0) ** BELL
         touched = (bell > 0).any(1) | (front == start)
@@ -154,6 +162,13 @@ def _reached(
     return listed[ascending], np.concatenate(bells)[ascending], np.concatenate(places)[ascending]
 
 
+def _may_touch(corners: np.ndarray, place: np.ndarray, radius: float) -> np.ndarray:
+    """Return which cells (c,) may touch the ball: those whose sphere about the mean of their corners does."""
+    middle = corners.mean(1)
+    size = np.linalg.norm(corners - middle[:, None], axis=2).max(1)
+    return np.asarray(np.linalg.norm(middle - place, axis=1) < radius + size)
+
+
 def _function(weights: np.ndarray, y: np.ndarray, degree: int) -> np.ndarray | None:
     """(c, p) shares of the points of a bell, whose ``weights`` (c, p) it has, times the polynomial with the moments of a point; None where
     there is no such polynomial."""
@@ -163,7 +178,7 @@ def _function(weights: np.ndarray, y: np.ndarray, degree: int) -> np.ndarray | N
     w = weights.reshape(-1) / total
     inside = w > 0
     powers = _powers(y.reshape(-1, 3)[inside], degree)
-    normal = powers.T @ (w[inside, None] * powers)
+    normal = (w[inside] * powers) @ powers.T
     scale = 1.0 / np.sqrt(np.diag(normal))
     one = np.zeros(len(scale))
     one[0] = 1.0
@@ -171,21 +186,26 @@ def _function(weights: np.ndarray, y: np.ndarray, degree: int) -> np.ndarray | N
     if np.abs(normal @ c - one).max() > INEXACT:
         return None
     found = np.zeros(len(w))
-    found[inside] = w[inside] * (powers @ c)
+    found[inside] = w[inside] * (c @ powers)
     return np.asarray((found / found.sum()).reshape(weights.shape))
 
 
 def _powers(y: np.ndarray, degree: int) -> np.ndarray:
-    """(n, m) monomials up to a degree, the constant first."""
-    x = [np.stack([y[:, axis] ** p for p in range(degree + 1)]) for axis in range(3)]
+    """Return the monomials (m, n) up to a degree at places (n, 3), the constant first; each is one of a degree less times a coordinate."""
     exponents = [(i, j, d - i - j) for d in range(degree + 1) for i in range(d + 1) for j in range(d + 1 - i)]
-    return np.stack([x[0][i] * x[1][j] * x[2][k] for i, j, k in exponents], 1)
+    number = {powers: k for k, powers in enumerate(exponents)}
+    coordinates, found = np.ascontiguousarray(y.T), np.ones((len(exponents), len(y)))
+    for k, powers in enumerate(exponents[1:], 1):
+        axis = next(a for a in range(3) if powers[a])
+        less = tuple(p - (a == axis) for a, p in enumerate(powers))
+        np.multiply(found[number[less]], coordinates[axis], out=found[k])
+    return found
 
 
 def _points(corners: np.ndarray, reference: np.ndarray, place: np.ndarray, radius: float) -> np.ndarray:
     """(c, p, 3) points of cells from the source's place, in radii."""
     origin = corners[:, :1]
-    return np.asarray((origin + np.einsum("pj,cjk->cpk", reference, corners[:, 1:] - origin) - place) / radius)
+    return np.asarray((reference @ ((corners[:, 1:] - origin) / radius)) + (origin - place) / radius)
 
 
 def _mean_volume(planning: Planning) -> np.ndarray:
