@@ -47,7 +47,7 @@ def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tu
         ("cost", cost),
         ("output", [("folder", str(plan.case.output.folder)), *_of_parts(plan, "output")]),
         ("resolution", _resolution(plan)),
-        *[("fault", rows) for rows in [_of_parts(plan, "fault")] if rows],
+        *[(name, rows) for name in ("sources", "fault") if (rows := _of_parts(plan, name))],
         ("worst cells", _worst(plan)),
     ]
 

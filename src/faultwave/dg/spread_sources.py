@@ -17,7 +17,6 @@ from faultwave.dg.basis import tet_basis, tet_quadrature
 from faultwave.dg.layers import damped
 from faultwave.dg.planning import Planning
 from faultwave.dg.resolved import edge_length
-from faultwave.dg.source_terms import moments_in
 from faultwave.domain import tets
 from faultwave.physics.sources.table import Sources
 
@@ -78,20 +77,28 @@ class Around:
         return np.where(there, at, -1)
 
 
-def spread(planning: Planning, sources: Sources, cells: np.ndarray) -> Spread:
-    """Sources in ``cells`` (n,), negative where other processes have them. All processes ask together."""
+def spread(planning: Planning, sources: Sources, cells: np.ndarray, tensors: np.ndarray) -> Spread:
+    """Spread sources in ``cells`` (n,), negative where other processes have them. All processes ask together.
+
+    Parameters
+    ----------
+    planning : Planning
+        The mesh, its material and the processes.
+    sources : Sources
+        All n of the case.
+    cells : ndarray (n,) of int
+        Cells of this process that hold them.
+    tensors : ndarray (n, 6)
+        Their moment tensors [N m] per unit of their time functions, slip included.
+    """
     whole, order = planning.whole, planning.case.numerics.order
     spread_for = planning.case.numerics.source_spread_order or order
     here = cells >= 0
     radius = np.zeros(len(sources))
     radius[here] = edges(spread_for) * edge_length(_mean_volume(planning)[cells[here]])
     home = np.where(here, planning.numbers[np.maximum(cells, 0)], -1)
-    moment = np.zeros((len(sources), 6))
-    at = {name: values[cells[here]] for name, values in planning.material.items()}
-    moment[here] = moments_in(planning.law, sources.chosen(here), at)
-    told = whole.everywhere((radius, home, moment))
+    told = whole.everywhere((radius, home))
     radius, home = (np.max([t[i] for t in told], axis=0) for i in (0, 1))
-    moment = np.sum([t[2] for t in told], axis=0)
     around = Around.joined(whole.everywhere(_around(planning, sources.location, radius)))
     near = around.near()
     numbers, found, rows = planning.numbers, [], []
@@ -105,7 +112,7 @@ def spread(planning: Planning, sources: Sources, cells: np.ndarray) -> Spread:
         rows.append(modes[own])
     listed = np.concatenate([np.zeros((0, 2), np.int64), *found])
     size = len(tet_basis(np.zeros((1, 3)), order - 1)[0])
-    return Spread(listed[:, 0], listed[:, 1], np.concatenate([np.zeros((0, size)), *rows]), radius, moment)
+    return Spread(listed[:, 0], listed[:, 1], np.concatenate([np.zeros((0, size)), *rows]), radius, tensors)
 
 
 def edges(order: int) -> float:
