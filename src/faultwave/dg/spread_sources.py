@@ -22,6 +22,10 @@ from faultwave.physics.sources.table import Sources
 
 RADIUS, RADIUS_OF_HIGH_ORDERS = 1.0, 0.8
 """Of the function, in edges of a regular cell of the mean volume there; from order 7 on, whose cells are a larger part of a wavelength."""
+MANY = 100
+"""Sources of a case up to which each has the widest function; more are subfaults of a surface, whose field is less rough."""
+RADIUS_OF_MANY, DEGREE_OF_MANY = 0.7, 5
+"""Of the function of each of many sources, which costs a third."""
 BELL = 3
 """Power p of (1 - r^2)^p."""
 INEXACT = 1e-6
@@ -94,45 +98,57 @@ def spread(planning: Planning, sources: Sources, cells: np.ndarray, tensors: np.
     whole, order = planning.whole, planning.case.numerics.order
     spread_for = planning.case.numerics.source_spread_order or order
     here = cells >= 0
+    many = len(sources) > MANY
     radius = np.zeros(len(sources))
-    radius[here] = edges(spread_for) * edge_length(_mean_volume(planning)[cells[here]])
+    radius[here] = edges(spread_for, many) * edge_length(_mean_volume(planning)[cells[here]])
     home = np.where(here, planning.numbers[np.maximum(cells, 0)], -1)
     told = whole.everywhere((radius, home))
     radius, home = (np.max([t[i] for t in told], axis=0) for i in (0, 1))
     around = Around.joined(whole.everywhere(_around(planning, sources.location, radius)))
     near = around.near()
     numbers, found, rows = planning.numbers, [], []
+    made = dict[tuple[float, ...], tuple[np.ndarray, np.ndarray]]()  # directions of slip of a subfault are at one place
     for i in np.flatnonzero(home >= 0):
         start = int(np.searchsorted(around.number, home[i]))
-        touched, modes = shape(around, near, start, (sources.location[i], radius[i]), order, spread_for)
-        place = np.searchsorted(numbers, around.number[touched])
-        place = np.minimum(place, len(numbers) - 1)
-        own = numbers[place] == around.number[touched]
-        found.append(np.stack([np.full(own.sum(), i), place[own]], 1))
+        place = tuple(sources.location[i].tolist())
+        if place not in made:
+            made[place] = shape(around, near, start, (sources.location[i], radius[i]), order, spread_for, many)
+        touched, modes = made[place]
+        at = np.minimum(np.searchsorted(numbers, around.number[touched]), len(numbers) - 1)
+        own = numbers[at] == around.number[touched]
+        found.append(np.stack([np.full(own.sum(), i), at[own]], 1))
         rows.append(modes[own])
     listed = np.concatenate([np.zeros((0, 2), np.int64), *found])
     size = len(tet_basis(np.zeros((1, 3)), order - 1)[0])
     return Spread(listed[:, 0], listed[:, 1], np.concatenate([np.zeros((0, size)), *rows]), radius, tensors)
 
 
-def edges(order: int) -> float:
-    """Radius of the function in edges."""
+def edges(order: int, many: bool = False) -> float:
+    """Return the radius of the function in edges; ``many``: of each of more than ``MANY`` sources."""
+    if many:
+        return RADIUS_OF_MANY
     return RADIUS if order < 7 else RADIUS_OF_HIGH_ORDERS
 
 
-def degree(order: int) -> int:
-    """Up to which moments are those of a point: odd, as the bell has no odd ones of its own."""
-    return min(2 * (order // 2) + 1, 7)
+def degree(order: int, many: bool = False) -> int:
+    """Return up to which moments are those of a point: odd, as the bell has no odd ones of its own."""
+    return min(2 * (order // 2) + 1, DEGREE_OF_MANY if many else 7)
 
 
 def shape(
-    around: Around, near: np.ndarray, start: int, ball: tuple[np.ndarray, float], order: int, spread_for: int
+    around: Around,
+    near: np.ndarray,
+    start: int,
+    ball: tuple[np.ndarray, float],
+    order: int,
+    spread_for: int,
+    many: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Cells (c,) of ``around`` that the function of a source in cell ``start`` reaches, and its modes (c, B3) there: those of
-    ``order``, of the function that is made for order ``spread_for``."""
+    """Return the cells (c,) of ``around`` that the function of a source in cell ``start`` reaches, and its modes (c, B3) there: those of
+    ``order``, of the function that is made for order ``spread_for`` and for one of ``many`` sources or of few."""
     reference, weights = tet_quadrature(max(order, spread_for) + 2)
     listed, bell, y = _reached(around, near, start, ball, reference)
-    function = _function(bell * weights * around.volume[listed, None], y, degree(spread_for))
+    function = _function(bell * weights * around.volume[listed, None], y, degree(spread_for, many))
     if function is None:
         corners = around.corners[start]
         local = np.linalg.solve((corners[1:] - corners[0]).T, ball[0] - corners[0])
