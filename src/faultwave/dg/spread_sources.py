@@ -220,8 +220,8 @@ def _powers(y: np.ndarray, degree: int) -> np.ndarray:
     coordinates, found = np.ascontiguousarray(y.T), np.ones((len(exponents), len(y)))
     for k, powers in enumerate(exponents[1:], 1):
         axis = next(a for a in range(3) if powers[a])
-        less = tuple(p - (a == axis) for a, p in enumerate(powers))
-        np.multiply(found[number[less]], coordinates[axis], out=found[k])
+        i, j, m = (p - (a == axis) for a, p in enumerate(powers))
+        np.multiply(found[number[i, j, m]], coordinates[axis], out=found[k])
     return found
 
 
