@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.dg.basis import tet_basis, tet_quadrature
 from faultwave.dg import spread_sources
+from faultwave.dg.basis import tet_basis, tet_quadrature
 from faultwave.dg.parts import point_sources
 from faultwave.dg.spread_sources import degree
 from faultwave.verify.exact.full_space import FullSpace, tensor
@@ -107,7 +107,9 @@ def test_the_whole_force_and_no_other_acts():
 def subfaults(rows, cells=(6, 6, 6), order=2, numerics=(), **changes):
     """Sources on the plane y = 0 of a mesh of bricks, which is one of faces, half of them on edges of bricks."""
     every = [{**TENSOR, "location": [x, 0.0, z], "onset": 0.02 * k} for k, (x, z) in enumerate(rows)]
-    return made(TENSOR, (0.0, 0.0, 0.0), order, numerics, {"perturb": 0.0, "cells": list(cells)}, sources=every, **changes)
+    return made(
+        TENSOR, (0.0, 0.0, 0.0), order, numerics, {"perturb": 0.0, "cells": list(cells)}, sources=every, **changes
+    )
 
 
 def test_when_sources_are_spread(monkeypatch):
