@@ -1,9 +1,14 @@
 """Stations of foreign files by longitude and latitude, with file and line of everything wrong."""
 
+import h5py
+import numpy as np
+import pyproj
 import pytest
 
-from faultwave.base.errors import InputError
-from faultwave.observe.points import read_points, read_stations
+from faultwave.base.errors import InputError, Problems
+from faultwave.fd.plan import make_plan
+from faultwave.fd.topography import placed
+from faultwave.observe.points import GROUND, SEA_LEVEL, projected, read_points, read_stations, z_references
 from faultwave.observe.station_files import read_station_file
 from faultwave.run.inputs import load_sound
 
@@ -27,6 +32,8 @@ def test_specfem(tmp_path):
 def test_specfem_in_metres(tmp_path):
     _, found = listed(tmp_path, "STATIONS", "A1 DB 67000.0 22732.14 0.0 0.0\n")
     assert found == [(1, ("A1", "DB"), (22732.14, 67000.0, 0.0), False)]
+    _, found = listed(tmp_path, "STATIONS", "A1 DB 67000.0 22732.14 0.0 0.0\nA2 DB 0.0 1.5D+01 0.0 2.0d1\n")
+    assert found[1] == (2, ("A2", "DB"), (15.0, 0.0, -20.0), False)  # metres, as those of the first
 
 
 def test_sw4(tmp_path):
@@ -40,17 +47,162 @@ def test_sw4(tmp_path):
         read_station_file(path)
 
 
+SW4_GRID = "grid x=10000 y=10000 z=5000 h=100 lat=34.1 lon=-118.1 az={}\n"
+
+
+def stations_of(tmp_path, text, name="quake.in", azimuth=0.0):
+    """Places, what z counts from, and codes of a case's stations, with the projection's origin at the grid's corner."""
+    (tmp_path / name).write_text(text)
+    case, _ = load_sound(in_a_case(tmp_path / name, azimuth))
+    setting = case.output.receivers
+    return read_points(setting, case.projection), z_references(setting), [s.code for s in read_stations(setting)]
+
+
+@pytest.mark.parametrize(
+    ("azimuth", "east", "north"),
+    [(0, 1000, 3000), (90, 3000, -1000), (180, -1000, -3000), (270, -3000, 1000), (143.6, 975.22, -3007.98)],
+)
+def test_sw4_axes_are_those_of_the_grid_line(tmp_path, azimuth, east, north):
+    """x points az degrees clockwise from north, y 90 degrees further: at 143.6 degrees x is (0.5934, -0.8049), y (-0.8049, -0.5934)."""
+    points, _, _ = stations_of(tmp_path, SW4_GRID.format(azimuth) + "rec x=3000 y=1000 depth=0 sta=A\n")
+    convergence = np.radians(0.62)  # true north is that much off the map's at this longitude in zone 11
+    assert points[0, :2] == pytest.approx([east, north], abs=3200 * convergence)
+    assert np.hypot(*points[0, :2]) == pytest.approx(np.hypot(3000, 1000), abs=0.1)
+
+
+def test_sw4_axes_count_from_true_north(tmp_path):
+    """In local axes turned by 30 degrees from the map's north, as an independent computation by a geodesic says."""
+    points, _, _ = stations_of(tmp_path, SW4_GRID.format(20) + "rec x=3000 y=1000 depth=0 sta=A\n", azimuth=30.0)
+    case, _ = load_sound(in_a_case(tmp_path / "quake.in", 30.0))
+    lon, lat = projected(case.projection, "here").to_geographic(points[:, :2])[0]
+    toward, _, away = pyproj.Geod(ellps="WGS84").inv(-118.1, 34.1, lon, lat)
+    assert toward % 360 == pytest.approx(20 + np.degrees(np.arctan2(1000, 3000)), abs=0.05)
+    assert away == pytest.approx(np.hypot(3000, 1000), rel=1e-3)
+
+
+def test_sw4_without_a_corner_has_its_own_axes(tmp_path):
+    _, found = listed(tmp_path, "q.in", "grid h=100 x=1e4 y=1e4 z=5e3 az=90\nrec x=3000 y=1000 depth=10 sta=A\n")
+    ((_, words, place, degrees),) = found
+    assert place == pytest.approx((3000, -1000, -10)) and words == ("A",) and not degrees
+
+
+def test_sw4_tells_heights_from_depths(tmp_path):
+    """z of SW4 is absolute, depth counts from the ground."""
+    text = SW4_GRID.format(0) + "".join(
+        f"rec\tx=100 y=200\t{below} sta={name}\r\n" for name, below in
+        (("A", "z=-500"), ("B", "depth=20"), ("C", "topodepth=30"), ("D", ""), ("E", "z=1.5D+02"))
+    )  # fmt: skip
+    points, references, codes = stations_of(tmp_path, text)
+    assert codes == ["A", "B", "C", "D", "E"]
+    assert points[:, 2].tolist() == [500, -20, -30, 0, -150]
+    assert references.tolist() == [SEA_LEVEL, GROUND, GROUND, GROUND, SEA_LEVEL]
+
+
+def test_sw4_names_stay_whole(tmp_path):
+    text = "grid h=100\nrec x=1 y=2 sta=LONGSTATION1\nrec x=3 y=4 sta=LONGSTATION2\n"
+    _, _, codes = stations_of(tmp_path, text)
+    assert codes == ["LONGSTATION1", "LONGSTATION2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("rec x=1 y=2 dpeth=3 sta=A", r"q.in:2: 'dpeth=3' is no setting of rec .*did you mean 'depth'"),
+        ("rec x=1 y=2 z=3 depth=3 sta=A", r"q.in:2: gives depth and z"),
+        ("rec x=1 y=north sta=A", r"q.in:2: .* has no place"),
+        ("rec x=1 y=2 sta=this/that", r"q.in:2: 'this/that' is no station code"),
+        ("rec x=1 y=2 sta=" + 33 * "A", r"q.in:2: 'A+' is no station code of 1 to 32"),
+        ("rec lat=-118 lon=34 sta=A", r"q.in:2: longitude 34, latitude -118 .*exchanged"),
+        ("rechdf5 infile=none.h5", r"q.in:2: rechdf5 infile=none.h5 is no file"),
+    ],
+)
+def test_sw4_mistakes(tmp_path, line, told):
+    with pytest.raises(InputError, match=told):
+        listed(tmp_path, "q.in", "grid h=100\n" + line + "\n")
+    with pytest.raises(InputError, match=r"q.in:1: gives one of lat and lon"):
+        listed(tmp_path, "q.in", "grid h=100 lat=3\nrec x=1 y=2 sta=A\n")
+
+
+def test_sw4_settings_of_output_are_told(tmp_path):
+    path, warned = tmp_path / "q.in", Problems()
+    path.write_text(
+        "grid h=1\nrec x=1 y=2 sta=A variables=strains nsew=1\nrec x=1 y=3 sta=B writeEvery=10 sacformat=1\n"
+    )
+    assert len(read_station_file(path, warned)) == 2
+    (problem,) = warned.warnings
+    assert problem.where == f"{path}:2" and problem.what.startswith("nsew, variables, writeEvery of rec lines are not")
+
+
+def test_sw4_stations_in_hdf5(tmp_path):
+    """Groups with latitude, longitude and depth, or with x, y and z of the grid whose input names the file."""
+    with h5py.File(tmp_path / "s.h5", "w") as file:
+        for name, key, place, absolute in (
+            ("GEO", "STLA,STLO,STDP", [34.1, -118.1, 7.0], False),
+            ("HIGH", "STLA,STLO,STDP", [34.1, -118.1, -9.0], True),
+        ):
+            group = file.create_group(name)
+            group[key] = np.array(place)
+            group["ISNSEW"] = np.array([1], np.int32)
+            if absolute:
+                group["USEZVALUE"] = np.array([1], np.int32)
+        file["DOWNSAMPLE"] = np.array([1], np.int32)
+    made, _ = load_sound(in_a_case(tmp_path / "s.h5", 0.0))
+    setting = made.output.receivers
+    assert read_points(setting, made.projection) == pytest.approx(np.array([[0, 0, -7], [0, 0, 9]]), abs=1e-3)
+    assert z_references(setting).tolist() == [GROUND, SEA_LEVEL]
+    with h5py.File(tmp_path / "xy.h5", "w") as file:
+        file.create_group("LOCAL")["STX,STY,STZ"] = np.array([3000.0, 1000.0, 5.0])
+    points, _, codes = stations_of(tmp_path, SW4_GRID.format(90) + "rechdf5 infile=xy.h5 outfile=out.h5\n")
+    assert codes == ["LOCAL"] and points[0] == pytest.approx([3000, -1000, -5], abs=35)
+    with pytest.raises(InputError, match=r"LOCAL: is at x and y of a grid .*rechdf5 infile="):
+        read_station_file(tmp_path / "xy.h5")
+    (tmp_path / "cut.h5").write_bytes((tmp_path / "xy.h5").read_bytes()[:600])
+    with pytest.raises(InputError, match="cut.h5"):
+        read_station_file(tmp_path / "cut.h5")
+
+
+def test_stations_of_a_file_count_from_the_ground(tmp_path):
+    """On a hill of 800 m those of a depth are at the ground, whatever z of other receivers means; z= of SW4 is a height."""
+    text = SW4_GRID.format(0) + "rec x=0 y=0 depth=0 sta=A\nrec x=0 y=0 z=-500 sta=B\n"
+    (tmp_path / "q.in").write_text(text)
+    for means, given in (("elevation", -5.0), ("depth", 795.0)):
+        case = in_a_case(tmp_path / "q.in", 0.0)
+        del case["mesh"]
+        ground = {"expression": "800", "receivers": means}
+        box = {"lower": [-3e3, -3e3, -8e3], "upper": [3e3, 3e3, 1e3], "spacing": 500.0, "topography": ground}
+        case |= {"engine": "fd", "grid": box}
+        case["output"]["receivers"]["points"] = [[0, 0, -5.0]]
+        made, _ = load_sound(case)
+        setting = made.output.receivers
+        relief = make_plan(made).scheme.grid.relief
+        z = placed(relief, read_points(setting, made.projection), means, z_references(setting))[:, 2]
+        assert z == pytest.approx([given, 800.0, 500.0], abs=1e-6)
+
+
+def test_fdsn_text(tmp_path):
+    text = (
+        "#Network | Station | Latitude | Longitude | Elevation | SiteName | StartTime | EndTime\n"
+        'CI|CCC|35.52495|-117.36453|670.0|China Lake, "CA" # 1|1990-01-01|2000-01-01\n'
+        "CI|CCC|35.52495|-117.36453|670.0|China Lake|2000-01-01|\n"
+    )
+    _, found = listed(tmp_path, "s.txt", text)
+    assert found == [(2, ("CCC", "CI"), (-117.36453, 35.52495, 0.0), True)]
+
+
 def test_csv(tmp_path):
     _, found = listed(
         tmp_path, "s.csv", "Station,Network,Latitude,Longitude,Depth\nCCC,CI,35.5,-117.4,\nTOW2,CI,35.8,-117.8,5\n"
     )
     assert found == [(2, ("CCC", "CI"), (-117.4, 35.5, -0.0), True), (3, ("TOW2", "CI"), (-117.8, 35.8, -5.0), True)]
+    _, found = listed(tmp_path, "s.csv", "\ufeffsta,lat,lon,Depth (km)\r\nCCC,35.5,242.6,1.5\r\n")
+    assert found == [(2, ("CCC",), (242.6, 35.5, -1500.0), True)]
 
 
 def test_stationxml(tmp_path):
     text = """<?xml version="1.0"?>
 <FDSNStationXML xmlns="http://www.fdsn.org/xml/station/1" schemaVersion="1.1">
  <Network code="CI">
+  <Station code="CCC"><Latitude>35.5</Latitude><Longitude>-117.4</Longitude><Elevation>670</Elevation></Station>
   <Station code="CCC"><Latitude>35.5</Latitude><Longitude>-117.4</Longitude><Elevation>670</Elevation></Station>
  </Network>
 </FDSNStationXML>"""
@@ -64,8 +216,11 @@ def test_stationxml(tmp_path):
         ("STATIONS", "PASC CI 34.1\n", r"STATIONS:1: 'PASC CI 34.1' has 3 words"),
         ("STATIONS", "PASC CI here there 0 0\n", r"STATIONS:1: .* has no place"),
         ("STATIONS", "\n", "names no station"),
+        ("STATIONS", "PASC CI -118.1 34.1 0 0\n", r"STATIONS:1: latitude -118.1, longitude 34.1 .*exchanged"),
+        ("s.json", '{"type": "FeatureCollection",\n "features": []}', "s.json:1: is JSON, which is not read"),
+        ("s.csv", "station,longitude,latitude\nLos Angeles,-117,35\n", r"s.csv:2: 'Los Angeles' is no station code"),
         ("s.csv", "station,lon\nA,1\n", r"s.csv:1: the header has no column latitude"),
-        ("s.csv", "station,longitude,latitude\nA,35.5,-117.4\n", r"s.csv:2: .*swapped"),
+        ("s.csv", "station,longitude,latitude\nA,35.5,-117.4\n", r"s.csv:2: .*exchanged"),
         ("s.csv", "station,longitude,latitude\nA,x,1\n", r"s.csv:2: 'A,x,1' has no place"),
         ("s.xml", "<Station", "is no XML"),
     ],
@@ -73,6 +228,16 @@ def test_stationxml(tmp_path):
 def test_mistakes(tmp_path, name, text, told):
     with pytest.raises(InputError, match=told):
         listed(tmp_path, name, text)
+
+
+def in_a_case(path, azimuth):
+    """A case with stations of a file; its projection's y axis is ``azimuth`` degrees from the map's north."""
+    return {
+        "end_time": 1.0, "material": {"constant": {"rho": 2700, "vp": 6000, "vs": 3464}},
+        "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [-3e3, -3e3, -3e3], "upper": [3e3, 3e3, 0]}},
+        "projection": {"crs": "EPSG:32611", "origin": [-118.1, 34.1], "azimuth": azimuth},
+        "output": {"receivers": {"stations": str(path)}},
+    }  # fmt: skip
 
 
 def test_in_a_case(tmp_path):

@@ -14,6 +14,8 @@ from faultwave.base.errors import InputError, Problem, suggest
 # The number is split off before pint sees the text: pint reads '5 3 m' as 15 m and '1 000 m' as 0 m.
 _NUMBER_UNIT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*", re.DOTALL)
 
+_FORTRAN_EXPONENT = re.compile(r"(?<=[0-9.])[dD](?=[+-]?[0-9])")
+
 SMALLEST, LARGEST = 1e-100, 1e100
 """Between these lie all physical quantities in SI; beyond, products of a few of them could not be computed."""
 
@@ -56,6 +58,12 @@ def as_float(text: str) -> float | None:
         return float(text) if "_" not in text else None
     except ValueError:
         return None
+
+
+def finite_number(word: str | None) -> float | None:
+    """Return the finite number that a word of a file is, with an exponent of C or Fortran (1.0D+20); None if it is none."""
+    found = as_float(_FORTRAN_EXPONENT.sub("e", word or ""))
+    return found if found is not None and math.isfinite(found) else None
 
 
 @functools.lru_cache(maxsize=4096)

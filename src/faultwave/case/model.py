@@ -279,7 +279,7 @@ class Numerics(Settings):
     source_spread: Literal["cells", "point"] | None = Field(
         None,
         description="Point sources: cells spreads each over the cells within about an edge, its moments those of a point; "
-        "point puts it into one cell, as SeisSol does. Default: cells up to 100 sources, else point.",
+        "point puts it into one cell, as SeisSol does. Default: cells up to 10,000 places of sources, else point.",
     )
     source_spread_order: int | None = Field(
         None,

@@ -11,7 +11,7 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.domain import tets
 from faultwave.observe.fault_receivers import tell_moved
-from faultwave.observe.points import exchange_advice, read_points
+from faultwave.observe.points import AS_CASE, GROUND, exchange_advice, read_points, z_references
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ def place_receivers(
         return None
     points = read_points(setting, projection)
     built = case.mesh.build
-    if built is not None and built.topography is not None and built.topography.receivers == "depth":
-        points = _on_the_ground(points, mesh, topology)
+    if built is not None and built.topography is not None:
+        points = _on_the_ground(points, z_references(setting), built.topography.receivers, mesh, topology)
     found = whole.locate(points, topology, shape, mesh)
     problems = Problems()
     out = np.flatnonzero(found.cells == -1)
@@ -71,11 +71,18 @@ def place_receivers(
     return Points(points, points, found.cells, found.xi) if len(points) else None
 
 
-def _on_the_ground(points: np.ndarray, mesh: tets.Mesh, topology: tets.Topology) -> np.ndarray:
-    """Points (n, 3) whose z counts from the free surface of the mesh."""
+def _on_the_ground(
+    points: np.ndarray, references: np.ndarray, means: str, mesh: tets.Mesh, topology: tets.Topology
+) -> np.ndarray:
+    """Return points (n, 3) with z as elevation, where it counts from the free surface of the mesh by ``references`` (n,) or ``means``."""
+    below = np.where(references == AS_CASE, means == "depth", references == GROUND)
+    if not below.any():
+        return points
     free = topology.kinds == tets.BoundaryKind.FREE_SURFACE
     corners = mesh.vertices[topology.cells[:, tets.SORTED_FACES][free]]
-    return np.column_stack([points[:, :2], points[:, 2] + tets.height_at(points[:, :2], corners)])
+    found = np.array(points, float)
+    found[below, 2] += tets.height_at(points[below, :2], corners)
+    return found
 
 
 def place_fault_receivers(setting: Any, fault: Any, whole: WholeMesh, problems: Problems) -> Points | None:

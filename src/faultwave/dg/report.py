@@ -18,8 +18,10 @@ from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import Plan, cfl_number
 from faultwave.dg.replays import Replays
 from faultwave.dg.resolved import (
+    FEW_CROSSINGS,
     IN_METRES,
     SMALL,
+    crossings,
     edge_length,
     highest_frequency,
     in_wavelengths,
@@ -47,7 +49,7 @@ def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tu
         ("cost", cost),
         ("output", [("folder", str(plan.case.output.folder)), *_of_parts(plan, "output")]),
         ("resolution", _resolution(plan)),
-        *[("fault", rows) for rows in [_of_parts(plan, "fault")] if rows],
+        *[(name, rows) for name in ("sources", "fault") if (rows := _of_parts(plan, name))],
         ("worst cells", _worst(plan)),
     ]
 
@@ -220,10 +222,9 @@ def _resolution(plan: Plan) -> Rows:
 
 def _crossings(plan: Plan, asked: float | None) -> str:
     """How often the fastest wave crosses the mesh: tells slips of units where nothing names a frequency."""
-    way = float(plan.law.speed(plan.material).max()) * plan.case.end_time
-    times = way / np.ptp(plan.mesh.vertices, axis=0).max()
+    times = crossings(plan)
     text = f"{times:.3g} times until {plan.case.end_time:g} s"
-    return f"{text}: {IN_METRES}" if asked is None and times < 0.05 else text
+    return f"{text}: {IN_METRES}" if asked is None and times < FEW_CROSSINGS else text
 
 
 def _in_wavelengths(plan: Plan, frequency: float) -> str:

@@ -47,6 +47,8 @@ def highest_frequency(case: Case, parts: Iterable[Part]) -> float | None:
 
 
 IN_METRES = "IS THE GEOMETRY IN METRES? (mesh.scaling converts other units)"
+FEW_CROSSINGS = 0.05
+"""Of the mesh by the fastest wave, below which its unit is doubted."""
 SMALL = 0.02
 """Size of a mesh in wavelengths below which its unit is doubted."""
 
@@ -70,15 +72,34 @@ def in_wavelengths(planning: Any, frequency: float) -> tuple[float, float]:
 
 
 def doubt_size(planning: Any, parts: Iterable[Part]) -> None:
-    """A warning where the mesh is a small part of a wavelength, or an edge is many."""
-    frequency, order = highest_frequency(planning.case, parts), planning.case.numerics.order
-    if frequency is None or planning.case.mesh.build is not None:
+    """Add a warning where the mesh is a small part of a wavelength or an edge is too many, or where no wave gets anywhere in it."""
+    case, problems = planning.case, planning.problems
+    frequency, order = highest_frequency(case, parts), case.numerics.order
+    if case.mesh.build is not None:
+        return
+    if frequency is None:
+        if (times := crossings(planning)) < FEW_CROSSINGS:
+            what = f"the fastest wave crosses {100 * times:.2g} % of it until {case.end_time:g} s"
+            advice = (
+                "Is the geometry in metres? mesh.scaling converts: 0.001 for millimetres. Or shall the run end later?"
+            )
+            problems.warn("mesh", what, f"at least {100 * FEW_CROSSINGS:g} %", advice)
         return
     across, longest = in_wavelengths(planning, frequency)
-    if across < SMALL or longest > order:
+    if across < SMALL or longest > order / 4:
         what = f"the mesh has {across:.3g} wavelengths at {frequency:.4g} Hz, and its longest edge {longest:.2g}"
-        advice = "Is the geometry in metres? mesh.scaling converts: 0.001 for millimetres. Or is the frequency another?"
-        planning.problems.warn("mesh", what, f"edges of at most {order / 4:g} wavelengths at order {order}", advice)
+        advice = "Smaller edges, or a higher order."
+        if across < SMALL or longest > order:
+            advice = (
+                "Is the geometry in metres? mesh.scaling converts: 0.001 for millimetres. Or is the frequency another?"
+            )
+        problems.warn("mesh", what, f"edges of at most {order / 4:g} wavelengths at order {order}", advice)
+
+
+def crossings(planning: Any) -> float:
+    """Return how often the fastest wave crosses the mesh until the end. ``planning``: with case, law, material and mesh."""
+    way = float(planning.law.speed(planning.material).max()) * planning.case.end_time
+    return float(way / np.ptp(planning.mesh.vertices, axis=0).max())
 
 
 def doubt_conductors(planning: Any, step: np.ndarray) -> None:
@@ -103,6 +124,15 @@ def edge_length(volume: np.ndarray) -> np.ndarray:
 
 
 __all__ = [
-    "IN_METRES", "SMALL", "doubt_conductors", "doubt_size", "edge_length", "highest_frequency", "in_wavelengths", "resolved_frequency",
+    "FEW_CROSSINGS",
+    "IN_METRES",
+    "SMALL",
+    "crossings",
+    "doubt_conductors",
+    "doubt_size",
+    "edge_length",
+    "highest_frequency",
+    "in_wavelengths",
+    "resolved_frequency",
     "within_region",
-]  # fmt: skip
+]

@@ -8,6 +8,7 @@ reach, so that it stays on its side of faults, boundaries and borders of rock.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,12 +17,15 @@ from faultwave.dg.basis import tet_basis, tet_quadrature
 from faultwave.dg.layers import damped
 from faultwave.dg.planning import Planning
 from faultwave.dg.resolved import edge_length
-from faultwave.dg.source_terms import moments_in
 from faultwave.domain import tets
 from faultwave.physics.sources.table import Sources
 
 RADIUS, RADIUS_OF_HIGH_ORDERS = 1.0, 0.8
 """Of the function, in edges of a regular cell of the mean volume there; from order 7 on, whose cells are a larger part of a wavelength."""
+MANY = 100
+"""Sources of a case up to which each has the widest function; more are subfaults of a surface, whose field is less rough."""
+RADIUS_OF_MANY, DEGREE_OF_MANY = 0.7, 5
+"""Of the function of each of many sources, which costs a third."""
 BELL = 3
 """Power p of (1 - r^2)^p."""
 INEXACT = 1e-6
@@ -77,60 +81,86 @@ class Around:
         return np.where(there, at, -1)
 
 
-def spread(planning: Planning, sources: Sources, cells: np.ndarray) -> Spread:
-    """Sources in ``cells`` (n,), negative where other processes have them. All processes ask together."""
+def spread(planning: Planning, sources: Sources, cells: np.ndarray, tensors: np.ndarray) -> Spread:
+    """Spread sources in ``cells`` (n,), negative where other processes have them. All processes ask together.
+
+    Parameters
+    ----------
+    planning : Planning
+        The mesh, its material and the processes.
+    sources : Sources
+        All n of the case.
+    cells : ndarray (n,) of int
+        Cells of this process that hold them.
+    tensors : ndarray (n, 6)
+        Their moment tensors [N m] per unit of their time functions, slip included.
+    """
     whole, order = planning.whole, planning.case.numerics.order
     spread_for = planning.case.numerics.source_spread_order or order
     here = cells >= 0
+    many = len(sources) > MANY
     radius = np.zeros(len(sources))
-    radius[here] = edges(spread_for) * edge_length(_mean_volume(planning)[cells[here]])
+    radius[here] = edges(spread_for, many) * edge_length(_mean_volume(planning)[cells[here]])
     home = np.where(here, planning.numbers[np.maximum(cells, 0)], -1)
-    moment = np.zeros((len(sources), 6))
-    at = {name: values[cells[here]] for name, values in planning.material.items()}
-    moment[here] = moments_in(planning.law, sources.chosen(here), at)
-    told = whole.everywhere((radius, home, moment))
+    told = whole.everywhere((radius, home))
     radius, home = (np.max([t[i] for t in told], axis=0) for i in (0, 1))
-    moment = np.sum([t[2] for t in told], axis=0)
     around = Around.joined(whole.everywhere(_around(planning, sources.location, radius)))
     near = around.near()
     numbers, found, rows = planning.numbers, [], []
+    made = dict[tuple[float, ...], tuple[np.ndarray, np.ndarray]]()  # directions of slip of a subfault are at one place
     for i in np.flatnonzero(home >= 0):
         start = int(np.searchsorted(around.number, home[i]))
-        touched, modes = shape(around, near, start, (sources.location[i], radius[i]), order, spread_for)
-        place = np.searchsorted(numbers, around.number[touched])
-        place = np.minimum(place, len(numbers) - 1)
-        own = numbers[place] == around.number[touched]
-        found.append(np.stack([np.full(own.sum(), i), place[own]], 1))
+        place = tuple(sources.location[i].tolist())
+        if place not in made:
+            made[place] = shape(around, near, start, (sources.location[i], radius[i]), order, spread_for, many)
+        touched, modes = made[place]
+        at = np.minimum(np.searchsorted(numbers, around.number[touched]), len(numbers) - 1)
+        own = numbers[at] == around.number[touched]
+        found.append(np.stack([np.full(own.sum(), i), at[own]], 1))
         rows.append(modes[own])
     listed = np.concatenate([np.zeros((0, 2), np.int64), *found])
     size = len(tet_basis(np.zeros((1, 3)), order - 1)[0])
-    return Spread(listed[:, 0], listed[:, 1], np.concatenate([np.zeros((0, size)), *rows]), radius, moment)
+    return Spread(listed[:, 0], listed[:, 1], np.concatenate([np.zeros((0, size)), *rows]), radius, tensors)
 
 
-def edges(order: int) -> float:
-    """Radius of the function in edges."""
+def edges(order: int, many: bool = False) -> float:
+    """Return the radius of the function in edges; ``many``: of each of more than ``MANY`` sources."""
+    if many:
+        return RADIUS_OF_MANY
     return RADIUS if order < 7 else RADIUS_OF_HIGH_ORDERS
 
 
-def degree(order: int) -> int:
-    """Up to which moments are those of a point: odd, as the bell has no odd ones of its own."""
-    return min(2 * (order // 2) + 1, 7)
+def degree(order: int, many: bool = False) -> int:
+    """Return up to which moments are those of a point: odd, as the bell has no odd ones of its own."""
+    return min(2 * (order // 2) + 1, DEGREE_OF_MANY if many else 7)
 
 
 def shape(
-    around: Around, near: np.ndarray, start: int, ball: tuple[np.ndarray, float], order: int, spread_for: int
+    around: Around,
+    near: np.ndarray,
+    start: int,
+    ball: tuple[np.ndarray, float],
+    order: int,
+    spread_for: int,
+    many: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Cells (c,) of ``around`` that the function of a source in cell ``start`` reaches, and its modes (c, B3) there: those of
-    ``order``, of the function that is made for order ``spread_for``."""
+    """Return the cells (c,) of ``around`` that the function of a source in cell ``start`` reaches, and its modes (c, B3) there: those of
+    ``order``, of the function that is made for order ``spread_for`` and for one of ``many`` sources or of few."""
     reference, weights = tet_quadrature(max(order, spread_for) + 2)
     listed, bell, y = _reached(around, near, start, ball, reference)
-    function = _function(bell * weights * around.volume[listed, None], y, degree(spread_for))
+    function = _function(bell * weights * around.volume[listed, None], y, degree(spread_for, many))
     if function is None:
         corners = around.corners[start]
         local = np.linalg.solve((corners[1:] - corners[0]).T, ball[0] - corners[0])
         return np.array([start]), tet_basis(local[None], order - 1) / (6.0 * around.volume[start])
-    rows = function @ tet_basis(reference, order - 1) / (6.0 * around.volume[listed, None])
+    rows = function @ _modes(order, max(order, spread_for) + 2) / (6.0 * around.volume[listed, None])
     return listed, rows
+
+
+@functools.cache
+def _modes(order: int, points: int) -> np.ndarray:
+    """Return the modes (p, B3) of an order at the points of a quadrature."""
+    return tet_basis(tet_quadrature(points)[0], order - 1)
 
 
 def _reached(
@@ -140,6 +170,7 @@ def _reached(
     from the centre, in radii, at ``reference`` points."""
     cells, bells, places, seen, front = [], [], [], {start}, np.array([start])
     while len(front):
+        front = front[_may_touch(around.corners[front], *ball) | (front == start)]
         y = _points(around.corners[front], reference, *ball)
         bell = np.maximum(1.0 - (y**2).sum(-1), 0.0) ** BELL
         touched = (bell > 0).any(1) | (front == start)
@@ -154,6 +185,13 @@ def _reached(
     return listed[ascending], np.concatenate(bells)[ascending], np.concatenate(places)[ascending]
 
 
+def _may_touch(corners: np.ndarray, place: np.ndarray, radius: float) -> np.ndarray:
+    """Return which cells (c,) may touch the ball: those whose sphere about the mean of their corners does."""
+    middle = corners.mean(1)
+    size = np.linalg.norm(corners - middle[:, None], axis=2).max(1)
+    return np.asarray(np.linalg.norm(middle - place, axis=1) < radius + size)
+
+
 def _function(weights: np.ndarray, y: np.ndarray, degree: int) -> np.ndarray | None:
     """(c, p) shares of the points of a bell, whose ``weights`` (c, p) it has, times the polynomial with the moments of a point; None where
     there is no such polynomial."""
@@ -163,7 +201,7 @@ def _function(weights: np.ndarray, y: np.ndarray, degree: int) -> np.ndarray | N
     w = weights.reshape(-1) / total
     inside = w > 0
     powers = _powers(y.reshape(-1, 3)[inside], degree)
-    normal = powers.T @ (w[inside, None] * powers)
+    normal = (w[inside] * powers) @ powers.T
     scale = 1.0 / np.sqrt(np.diag(normal))
     one = np.zeros(len(scale))
     one[0] = 1.0
@@ -171,21 +209,26 @@ def _function(weights: np.ndarray, y: np.ndarray, degree: int) -> np.ndarray | N
     if np.abs(normal @ c - one).max() > INEXACT:
         return None
     found = np.zeros(len(w))
-    found[inside] = w[inside] * (powers @ c)
+    found[inside] = w[inside] * (c @ powers)
     return np.asarray((found / found.sum()).reshape(weights.shape))
 
 
 def _powers(y: np.ndarray, degree: int) -> np.ndarray:
-    """(n, m) monomials up to a degree, the constant first."""
-    x = [np.stack([y[:, axis] ** p for p in range(degree + 1)]) for axis in range(3)]
+    """Return the monomials (m, n) up to a degree at places (n, 3), the constant first; each is one of a degree less times a coordinate."""
     exponents = [(i, j, d - i - j) for d in range(degree + 1) for i in range(d + 1) for j in range(d + 1 - i)]
-    return np.stack([x[0][i] * x[1][j] * x[2][k] for i, j, k in exponents], 1)
+    number = {powers: k for k, powers in enumerate(exponents)}
+    coordinates, found = np.ascontiguousarray(y.T), np.ones((len(exponents), len(y)))
+    for k, powers in enumerate(exponents[1:], 1):
+        axis = next(a for a in range(3) if powers[a])
+        i, j, m = (p - (a == axis) for a, p in enumerate(powers))
+        np.multiply(found[number[i, j, m]], coordinates[axis], out=found[k])
+    return found
 
 
 def _points(corners: np.ndarray, reference: np.ndarray, place: np.ndarray, radius: float) -> np.ndarray:
     """(c, p, 3) points of cells from the source's place, in radii."""
     origin = corners[:, :1]
-    return np.asarray((origin + np.einsum("pj,cjk->cpk", reference, corners[:, 1:] - origin) - place) / radius)
+    return np.asarray((reference @ ((corners[:, 1:] - origin) / radius)) + (origin - place) / radius)
 
 
 def _mean_volume(planning: Planning) -> np.ndarray:

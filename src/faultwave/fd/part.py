@@ -121,10 +121,11 @@ class Placing:
         signs = "; given as depth, z is negative: -500 is 500 m deep" * deep
         return f", above the ground, which is at z = {ground:.6g} m there{signs}" if point[2] > ground else ""
 
-    def located(self, points: np.ndarray, what: str) -> np.ndarray:
-        """Places (n, 3) [m] of sources or receivers (``what``), whose z may be depth below the ground."""
+    def located(self, points: np.ndarray, what: str, references: np.ndarray | None = None) -> np.ndarray:
+        """Return places (n, 3) [m] of sources or receivers (``what``), whose z may be depth below the ground: as the case says, or as
+        ``references`` (n,) do."""
         setting = None if self.case.grid is None else self.case.grid.topography
-        return placed(self.grid.relief, points, None if setting is None else getattr(setting, what))
+        return placed(self.grid.relief, points, None if setting is None else getattr(setting, what), references)
 
     @property
     def box(self) -> str:

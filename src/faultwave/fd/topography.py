@@ -18,6 +18,7 @@ from faultwave.kernels.stencil import REACH
 from faultwave.media.field import Expression, Field
 from faultwave.media.points import Floats, Integers
 from faultwave.media.rasters import MISSING, RasterGround, load_ground
+from faultwave.observe.points import AS_CASE, GROUND
 
 WHERE = "grid.topography"
 Elevation = Callable[[np.ndarray, float], np.ndarray]
@@ -339,12 +340,31 @@ class Hanging:
         return self.field.evaluate(below, groups, names, time)
 
 
-def placed(relief: Relief | None, points: np.ndarray, means: str | None) -> np.ndarray:
-    """Places (n, 3) [m] with z as elevation; they are given by depth below the ground or by elevation."""
-    if relief is None or means != "depth" or not len(points):
+def placed(
+    relief: Relief | None, points: np.ndarray, means: str | None, references: np.ndarray | None = None
+) -> np.ndarray:
+    """Return places (n, 3) [m] with z as elevation of points given by depth below the ground or by elevation.
+
+    Parameters
+    ----------
+    relief : Relief or None
+        The ground; None where it is flat.
+    points : ndarray (n, 3)
+        x, y and z [m], z minus a depth where it counts from the ground.
+    means : str or None
+        What z of the case's points means: ``depth`` or ``elevation``.
+    references : ndarray (n,) of int, optional
+        What z of each point counts from (``observe.points``): as the case says, from sea level, or from the ground.
+    """
+    if relief is None or not len(points):
+        return points
+    below = np.full(len(points), means == "depth")
+    if references is not None:
+        below = np.where(references == AS_CASE, below, references == GROUND)
+    if not below.any():
         return points
     found = np.array(points, float)
-    found[:, 2] += relief.ground(found)
+    found[below, 2] += relief.ground(found[below])
     return found
 
 

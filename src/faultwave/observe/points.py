@@ -12,10 +12,14 @@ import numpy as np
 from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, needed
+from faultwave.base.units import finite_number
 from faultwave.observe.dataset import Dataset, with_places
+from faultwave.observe.listed import Listed
 from faultwave.observe.station_files import read_station_file
 from faultwave.observe.stations import Station, named, wrong_words
 
+AS_CASE, SEA_LEVEL, GROUND = 0, 1, 2
+"""What z of a point counts from."""
 PLACE = "x y z in metres"
 GEOGRAPHIC_PLACE = "longitude latitude z, in degrees and metres"
 STATION_COLUMNS = "; then codes of station and network, if wanted"
@@ -54,16 +58,58 @@ def read_points(setting: Any, projection: Any = None) -> np.ndarray:
 
 
 def _of_stations(path: Path, projection: Any) -> list[np.ndarray]:
-    """Places of a file of stations, whose z is below the ground."""
+    """Return the places (n, 3) of a file of stations, whose z is a height or minus the depth below the ground."""
     listed = read_station_file(path)
-    if not any(station.degrees for station in listed):
+    if not any(station.degrees or station.corner is not None for station in listed):
         return [np.array([s.place for s in listed], float)]
     mapped = projected(projection, "output.receivers.stations")
-    return [mapped.places(np.array([s.place], float), f"{path}:{s.line}") for s in listed]
+    return [_placed(station, mapped, f"{path}:{station.line}") for station in listed]
 
 
-def read_stations(setting: Any) -> tuple[Station, ...]:
-    """What the receivers of ``read_points`` are called, in the same order. Raises InputError with file:line."""
+def _placed(station: Listed, mapped: Projection, where: str) -> np.ndarray:
+    """Return the place (1, 3) of a station given by degrees, or by metres eastwards and northwards of a corner."""
+    if station.degrees or station.corner is None:
+        return mapped.places(np.array([station.place], float), where)
+    found = mapped.places(np.array([[*station.corner, station.place[2]]]), where)
+    north = mapped.north(*station.corner)
+    found[0, :2] += station.place[0] * np.array([north[1], -north[0]]) + station.place[1] * north
+    return found
+
+
+def z_references(setting: Any) -> np.ndarray:
+    """Return what z of each of the (n,) points of ``read_points`` counts from: ``AS_CASE``, ``SEA_LEVEL`` or ``GROUND``.
+
+    Stations of files are below the ground, or where SW4 says ``z=`` at a height; what z of all others means is a setting of topography.
+
+    Raises
+    ------
+    InputError
+        As ``read_points``.
+    """
+    points = len(setting.points) + len(getattr(setting, "geographic", ()))
+    for name, form in (("file", PLACE), ("geographic_file", GEOGRAPHIC_PLACE)):
+        path = getattr(setting, name, None)
+        points += 0 if path is None else len(point_lines(path, form, True).lines)
+    path = getattr(setting, "stations", None)
+    stations = [] if path is None else [SEA_LEVEL if s.height else GROUND for s in read_station_file(path)]
+    return np.array([*[AS_CASE] * points, *stations], np.int8)
+
+
+def read_stations(setting: Any, warned: Problems | None = None) -> tuple[Station, ...]:
+    """Return what the receivers of ``read_points`` are called, in the same order.
+
+    Parameters
+    ----------
+    setting : Receivers
+        The case's ``output.receivers``.
+    warned : Problems, optional
+        Takes warnings of what files of stations say and nothing reads.
+
+    Raises
+    ------
+    InputError
+        With file and line of everything wrong.
+    """
     problems = Problems()
     listed = len(setting.points) + len(setting.geographic)
     names = [((name,), f"output.receivers.names[{i}]") for i, name in enumerate(setting.names or ())]
@@ -73,7 +119,7 @@ def read_stations(setting: Any) -> tuple[Station, ...]:
             file = point_lines(path, form, True)
             given += [(words, f"{path}:{line}") for line, words in zip(file.lines, file.words, strict=True)]
     if setting.stations is not None:
-        given += [(s.words, f"{setting.stations}:{s.line}") for s in read_station_file(setting.stations)]
+        given += [(s.words, f"{setting.stations}:{s.line}") for s in read_station_file(setting.stations, warned)]
     found = named(given, setting.network, problems)
     problems.raise_errors()
     return found
@@ -91,7 +137,7 @@ class PointFile:
 def point_lines(path: Path, form: str, named: bool = False) -> PointFile:
     """Points of a file; where they may be ``named``, codes of station and network follow. Raises InputError with file:line."""
     try:
-        lines = path.read_text(errors="replace").splitlines()
+        lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     except OSError as error:
         raise InputError(Problem(str(path), f"receiver file cannot be read: {error.strerror}")) from None
     problems, found = Problems(), PointFile([], np.zeros((0, 3)), [])
@@ -100,13 +146,10 @@ def point_lines(path: Path, form: str, named: bool = False) -> PointFile:
         words = line.split("#")[0].split()
         if not words:
             continue
-        try:
-            point = tuple(float(w.lower().replace("d", "e")) for w in words[:3])
-        except ValueError:
-            point = ()
+        point = [value for value in map(finite_number, words[:3]) if value is not None]
         behind = f"'{' '.join(words[3:])}' after the third number would do nothing" if words[3:] else ""
         wrong = wrong_words(words[3:]) if named else behind
-        if len(point) != 3 or not np.isfinite(point).all():
+        if len(point) != 3:
             problems.error(f"{path}:{number}", f"'{line.strip()}' is no point", form)
         elif wrong:
             problems.error(f"{path}:{number}", wrong, form, "Put remarks behind a #.")

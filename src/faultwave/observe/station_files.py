@@ -1,89 +1,151 @@
-"""Stations of files that seismologists have: StationXML, SPECFEM's STATIONS, the rec lines of an SW4 input, CSV."""
+"""Stations of files that seismologists have: StationXML, FDSN's text, SPECFEM's STATIONS, SW4's rec lines and HDF5, CSV."""
 
 from __future__ import annotations
 
 import csv
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from faultwave.base.errors import Problems, suggest
+from faultwave.base.units import finite_number
+from faultwave.observe.listed import Listed, on_earth
+from faultwave.observe.stations import CODE, CODE_FORM, NETWORK, NETWORK_FORM
+from faultwave.observe.sw4_stations import is_sw4, read_sw4, read_sw4_hdf5
 
-FORMS = "StationXML, SPECFEM's STATIONS, SW4's rec lines, or CSV with a header station,longitude,latitude"
+FORMS = "StationXML, FDSN's text, SPECFEM's STATIONS, SW4's rec lines or HDF5, or CSV with a header station,longitude,latitude"
 COLUMNS = {
     "station": ("station", "sta", "code", "name", "stationcode"),
     "network": ("network", "net", "networkcode"),
     "longitude": ("longitude", "lon", "long", "stationlongitude"),
     "latitude": ("latitude", "lat", "stationlatitude"),
-    "depth": ("depth", "burial", "depth[m]"),
+    "depth": ("depth", "burial", "depth[m]", "depth(m)", "depthm"),
 }
 """Names of the columns of CSV."""
+KILOMETRES = ("depthkm", "depth[km]", "depth(km)")
+"""Names of a column of CSV with depths in kilometres."""
+HDF5 = b"\x89HDF\r\n\x1a\n"
+SAME_PLACE = 1e-3
+"""[deg] by which epochs of one station in StationXML may differ."""
 
 
-@dataclass(frozen=True)
-class Listed:
-    """A station of a line: ``place`` longitude, latitude [deg], z [m] below the ground, negative, or, without ``degrees``, x, y, z [m];
-    ``words``: codes of station and network, as many as there are."""
+def read_station_file(path: Path, warned: Problems | None = None) -> list[Listed]:
+    """Return all stations of a file, whichever of the known formats it has.
 
-    line: int
-    place: tuple[float, float, float]
-    words: tuple[str, ...]
-    degrees: bool = True
+    Parameters
+    ----------
+    path : Path
+        The file.
+    warned : Problems, optional
+        Takes warnings of what the file says and nothing reads.
 
-
-def read_station_file(path: Path) -> list[Listed]:
-    """All stations. Raises InputError with file and line of everything wrong."""
-    problems = Problems()
+    Raises
+    ------
+    InputError
+        With file and line of everything wrong.
+    """
+    problems, text, found = Problems(), "", list[Listed]()
     try:
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
+        data = path.read_bytes()
     except OSError as error:
         problems.error(str(path), f"cannot be read: {error.strerror}")
         problems.raise_errors()
-    lines = [(k, line.split("#")[0].strip()) for k, line in enumerate(text.splitlines(), 1)]
-    lines = [(k, line) for k, line in lines if line]
-    if text.lstrip().startswith("<"):
-        found = list(_xml(path, text, problems))
-    elif any(line.startswith(("rec ", "sac ")) for _, line in lines):
-        found = list(_sw4(path, lines, problems))
-    elif lines and "," in lines[0][1]:
-        found = list(_csv(path, lines, problems))
+    if data.startswith(HDF5):
+        found = read_sw4_hdf5(path, None, problems)
     else:
-        found = list(_specfem(path, lines, problems))
-    if not found:
+        text = data.decode("utf-8-sig", errors="replace")
+        found = list(_of_text(path, text, problems))
+    if not found and not problems.errors:
         problems.error(str(path), "names no station", FORMS)
-    if len({s.degrees for s in found}) > 1:
+    if len({s.degrees for s in found if s.corner is None}) > 1:
         problems.error(
             str(path), "has degrees in some lines and metres in others", "degrees in all lines, or metres in all"
         )
+    _check_codes(path, found, problems)
     problems.raise_errors()
+    if warned is not None:
+        warned.extend(problems.warnings)
     return found
+
+
+def _of_text(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
+    if text.lstrip().startswith("<"):
+        return _xml(path, text, problems)
+    numbered = list(enumerate(text.splitlines(), 1))
+    if any("|" in line for _, line in numbered):
+        return _fdsn_text(path, numbered, problems)
+    lines = [(k, line.split("#")[0].strip()) for k, line in numbered]
+    lines = [(k, line) for k, line in lines if line]
+    if lines and lines[0][1][0] in "{[":
+        problems.error(f"{path}:{lines[0][0]}", "is JSON, which is not read as stations", FORMS)
+        return iter(())
+    if is_sw4(lines):
+        return read_sw4(path, lines, problems)
+    if lines and "," in lines[0][1]:
+        return _csv(path, lines, problems)
+    return _specfem(path, lines, problems)
+
+
+def _check_codes(path: Path, found: Sequence[Listed], problems: Problems) -> None:
+    """Add an error for each code that results could not carry."""
+    for station in found:
+        for word, pattern, form in zip(station.words, (CODE, NETWORK), (CODE_FORM, NETWORK_FORM), strict=False):
+            if not pattern.fullmatch(word):
+                problems.error(f"{path}:{station.line}", f"'{word}' is no {form}", form)
 
 
 def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
     from xml.etree import ElementTree  # few cases have stations in XML
 
     try:
-        root = ElementTree.fromstring(text)
+        root = ElementTree.fromstring(text.lstrip())
     except ElementTree.ParseError as error:
         problems.error(str(path), f"is no XML: {error}", "StationXML")
         return
     for network in root.iter():
         if network.tag.rpartition("}")[2] != "Network":
             continue
+        epochs = dict[str, Listed]()
         for station in (s for s in network if s.tag.rpartition("}")[2] == "Station"):
             told = {child.tag.rpartition("}")[2]: child.text for child in station}
             code = station.get("code", "")
-            number = 1 + text[: max(text.find(f'code="{code}"'), 0)].count("\n")
-            where = f"{path}:{number}"
+            line = 1 + text[: max(text.find(f'code="{code}"'), 0)].count("\n")
+            where = f"{path}:{line}"
             place = _numbers([told.get("Longitude"), told.get("Latitude")], where, f"station {code}", problems)
-            if place is not None and _on_earth(place, where, problems):
+            if place is not None and on_earth(place[0], place[1], where, problems):
                 words = tuple(w for w in (code, network.get("code", "")) if w)
-                yield Listed(number, (place[0], place[1], 0.0), words)
+                made = Listed(line, (place[0], place[1], 0.0), words)
+                former = epochs.get(code)
+                if former is None or math.dist(former.place, made.place) > SAME_PLACE:  # else the station's next epoch
+                    epochs[code] = made
+                    yield made
 
 
-def _specfem(path: Path, lines: list[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
+def _fdsn_text(path: Path, numbered: Sequence[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
+    """Network|Station|Latitude|Longitude|Elevation|..., as FDSN's web services give stations with format=text."""
+    form = "Network|Station|Latitude|Longitude|Elevation|SiteName|StartTime|EndTime"
+    epochs = dict[tuple[str, ...], Listed]()
+    for k, line in numbered:
+        words = [word.strip() for word in line.split("|")]
+        if not line.strip() or line.lstrip().startswith("#") or words[0].lower() == "network":
+            continue
+        where = f"{path}:{k}"
+        if len(words) < 5 or finite_number(words[2]) is None:
+            problems.error(where, f"'{line.strip()}' is no station", form, f"Other files may be: {FORMS}")
+            continue
+        place = _numbers([words[3], words[2]], where, f"'{line.strip()}'", problems)
+        if place is not None and on_earth(place[0], place[1], where, problems):
+            made = Listed(k, (place[0], place[1], 0.0), (words[1], words[0]) if words[0] else (words[1],))
+            former = epochs.get(made.words)
+            if former is None or math.dist(former.place, made.place) > SAME_PLACE:
+                epochs[made.words] = made
+                yield made
+
+
+def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
     """station network latitude longitude elevation burial; y and x [m] where SPECFEM's own projection is switched off."""
+    listed = list[Listed]()
     for k, line in lines:
         words = line.split()
         where, form = f"{path}:{k}", "station network latitude longitude elevation burial"
@@ -94,31 +156,27 @@ def _specfem(path: Path, lines: list[tuple[int, str]], problems: Problems) -> It
         if found is None:
             continue
         latitude, longitude, _, burial = found
-        degrees = abs(latitude) <= 90 and abs(longitude) <= 360
-        yield Listed(k, (longitude, latitude, -burial), (words[0], words[1]), degrees)
+        listed.append(Listed(k, (longitude, latitude, -burial), (words[0], words[1])))
+    degrees = all(
+        abs(s.place[1]) <= 90 and abs(s.place[0]) <= 360 for s in listed
+    )  # a station near x = y = 0 is none of degrees
+    if not degrees and all(abs(s.place[1]) <= 360 and abs(s.place[0]) <= 90 for s in listed):
+        first = next(s for s in listed if abs(s.place[1]) > 90)
+        what = f"latitude {first.place[1]:g}, longitude {first.place[0]:g}"
+        advice = "Are latitude and longitude exchanged? x and y of a few metres belong into output.receivers.file."
+        problems.error(f"{path}:{first.line}", what, "degrees, or metres beyond 360", advice)
+    yield from (replace(s, degrees=degrees) for s in listed)
 
 
-def _sw4(path: Path, lines: list[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
-    """rec lat=... lon=... depth=... sta=..., or x=, y= and z= or depth=; x of SW4 points north and y east, z down."""
-    for k, line in lines:
-        if not line.startswith(("rec ", "sac ")):
-            continue
-        where, told = f"{path}:{k}", dict(word.partition("=")[::2] for word in line.split()[1:])
-        degrees = "lat" in told or "lon" in told
-        names = ("lon", "lat") if degrees else ("y", "x")
-        found = _numbers([told.get(n) for n in names], where, f"'{line}'", problems)
-        below = _numbers([told.get("depth", told.get("topodepth", told.get("z", "0")))], where, f"'{line}'", problems)
-        if found is None or below is None or (degrees and not _on_earth(found, where, problems)):
-            continue
-        code = told.get("sta", told.get("file", ""))
-        yield Listed(k, (found[0], found[1], -below[0]), (code[:8],) if code else (), degrees)
-
-
-def _csv(path: Path, lines: list[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
+def _csv(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
     header = [word.strip().lower().replace(" ", "").replace("_", "") for word in next(csv.reader([lines[0][1]]))]
     columns = {
         name: next((header.index(word) for word in words if word in header), None) for name, words in COLUMNS.items()
     }
+    unit = 1.0
+    kilometres = next((header.index(word) for word in KILOMETRES if word in header), None)
+    if columns["depth"] is None and kilometres is not None:
+        columns["depth"], unit = kilometres, 1e3
     for name in ("station", "longitude", "latitude"):
         if columns[name] is None:
             told = suggest(name, header)
@@ -131,42 +189,27 @@ def _csv(path: Path, lines: list[tuple[int, str]], problems: Problems) -> Iterat
         found = _numbers(
             [cell("longitude"), cell("latitude"), cell("depth") or "0"], f"{path}:{k}", f"'{line}'", problems
         )
-        if found is not None and _on_earth(found, f"{path}:{k}", problems):
+        if found is not None and on_earth(found[0], found[1], f"{path}:{k}", problems):
             words = tuple(word for word in (cell("station"), cell("network")) if word)
-            yield Listed(k, (found[0], found[1], -found[2]), words)
+            yield Listed(k, (found[0], found[1], -unit * found[2]), words)
 
 
 def _cells(columns: Mapping[str, int | None], row: list[str]) -> Callable[[str], str]:
-    """What stands in the column of a name; empty where there is none."""
+    """Return a function that gives the text in the column of a name; empty where there is none."""
 
     def cell(name: str) -> str:
-        number = columns[name]
-        return row[number] if number is not None and number < len(row) else ""
+        index = columns[name]
+        return row[index] if index is not None and index < len(row) else ""
 
     return cell
 
 
 def _numbers(words: Sequence[str | None], where: str, what: str, problems: Problems) -> list[float] | None:
-    try:
-        found = [float(str(word)) for word in words]
-    except ValueError:
-        found = [math.nan]
-    if all(math.isfinite(x) for x in found):
-        return found
+    found = [finite_number(word) for word in words]
+    if all(value is not None for value in found):
+        return [value for value in found if value is not None]
     problems.error(where, f"{what} has no place", FORMS)
     return None
-
-
-def _on_earth(place: list[float], where: str, problems: Problems) -> bool:
-    """Whether longitude and latitude are degrees, not swapped and not metres."""
-    longitude, latitude = place[:2]
-    if abs(latitude) <= 90 and abs(longitude) <= 360:
-        return True
-    swapped = "Are longitude and latitude swapped?" if abs(longitude) <= 90 and abs(latitude) <= 360 else ""
-    problems.error(
-        where, f"longitude {longitude:g}, latitude {latitude:g}", "degrees, latitude from -90 to 90", swapped
-    )
-    return False
 
 
 __all__ = ["FORMS", "Listed", "read_station_file"]

@@ -14,6 +14,9 @@ from faultwave.observe.dataset import Dataset
 STATION = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9_-]{1,8}")
 """Up to eight characters as SAC has room for, one of them a letter: a number alone may be anything."""
 NETWORK = re.compile(r"[A-Za-z0-9]{1,8}")
+CODE = re.compile(r"[A-Za-z0-9_.-]{1,32}")
+"""Of stations in files of other programs, which allow longer names than SAC and names without a letter."""
+CODE_FORM = "station code of 1 to 32 letters, digits, -, _ and ."
 FORM = "station code of 1 to 8 letters, digits, - and _, with at least one letter"
 NETWORK_FORM = "network code of 1 to 8 letters and digits"
 
@@ -68,6 +71,8 @@ def since(origin_time: datetime | None) -> Mapping[str, Any]:
 
 
 __all__ = [
+    "CODE",
+    "CODE_FORM",
     "FORM",
     "NETWORK",
     "NETWORK_FORM",

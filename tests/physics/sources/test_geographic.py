@@ -9,6 +9,7 @@ from faultwave.physics.sources.readers.cmtsolution import read_cmt
 from faultwave.physics.sources.readers.srf import read_srf
 
 HERE = Projection("EPSG:32611", (-117.0, 34.0))  # on the central meridian: grid north is true north
+TURNED = Projection("EPSG:32611", (-117.0, 34.0), 30.0)
 ORDER = ["xx", "yy", "zz", "xy", "yz", "xz"]
 
 
@@ -147,10 +148,43 @@ def test_areas_that_are_not_those_of_the_segments(tmp_path):
 def test_slip_without_rates(tmp_path):
     none = "-117 34 5 0 90 1e10 0 0.1\n0 {} 0 0 0 0 0\n"
     assert len(srf(tmp_path, "1.0\nPOINTS 2\n" + none.format(0.03) + subfault())) == 1  # less than writers keep
-    with pytest.raises(InputError, match=r"a\.srf:4: 2 slips have no rates, here 100 cm"):
-        srf(tmp_path, "1.0\nPOINTS 3\n" + none.format(100) + none.format(50) + subfault())
+    warned = Problems()
+    (tmp_path / "a.srf").write_text("1.0\nPOINTS 3\n" + none.format(100) + none.format(50) + subfault(slip=4))
+    (source,) = read_srf(tmp_path / "a.srf", HERE, warned)
+    assert source.name == "a.srf subfault 3"
+    (warning,) = warned.warnings
+    lost = 100 * 150 * 1e10 / (150 * 1e10 + 4 * 2e10)
+    assert warning.where.endswith("a.srf:4")
+    assert warning.what.startswith(
+        f"2 of 3 slips have no rates, here 100 cm: they lose {lost:.3g} % of the slip times area"
+    )
+    two = "2.0\nPOINTS 2\n" + none.format(100).replace("0.1\n", "0.1 3e5 2.7\n", 1) + subfault(more="3e5 2.7")
+    (tmp_path / "a.srf").write_text(two)
+    read_srf(tmp_path / "a.srf", HERE, warned := Problems())
+    assert "a moment of 2.43e+16 N m" in warned.warnings[0].what  # 24.3 GPa, 1 km^2, 1 m
     with pytest.raises(InputError, match="1 slips have no rates"):
         srf(tmp_path, "1.0\nPOINTS 1\n" + none.format(100))
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("more", ["", "3e5 2.7"])
+def test_columns_are_those_of_the_lines(tmp_path, version, more):
+    """Writers give vs and density in version 1.0, and leave them out of 2.0; what differs from the version is told once."""
+    (tmp_path / "a.srf").write_text(f"{version}\nPOINTS 2\n" + 2 * subfault(more=more))
+    first, second = read_srf(tmp_path / "a.srf", HERE, warned := Problems())
+    assert first.shear_modulus == (pytest.approx(2.43e10) if more else None)
+    assert second.location == pytest.approx([0, 0, -8500], abs=1e-3) and second.onset == 1.5
+    assert float(second.integral(0.0, 10.0)) == pytest.approx(0.04)
+    differs = (version == "2.0") != bool(more)
+    assert [w.where[-7:] for w in warned.warnings] == (["a.srf:3"] if differs else [])
+
+
+def test_numbers_may_stand_on_any_lines(tmp_path):
+    """Free format counts columns by the version; Fortran writes exponents with D."""
+    text = subfault(more="3D+05 2.7D0").split()
+    (tmp_path / "a.srf").write_text("\ufeff2.0\r\nPOINTS 1\r\n" + "\r\n".join(text))
+    (source,) = read_srf(tmp_path / "a.srf", HERE)
+    assert source.shear_modulus == pytest.approx(2.43e10) and float(source.integral(0, 9)) == pytest.approx(0.04)
 
 
 def test_moduli_in_other_units(tmp_path):
@@ -190,9 +224,29 @@ def test_cmt(tmp_path):
     assert float(first.value(peak + 1.0) / first.value(peak)) == pytest.approx(np.exp(-1.0))
 
 
+def test_cmt_of_specfem3d(tmp_path):
+    """Keys latorUTM and longorUTM; beyond 90 they are y and x in metres, and nothing needs a projection."""
+    path = tmp_path / "CMTSOLUTION"
+    keys = CMT.replace("latitude:", "latorUTM:").replace("longitude:", "longorUTM:").replace("1.0e+26", "1.0D+26")
+    path.write_bytes(("\ufeff" + keys).replace("\n", "\r\n").encode())
+    (source,) = read_cmt(path, HERE)
+    assert source.location == pytest.approx([0, 0, -16800], abs=1e-3)
+    assert source.moment == pytest.approx(np.array([-1e18, -9e18, 1e19, 3e18, 4e18, 2e18]))
+    metres = keys.replace("34.0000", "67000.0").replace("-117.0000", "42.0")
+    path.write_text(metres + keys)
+    first, second = read_cmt(path, None)
+    assert first.location.tolist() == [42.0, 67000.0, -16800.0]
+    assert second.location.tolist() == [-117.0, 34.0, -16800.0]  # metres, as of the first
+    assert first.moment.tolist() == source.moment.tolist() == read_cmt(path, TURNED)[0].moment.tolist()
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        (
+            ("latitude:       34.0000\nlongitude:    -117.0000", "latitude: -117\nlongitude: 34"),
+            ["latitude -117", "exchanged"],
+        ),
         (("Mrr:", "Mxx:"), [":8", "Mrr: number"]),
         (("1.6280", "long"), [":4", "'long' is no number"]),
         (("depth:          16.8000\n", ""), ["has 12 lines"]),
@@ -237,6 +291,6 @@ def test_a_large_srf_file_is_read_subfault_by_subfault(tmp_path):
 
 @pytest.mark.parametrize("read", [read_srf, read_cmt])
 def test_without_projection(tmp_path, read):
-    (tmp_path / "a").write_text("1.0\n")
+    (tmp_path / "a").write_text("1.0\n" if read is read_srf else CMT)
     with pytest.raises(InputError, match="the case has no projection"):
         read(tmp_path / "a", None)

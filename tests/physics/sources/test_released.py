@@ -5,8 +5,10 @@ import pytest
 
 from faultwave.base.errors import Problems
 from faultwave.base.magnitude import magnitude
+from faultwave.base.projection import Projection
 from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.released import check_time, moment_of, shares_within
+from faultwave.physics.sources.readers.srf import read_srf
+from faultwave.physics.sources.released import check_time, moments_of, shares_within
 from faultwave.physics.sources.time_functions import (
     Brune,
     Burst,
@@ -67,7 +69,36 @@ def test_what_is_lost_is_named():
 
 
 def test_moment_within_the_run():
-    sources, moduli = [source(Triangle(1.0)), source(Triangle(1.0), 9.5)], np.ones((2, 2))
-    assert moment_of(sources, moduli, 5.0) == pytest.approx(1e15)
-    assert moment_of(sources, moduli, 10.0) == pytest.approx(1.5e15)
+    sources = [source(Triangle(1.0)), source(Triangle(1.0), 9.5)]
+    tensors = np.stack([s.moment for s in sources])
+    assert moments_of(sources, tensors, 5.0).scalar == pytest.approx(1e15)
+    both = moments_of(sources, tensors, 10.0)
+    assert both.scalar == both.tensor == pytest.approx(1.5e15)
     assert magnitude(1.0e15) == pytest.approx(3.93, abs=0.005)
+    assert [row[0] for row in both.rows()] == ["sum of scalar moments", "Mw"]
+
+
+def test_moments_of_other_mechanisms(tmp_path):
+    """Two subfaults of 3.24e16 N m, rakes 0 and 60: 6.48e16 by sum, 2 cos(30 degrees) times one as a tensor."""
+    subfault = "-117 34 5 30 60 1e10 0.2 0.1\n{} 100 3 0 0 0 0\n0 1000 0\n"
+    path = tmp_path / "two.srf"
+    path.write_text("1.0\nPOINTS 2\n" + subfault.format(0) + subfault.format(60))
+    table = read_srf(path, Projection("EPSG:32611", (-117.0, 34.0)))
+    found = moments_of(table, table.moment_tensors(32.4e9, 32.4e9), 2.0)
+    assert found.scalar == pytest.approx(6.48e16, rel=1e-6)
+    assert found.tensor == pytest.approx(2 * np.cos(np.radians(30)) * 3.24e16, rel=1e-6)
+    names, texts = zip(*found.rows(), strict=True)
+    assert names == ("sum of scalar moments", "moment of the summed tensor", "Mw")
+    assert texts == (
+        "6.48e+16 N m within the run, Mw 5.14", "5.612e+16 N m within the run, Mw 5.10", "2/3 (log10 M0 - 9.1), M0 in N m",
+    )  # fmt: skip
+
+
+def test_directions_of_a_subfault_are_one_source(tmp_path):
+    """Slip of 3 m along the rake and 4 m across it is slip of 5 m."""
+    path = tmp_path / "a.srf"
+    head = "-117 34 5 30 60 1e10 0.2 0.1\n0 300 1 400 1 0 0\n3000\n4000\n"
+    path.write_text("1.0\nPOINTS 2\n" + 2 * head)
+    table = read_srf(path, Projection("EPSG:32611", (-117.0, 34.0)))
+    assert len(table) == 4
+    assert moments_of(table, table.moment_tensors(3e10, 3e10), 2.0).scalar == pytest.approx(2 * 3e10 * 1e6 * 5.0)

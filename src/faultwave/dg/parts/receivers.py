@@ -14,6 +14,7 @@ from faultwave.dg.basis import tet_basis_gradient
 from faultwave.dg.layers import damped
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.points import Points, place_receivers
+from faultwave.dg.resolved import edge_length
 from faultwave.dg.samples import Samples
 from faultwave.dg.sampling import by_cluster, sampling
 from faultwave.dg.solver import Solver
@@ -25,6 +26,8 @@ from faultwave.observe.result import Result
 from faultwave.observe.stations import Station, with_stations
 
 name = "receivers"
+NAMED = 10
+"""Receivers in a warning."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,11 @@ def plan(planning: Planning) -> Receivers | None:
     if placed is None or setting is None:
         return None
     _tell_damped(planning.material, placed, planning.problems)
+    _doubt_near_sources(planning, placed)
     items = np.flatnonzero(placed.cells >= 0)
     columns = planning.law.visible + 3 * setting.rotation + 6 * setting.strain_rate
     disk = 8 * columns * len(placed.cells) * (int(case.end_time / setting.interval) + 1)
-    return Receivers(setting, placed.of(items), items, placed, disk, read_stations(setting))
+    return Receivers(setting, placed.of(items), items, placed, disk, read_stations(setting, planning.problems))
 
 
 def _tell_damped(material: dict[str, np.ndarray], points: Points, problems: Problems) -> None:
@@ -91,6 +95,35 @@ def _tell_damped(material: dict[str, np.ndarray], points: Points, problems: Prob
     if len(numbers):
         listed = ", ".join(map(str, numbers[:10].tolist())) + (", ..." if len(numbers) > 10 else "")
         problems.warn("output.receivers", f"in the matched layer, where they record damped waves: {listed}")
+
+
+def _doubt_near_sources(planning: Planning, placed: Points) -> None:
+    """Add a warning where receivers are so near to point sources that they do not record the field of a point."""
+    from scipy.spatial import cKDTree
+
+    sources: Any = planning.parts.get("point_sources")
+    here = np.flatnonzero(placed.cells >= 0)
+    if sources is None or not len(sources.cells) or not len(here):
+        return
+    spread = sources.spread is not None
+    reach = sources.spread.radius if spread else edge_length(planning.geometry.volume[sources.cells])
+    places = sources.sources.location
+    near = cKDTree(placed.located[here]).query_ball_point(places, reach)
+    found = sorted({int(k) for listed in near for k in listed})
+    if not found:
+        return
+    distance, source = cKDTree(places).query(placed.located[here[found]])
+    first = int(distance.argmin())
+    numbers = (here[found] + 1).tolist()
+    listed = ", ".join(map(str, numbers[:NAMED])) + (", ..." if len(numbers) > NAMED else "")
+    seen = "the smooth function that a source is spread by" if spread else "the roughness of its cell"
+    what = (
+        f"within the reach of point sources, where they record {seen}, not the field of a point: {listed}; receiver {numbers[first]} "
+        f"is {distance[first]:.4g} m from {sources.sources.names[source[first]]}, which reaches {reach[source[first]]:.4g} m"
+    )
+    planning.problems.warn(
+        "output.receivers", what, advice="Smaller cells around the source reach less far; or leave these receivers out."
+    )
 
 
 class AttachedReceivers(Attached):

@@ -30,7 +30,7 @@ from faultwave.observe.grid_formats import check_formats, map_formats
 from faultwave.observe.motions.measures import GRAVITY, oscillator
 from faultwave.observe.result import Result
 from faultwave.observe.stations import since
-from faultwave.physics.sources.released import moment_of
+from faultwave.physics.sources.released import moments_of
 
 ANGLES = 18
 SAMPLES = 256
@@ -309,7 +309,8 @@ def _event(plan: FdPlan) -> dict[str, str]:
     (places, first), projection = _sources(plan), plan.projection
     if first < 0 or projection is None:
         return {}
-    moment = moment_of(plan.sources, plan.source_material[:, :2], plan.case.end_time)
+    tensors = plan.sources.moment_tensors(*plan.source_material[:, :2].T)
+    moment = moments_of(plan.sources, tensors, plan.case.end_time).scalar
     lon, lat = projection.to_continuous(places[first, :2])[0]
     relief = plan.scheme.grid.relief
     ground = float(plan.upper[2] if relief is None else relief.ground(places[first]))

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 
 from faultwave.base.collect import collected
-from faultwave.base.magnitude import magnitude
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.fd.half_precision import Units, rounded_at
@@ -27,7 +26,7 @@ from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.lowpass import lowpassed
 from faultwave.physics.sources.outside import tell_no_pores, tell_outside
 from faultwave.physics.sources.point import shears
-from faultwave.physics.sources.released import moment_of
+from faultwave.physics.sources.released import acting_row, moments_of
 from faultwave.physics.sources.sampled import pieces
 from faultwave.physics.sources.table import Sources
 
@@ -109,16 +108,14 @@ class PointSources(GridPart):
     def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
         """How many, their moment, and when they act."""
         end = self.case.end_time
-        moment = moment_of(self.sources, self.source_material[:, :2], end)
         forces = int(self.sources.force.any(1).sum())
         rows = [("number", f"{len(self.sources):,}" + (f", {forces:,} of them forces" if forces else ""))]
-        if moment > 0:
-            rows.append(("moment within the run", f"{moment:.4g} N m, Mw {magnitude(moment):.2f}"))
+        tensors = self.sources.moment_tensors(*self.source_material[:, :2].T)
+        rows += moments_of(self.sources, tensors, end).rows()
         corner = None if self.case.grid is None else self.case.grid.lowpass
         if corner is not None:
             rows.append(("low-pass", f"{corner:g} Hz, delays by {0.416 / corner:.3g} s"))
-        first, last = self.sources.onset.min(), self.sources.end.max()
-        return {"sources": [*rows, ("they act", f"from {first:g} s to {last:.4g} s, the run ends at {end:g} s")]}
+        return {"sources": [*rows, acting_row(self.sources, end)]}
 
     def shapes(self, plan: Any) -> tuple[Marks, ...]:
         return (Marks(self.name, np.asarray(self.sources.location, float).reshape(-1, 3)),)

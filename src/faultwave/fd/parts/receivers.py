@@ -24,7 +24,7 @@ from faultwave.fd.time_dispersion import removed, removes, unquiet
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import receivers_from_arrays
 from faultwave.observe.model import Marks
-from faultwave.observe.points import read_points, read_stations, with_degrees
+from faultwave.observe.points import read_points, read_stations, with_degrees, z_references
 from faultwave.observe.receivers import with_gradients
 from faultwave.observe.result import Result
 from faultwave.observe.series import SeriesRecorder
@@ -43,16 +43,18 @@ def plan(planning: Planning) -> Receivers | None:
         return None
     with collected(planning.problems):
         setting = case.output.receivers
-        return Receivers(case, read_points(setting, case.projection), stations=read_stations(setting))
+        points = read_points(setting, case.projection)
+        return Receivers(case, points, z_references(setting), stations=read_stations(setting, planning.problems))
     return None
 
 
 @dataclass(frozen=True)
 class Receivers(GridPart):
-    """Receivers at ``points`` (n, 3) [m]."""
+    """Receivers at ``points`` (n, 3) [m]; ``references`` (n,): what their z count from (``z_references``)."""
 
     case: Case
     points: np.ndarray
+    references: np.ndarray
     demand: Demand = Demand()
     stations: tuple[Station, ...] = ()
     name = "receivers"
@@ -81,10 +83,10 @@ class Receivers(GridPart):
         return self.points
 
     def some(self, numbers: np.ndarray) -> Self:
-        return replace(self, points=self.points[numbers])
+        return replace(self, points=self.points[numbers], references=self.references[numbers])
 
     def placed(self, placing: Placing) -> Self:
-        points = placing.located(self.points, "receivers")
+        points = placing.located(self.points, "receivers", self.references)
         placing.check_inside([(f"receiver {i + 1}", p) for i, p in enumerate(points)], "receivers")
         columns = len(RECORDED) + 3 * self.setting.rotation + 6 * self.setting.strain_rate
         return replace(self, points=points, demand=Demand(disk=8 * columns * len(points) * self.samples))

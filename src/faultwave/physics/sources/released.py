@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from faultwave.base.errors import Problems
+from faultwave.base.magnitude import magnitude
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.sampled import pieces
 from faultwave.physics.sources.table import Sources
@@ -15,6 +18,14 @@ PARTS = 400  # of a source's duration, in which it is weighed
 LOST = 0.01
 """Share of a source beyond which it is missed."""
 NAMED = 3  # sources in a warning
+TIMES = 201
+"""At which moments are compared."""
+MOST_PARTS = 6
+"""Rows that a source may have."""
+ALIKE = 1e-3
+"""Relative difference below which a moment is not told twice."""
+MAGNITUDE = "2/3 (log10 M0 - 9.1), M0 in N m"
+_OF_SUBFAULT = re.compile(r".* subfault \d+")
 
 
 def shares_within(sources: Iterable[PointSource], end_time: float) -> np.ndarray:
@@ -49,14 +60,77 @@ def check_time(sources: Iterable[PointSource], end_time: float, problems: Proble
     )
 
 
-def moment_of(sources: Iterable[PointSource], moduli: np.ndarray, end_time: float) -> float:
-    """Largest scalar moment [N m] that the sources reach together within a run; ``moduli`` (n, 2): lambda and mu [Pa] at each.
+@dataclass(frozen=True)
+class Moments:
+    """Moments [N m] that sources reach together within a run.
 
-    sqrt(M:M / 2) of their sum (Silver & Jordan 1982): the largest, since a wavelet has none in the end.
+    ``scalar``: the sum of their scalar moments, as finite-fault files state theirs. ``tensor``: the scalar moment of their summed
+    tensor, which is what long waves far away see. They are alike where all sources have the same mechanism.
     """
-    times, table = np.linspace(0.0, end_time, 201), Sources.of(sources)
-    total, tensors = np.zeros((len(times), 6)), table.moment_tensors(*moduli.T)
-    for piece in pieces(len(table), len(times)):
-        until = table.released(times, np.arange(len(table))[piece])
-        total += (until - until[:, :1]).T @ tensors[piece]
-    return float(np.sqrt(((total[:, :3] ** 2).sum(1) + 2 * (total[:, 3:] ** 2).sum(1)) / 2).max())
+
+    scalar: float
+    tensor: float
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return both with their magnitudes as rows of a report; none where nothing has a moment."""
+        if not self.scalar > 0:
+            return []
+        rows = [("sum of scalar moments", self.scalar)]
+        if abs(self.tensor - self.scalar) > ALIKE * self.scalar:
+            rows.append(("moment of the summed tensor", self.tensor))
+        told = [(what, f"{m:.4g} N m within the run, Mw {magnitude(m):.2f}") for what, m in rows]
+        return [*told, ("Mw", MAGNITUDE)]
+
+
+def moments_of(sources: Iterable[PointSource], tensors: np.ndarray, end_time: float) -> Moments:
+    """Return the largest moments that sources reach together within a run.
+
+    Parameters
+    ----------
+    sources : iterable of PointSource
+        Those that the engine acts with.
+    tensors : ndarray (n, 6)
+        Moment tensors [N m] per unit of their time functions, in the order xx yy zz xy yz xz.
+    end_time : float
+        Of the run [s].
+
+    Notes
+    -----
+    A scalar moment is sqrt(M:M / 2) (Silver & Jordan 1982), the largest of 201 times, since a wavelet has none in the end. Directions of
+    slip of a subfault, and components of a moment rate, are one source.
+    """
+    times, table = np.linspace(0.0, end_time, TIMES), Sources.of(sources)
+    total, scalar = np.zeros((TIMES, 6)), np.zeros(TIMES)
+    starts = _starts(table.names)
+    ends = np.append(starts[1:], len(table))
+    for piece in pieces(len(starts), TIMES * 6 * MOST_PARTS):
+        first, last = starts[piece][0], ends[piece][-1]
+        until = table.released(times, np.arange(first, last))
+        reached = (until - until[:, :1])[:, :, None] * tensors[first:last, None]
+        reached = np.add.reduceat(reached, starts[piece] - first, axis=0)
+        scalar += _scalar(reached).sum(0)
+        total += reached.sum(0)
+    return Moments(float(scalar.max()), float(_scalar(total).max()))
+
+
+def acting_row(sources: Iterable[PointSource], end_time: float) -> tuple[str, str]:
+    """Return when sources act, as a row of a report."""
+    table = Sources.of(sources)
+    first, last = table.onset.min(), table.end.max()
+    return "they act", f"from {first:g} s to {last:.4g} s, the run ends at {end_time:g} s"
+
+
+def _scalar(tensors: np.ndarray) -> np.ndarray:
+    """Return the scalar moments (...) of tensors (..., 6)."""
+    return np.asarray(np.sqrt(((tensors[..., :3] ** 2).sum(-1) + 2 * (tensors[..., 3:] ** 2).sum(-1)) / 2))
+
+
+def _starts(names: np.ndarray) -> np.ndarray:
+    """Return where each source begins among rows, whose ``names`` (n,) are alike but for a direction where they are of one subfault."""
+    found = [_OF_SUBFAULT.match(name) for name in names.tolist()]
+    keys = [name if match is None else match[0] for match, name in zip(found, names.tolist(), strict=True)]
+    new = [k == 0 or found[k] is None or keys[k] != keys[k - 1] for k in range(len(keys))]
+    return np.flatnonzero(new)
+
+
+__all__ = ["Moments", "acting_row", "check_time", "moments_of", "shares_within"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection
-from faultwave.base.units import as_float
+from faultwave.base.units import as_float, finite_number
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
 
@@ -103,8 +103,13 @@ def _text(path: Path, data: bytes, steps: int) -> Iterator[Record]:
             raise InputError(Problem(f"{path}:{lines[-1]}", what, f"3 integers and 6 x {steps} rates", "Check steps."))
         try:
             rates = np.array(part[3:], float)
-        except ValueError:
-            bad = next(k for k, w in enumerate(part[3:], first + 3) if as_float(w) is None)
+        except ValueError:  # exponents of Fortran, or no numbers
+            given = [as_float(w) if finite_number(w) is None else finite_number(w) for w in part[3:]]
+            rates = np.array([np.nan if v is None else v for v in given])
+            bad = next((k for k, v in enumerate(given, first + 3) if v is None), None)
+        else:
+            bad = None
+        if bad is not None:
             raise InputError(Problem(f"{path}:{lines[bad]}", f"'{words[bad]}' is no number")) from None
         yield where, node, rates.reshape(steps, 6)
 

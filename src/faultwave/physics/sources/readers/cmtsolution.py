@@ -9,15 +9,18 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
+from faultwave.base.units import as_float, finite_number
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Bell
 
 DYNE_CM = 1e-7  # N m
 KEYS = ("time shift", "half duration", "latitude", "longitude", "depth", "Mrr", "Mtt", "Mpp", "Mrt", "Mrp", "Mtp")
 LINES = 2 + len(KEYS)
+SPECFEM = {"latorutm": "latitude", "longorutm": "longitude"}
+"""Keys of SPECFEM3D Cartesian, in small letters."""
 LARGEST = 1e35  # of a moment [dyne cm], far beyond any earthquake
 RANGES = {
-    "time shift": (-1e9, 1e9), "half duration": (0.0, 1e6), "latitude": (-90.0, 90.0), "longitude": (-360.0, 360.0), "depth": (0.0, 7000.0),
+    "time shift": (-1e9, 1e9), "half duration": (0.0, 1e6), "latitude": (-1e8, 1e8), "longitude": (-1e8, 1e8), "depth": (0.0, 7000.0),
     **dict.fromkeys(KEYS[5:], (-LARGEST, LARGEST)),
 }  # fmt: skip
 GAUSSIAN = 1.628  # half duration over the width of the Gaussian that has about the spectrum of that triangle
@@ -30,50 +33,83 @@ def read(path: Path, setting: Any, projection: Projection | None, warned: Proble
 
 
 def read_cmt(path: Path, projection: Projection | None) -> list[PointSource]:
-    """One record a source; InputError with file and line.
+    """Return the sources of a file, one a record of thirteen lines.
 
     The moment rate is a Gaussian of width half duration / 1.628, centred 1.5 half durations after the run's start plus
-    the file's time shift: so much later than the file's origin time everything happens.
+    the file's time shift: so much later than the file's origin time everything happens. Where any latitude or longitude of the file is
+    beyond 90 or 360 all are y and x [m], as SPECFEM3D has it without its projection; numbers of a few hundred, which would be
+    degrees the other way round, are an error where the case has a projection.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    projection : Projection or None
+        The case's, by which longitudes and latitudes become x and y.
+
+    Raises
+    ------
+    InputError
+        With file and line of everything wrong.
     """
-    projection = needed(projection, str(path))
     try:
-        listed = list(enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1))
+        listed = list(enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), 1))
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
     lines = [(k, line) for k, line in listed if line.strip()]
-    problems, records = Problems(), []
+    problems, records = Problems(), list[dict[str, float]]()
     if not lines or len(lines) % LINES:
         problems.error(_first_amiss(path, lines), f"has {len(lines)} lines with text", f"{LINES} a source")
     else:
         for first in range(0, len(lines), LINES):
             values = _values(path, lines[first + 2 : first + LINES], problems)
             if values:
-                records.append(_source(path, values, projection, first // LINES + 1))
+                records.append(values)
+    degrees = all(abs(v["latitude"]) <= 90.0 and abs(v["longitude"]) <= 360.0 for v in records)
+    if projection is not None and not degrees:
+        _check_exchanged(path, records, problems)
     problems.raise_errors()
-    return records
+    if degrees:
+        projection = needed(projection, str(path))
+    return [_source(path, v, projection if degrees else None, k) for k, v in enumerate(records, 1)]
+
+
+def _check_exchanged(path: Path, records: list[dict[str, float]], problems: Problems) -> None:
+    """Add an error where metres would be so few that they must be degrees, exchanged."""
+    if all(abs(v["latitude"]) <= 360.0 and abs(v["longitude"]) <= 90.0 for v in records):
+        beyond = next(v for v in records if abs(v["latitude"]) > 90.0)
+        what = f"latitude {beyond['latitude']:g}, longitude {beyond['longitude']:g}"
+        problems.error(str(path), what, "latitude from -90 to 90", "Are latitude and longitude exchanged?")
 
 
 def _first_amiss(path: Path, lines: list[tuple[int, str]]) -> str:
     """File and line where the keys cease to be those of the format."""
     for place, (number, line) in enumerate(lines):
         row = place % LINES
-        if row >= 2 and line.partition(":")[0].strip().lower() != KEYS[row - 2].lower():
+        if row >= 2 and _key(line) != KEYS[row - 2].lower():
             return f"{path}:{number}, where '{KEYS[row - 2]}:' should stand"
     return f"{path}:{lines[-1][0] if lines else 1}"
+
+
+def _key(line: str) -> str:
+    """Return the key of a line in small letters, that of the Global CMT for SPECFEM3D's."""
+    name = " ".join(line.partition(":")[0].split()).lower()
+    return SPECFEM.get(name, name)
 
 
 def _values(path: Path, lines: list[tuple[int, str]], problems: Problems) -> dict[str, float]:
     found: dict[str, float] = {}
     for (number, line), key in zip(lines, KEYS, strict=True):
-        name, colon, value = line.partition(":")
-        if not colon or name.strip().lower() != key.lower():
+        _, colon, value = line.partition(":")
+        if not colon or _key(line) != key.lower():
             problems.error(f"{path}:{number}", f"'{line.strip()}'", f"{key}: number")
             continue
-        try:
-            found[key] = float(value.split()[0].lower().replace("d", "e"))
-        except (ValueError, IndexError):
+        word = value.split()[0] if value.split() else ""
+        given = as_float(word) if finite_number(word) is None else finite_number(word)
+        if given is None:
             problems.error(f"{path}:{number}", f"'{value.strip()}' is no number", f"{key}: number")
             continue
+        found[key] = given
         low, high = RANGES.get(key, (-np.inf, np.inf))
         if not (np.isfinite(found[key]) and low <= found[key] <= high):
             allowed = f"{low:g} to {high:g}" if key in RANGES else "a finite number"
@@ -81,19 +117,22 @@ def _values(path: Path, lines: list[tuple[int, str]], problems: Problems) -> dic
     return found if len(found) == len(KEYS) else {}
 
 
-def _source(path: Path, v: dict[str, float], projection: Projection, number: int) -> PointSource:
-    """r is up, t south, p east."""
+def _source(path: Path, v: dict[str, float], projection: Projection | None, number: int) -> PointSource:
+    """Return a source; r is up, t south, p east. Without ``projection`` latitude and longitude are y and x [m]."""
     ned = DYNE_CM * np.array([
         [v["Mtt"], -v["Mtp"], v["Mrt"]],
         [-v["Mtp"], v["Mpp"], -v["Mrp"]],
         [v["Mrt"], -v["Mrp"], v["Mrr"]],
     ])  # fmt: skip
-    x, y = projection.to_local(v["longitude"], v["latitude"])[0]
+    x, y, north = v["longitude"], v["latitude"], np.array([0.0, 1.0])
+    if projection is not None:
+        north = projection.north(x, y)
+        x, y = projection.to_local(x, y)[0]
     half = max(v["half duration"], SHORTEST)
     return PointSource(
         np.array([x, y, -1e3 * v["depth"]]),
         Bell(half / GAUSSIAN, DELAY * half),
-        moment=voigt(geographic_tensor(ned, projection.north(v["longitude"], v["latitude"]))),
+        moment=voigt(geographic_tensor(ned, north)),
         onset=v["time shift"],
         name=f"{path.name} source {number}",
     )

@@ -16,6 +16,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.paths import shown
 from faultwave.base.projection import Projection
+from faultwave.base.units import finite_number
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
 
@@ -52,11 +53,8 @@ class _Lines:
                 raise InputError(Problem(f"{self.path}:{self.at}", text))
             self.at += 1
             for word in self.lines[self.at - 1].split()[: count - len(found)]:
-                try:
-                    number = float(word)
-                except ValueError:
-                    number = np.nan
-                if not np.isfinite(number):
+                number = finite_number(word)
+                if number is None:
                     raise InputError(Problem(f"{self.path}:{self.at}", f"'{shown(word)}' is no number ({what})"))
                 found.append(number)
         return np.array(found)

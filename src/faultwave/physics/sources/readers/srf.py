@@ -19,11 +19,16 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.paths import shown
 from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
+from faultwave.base.units import as_float, finite_number
 from faultwave.physics.sources.double_couple import slip_frame
 from faultwave.physics.sources.sampled import SampledFunctions
 from faultwave.physics.sources.table import Functions, Sources
 
-VERSIONS = ("1.0", "2.0")
+FEW_COLUMNS, MANY_COLUMNS = 8, 10
+"""Numbers of a subfault before its rake, without and with vs and density."""
+COLUMNS = {"1.0": FEW_COLUMNS, "2.0": MANY_COLUMNS}
+"""By version; files with the other number are read, too."""
+VERSIONS = tuple(COLUMNS)
 DEEPEST = 7000.0  # km
 LARGEST = 1e20  # of any number: beyond, products would overflow
 SPEEDS, DENSITIES = (1e4, 1e6), (0.5, 10.0)  # cm/s, g/cm^3; files in SI lie outside
@@ -49,6 +54,9 @@ class _Subfaults:
         self.rates = array("f")  # [m/s], with zeros where they begin and end
         self.lengths, self.early, self.owner = array("q"), array("b"), array("q")
         """Of each direction that slips: its samples, whether a zero was put before them, and its subfault * DIRECTIONS + direction."""
+        self.other_columns: tuple[int, int] | None = (
+            None  # line of the first with more or fewer than the version has, how many
+        )
         self.summed = array("d")  # rates of each direction, times the interval [cm]
 
     def __len__(self) -> int:
@@ -100,15 +108,11 @@ class _Subfaults:
                 )
 
     def check_slips(self, problems: Problems, warned: Problems) -> None:
-        """An error where slip has no rates, a warning where the two differ."""
+        """Add warnings where slip has no rates or the two differ, an error where no slip of the file has rates."""
         told, summed = self.columns()[1].ravel(), np.array(self.summed)
         if not len(told):
             return
-        large = np.abs(told) > SMALL * max(np.abs(told).max(), np.abs(summed).max(), 1e-30)
-        without = np.flatnonzero(large & (summed == 0))
-        if len(without):
-            what = f"{len(without)} slips have no rates, here {told[without[0]]:g} cm"
-            problems.error(self._place_of_slip(without[0]), what, "samples of the slip rate, or slip 0")
+        self._check_missing_rates(told, summed, problems, warned)
         off = np.abs(summed - told)
         differ = np.flatnonzero((off > AGREED * np.abs(told)) & (off > SMALL * np.abs(told).max()) & (summed != 0))
         if len(differ):
@@ -119,6 +123,36 @@ class _Subfaults:
             )
             advice = "The rates are taken. Rates are in cm/s, slip in cm."
             warned.warn(self._place_of_slip(worst), what, advice=advice)
+
+    def _check_missing_rates(self, told: np.ndarray, summed: np.ndarray, problems: Problems, warned: Problems) -> None:
+        """Add a warning with what slip without rates would have had of the moment; ``told`` and ``summed`` (3 n,) [cm]."""
+        large = np.abs(told) > SMALL * max(np.abs(told).max(), np.abs(summed).max(), 1e-30)
+        without = np.flatnonzero(large & (summed == 0))
+        if not len(without):
+            return
+        place, first = self._place_of_slip(without[0]), f"here {told[without[0]]:g} cm"
+        if not summed.any():
+            what = f"{len(without)} slips have no rates, {first}: nothing moves"
+            problems.error(place, what, "samples of the slip rate that are not all zero")
+            return
+        c = self.columns()[0]
+        potency = 1e-6 * np.repeat(c["area"], DIRECTIONS) * np.abs(told)  # [m^3]
+        share = 100.0 * potency[without].sum() / potency.sum()
+        what = f"{len(without)} of {np.count_nonzero(told)} slips have no rates, {first}: they lose {share:.3g} % of the slip times area"
+        modulus = np.repeat(self.modulus(), DIRECTIONS)[without]
+        if np.isfinite(modulus).all():
+            what += f", a moment of {(modulus * potency[without]).sum():.3g} N m"
+        warned.warn(
+            place,
+            what,
+            advice="Only what has rates moves: raise the others by as much if the magnitude is to be the file's.",
+        )
+
+    def modulus(self) -> np.ndarray:
+        """Return the shear modulus (n,) [Pa] of each subfault by its vs and density; nan where the file gives none."""
+        c = self.columns()[0]
+        known = (c["vs"] > 0) & (c["density"] > 0)
+        return np.where(known, 0.1 * c["vs"] ** 2 * c["density"], np.nan)  # dyne/cm^2
 
     def _place_of_slip(self, number: int) -> str:
         return f"{self.path}:{self.lines[2 * (number // DIRECTIONS) + 1]}"
@@ -132,8 +166,7 @@ class _Subfaults:
         both = 0.5e-4 * c["area"][subfault, None, None] * (slip + slip.swapaxes(1, 2))
         potency = voigt(geographic_tensor(both, projection.norths(c["lon"], c["lat"])[subfault]))
         place = np.concatenate([projection.to_local(c["lon"], c["lat"]), -1e3 * c["depth"][:, None]], 1)
-        known = (c["vs"] > 0) & (c["density"] > 0)
-        modulus = np.where(known, 0.1 * c["vs"] ** 2 * c["density"], np.nan)  # dyne/cm^2
+        modulus = self.modulus()
         names = np.array([f"{self.path.name} subfault {number + 1}" for number in subfault], object)
         first = np.concatenate([[0], np.cumsum(np.array(self.lengths, np.int64))])
         rates = SampledFunctions(np.frombuffer(self.rates, np.float32), first, c["step"][subfault])
@@ -178,6 +211,13 @@ class _Tokens:
         self._fill(1)
         return self.lines[self.at] if self.at < len(self.lines) else self.line
 
+    def words_ahead(self, count: int) -> tuple[int, int]:
+        """Return how many of the next words, of ``count`` at least, are on the line of the first and on the line after it."""
+        self._fill(count)
+        ahead = self.lines[self.at : self.at + count]
+        here = sum(line == ahead[0] for line in ahead)
+        return here, sum(line == ahead[here] for line in ahead[here:]) if len(ahead) > here else 0
+
     @property
     def place(self) -> str:
         return f"{self.path}:{self.next_line}"
@@ -216,10 +256,12 @@ class _Tokens:
         try:
             values = np.array(part, float)
         except ValueError:
+            found = list[float]()
             for word in part:
-                self._number(word, what)
+                found.append(self._number(word, what))
                 self.at += 1
-            raise
+            self.at -= len(part)
+            values = np.array(found)
         sound = np.abs(values) <= LARGEST  # not so where it is nan
         if not sound.all():
             self.at += int(np.flatnonzero(~sound)[0])
@@ -229,11 +271,11 @@ class _Tokens:
         self.at += count
         return values
 
-    def _number(self, word: str, what: str) -> None:
-        try:
-            float(word)
-        except ValueError:
-            raise InputError(Problem(self.place, f"'{word}' is no number ({what})")) from None
+    def _number(self, word: str, what: str) -> float:
+        found = finite_number(word) if as_float(word) is None else as_float(word)
+        if found is None:
+            raise InputError(Problem(self.place, f"'{word}' is no number ({what})"))
+        return found
 
     def whole(self, what: str) -> int:
         place, value = self.place, self.numbers(1, what)[0]
@@ -249,12 +291,12 @@ def read(path: Path, setting: Any, projection: Projection | None, warned: Proble
 def read_srf(path: Path, projection: Projection | None, warned: Problems | None = None) -> Sources:
     """A source per subfault and direction with samples; InputError with file and line for what is wrong.
 
-    ``warned`` takes warnings: slips that are not the integral of their rates. Locations lie on the projection's local x, y at
-    z = -depth. Version 2.0 gives each subfault's shear modulus by vs and density; where it does not, or in 1.0, that of the place is
-    taken.
+    ``warned`` takes warnings: slips without rates or that are not the integral of their rates. Locations lie on the projection's local
+    x, y at z = -depth. Version 2.0 gives each subfault's shear modulus by vs and density, and some files of 1.0 do; elsewhere that of the
+    place is taken.
     """
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
             return _read(_Tokens(path, file), projection, Problems() if warned is None else warned)
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
@@ -288,6 +330,14 @@ def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> Source
     if announced and announced != len(found):
         what = f"holds {len(found)} subfaults, its segments have {announced}"
         problems.error(planes, what, advice="Is a segment missing, or was the file cut short?")
+    if found.other_columns is not None:
+        line, columns = found.other_columns
+        have = (
+            "vs and density, and they give the shear modulus"
+            if columns == MANY_COLUMNS
+            else "no vs and density: the shear modulus is the material's"
+        )
+        warned.warn(f"{path}:{line}", f"subfaults of this version {version} file have {have}")
     found.check(problems)
     found.check_slips(problems, warned)
     area = float(found.columns()[0]["area"].sum())
@@ -317,14 +367,29 @@ def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, flo
 
 
 def _subfault(tokens: _Tokens, version: str, found: _Subfaults) -> None:
+    """Add the next subfault to ``found``."""
     what = f"of subfault {len(found) + 1}"
     line = tokens.next_line
-    head = tokens.numbers(8, "a subfault").tolist()
-    head += tokens.numbers(2, "vs and density").tolist() if version == "2.0" else [-1.0, -1.0]
+    columns = _columns(tokens, version)
+    head = tokens.numbers(columns, "a subfault").tolist()
+    if columns == FEW_COLUMNS:
+        head += [-1.0, -1.0]
+    if columns != COLUMNS[version] and not found.other_columns:
+        found.other_columns = (line, columns)
     where = tokens.next_line
     rake, *slips = tokens.numbers(7, "rake, slips and numbers of samples").tolist()
     if any(count < 0 or count != int(count) for count in slips[1::2]):
         allowed = "whole numbers, not negative"
-        raise InputError(Problem(f"{tokens.path}:{where}", f"numbers of samples {slips[1::2]}", allowed))
+        advice = f"Read with {columns} columns a subfault, without and with vs and density it would be {FEW_COLUMNS} and {MANY_COLUMNS}."
+        raise InputError(Problem(f"{tokens.path}:{where}", f"numbers of samples {slips[1::2]}", allowed, advice))
     rates = [tokens.numbers(int(count), f"slip rates {what}") for count in slips[1::2]]
     found.add([*head, rake, *slips[0::2]], (line, where), rates)
+
+
+def _columns(tokens: _Tokens, version: str) -> int:
+    """Return how many numbers come before the rake: those of the line, where the seven that follow have the next one for themselves.
+
+    Writers put vs and density into files of version 1.0, and leave them out of 2.0.
+    """
+    on_line, on_next = tokens.words_ahead(MANY_COLUMNS + 8)
+    return on_line if on_line in (FEW_COLUMNS, MANY_COLUMNS) and on_next == 7 else COLUMNS[version]
