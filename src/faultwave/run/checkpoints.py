@@ -12,20 +12,36 @@ import numpy as np
 from faultwave.base.asked import command
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
+from faultwave.case.model import Case
 from faultwave.engine.part import BlockState, Origin, State
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import Solver
 from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder
+from faultwave.run.case_changes import settings_of
 
 log = get_logger(__name__)
 
-FORM = 3
+FORM = 4
 """Of what a checkpoint holds: another number where an earlier version's cannot be read."""
+
+SHARED = ("case", "settings", "inputs")
+"""Notes that are the same on every process; only those of the first are kept."""
 
 Told = tuple[dict[str, str], dict[str, tuple[int, int]], dict[str, Any], str]
 """What a process tells of its part: name and checksum, spans of its rows, its notes, and why it has none."""
 
 Group = Mapping[str, State | BlockState]
+
+
+def described(case: Case) -> dict[str, Any]:
+    """Return what a checkpoint notes of its case: the settings that were given and all of them, the file, and the options that replaced
+    settings of that file."""
+    return {
+        "case": case.model_dump(mode="json", exclude_unset=True),
+        "settings": settings_of(case),
+        "case_file": None if case.file is None else str(case.file),
+        "options": list(case.overridden),
+    }
 
 
 def groups_of(solver: Solver) -> dict[str, Group]:
@@ -83,7 +99,8 @@ class Keeper:
         arrays = capture(groups)
         notes = solver.notes() | {
             "form_of_file": FORM,
-            "case": session.case.model_dump(mode="json", exclude_unset=True),
+            **described(session.case),
+            "inputs": session.input_digests(),
             "files": session.written.notes() if session.written is not None else {},
         }
         in_place = any(isinstance(s, BlockState) for states in groups.values() for s in states.values())
@@ -114,7 +131,7 @@ class Keeper:
                 parts = dict([writer.write_part(writer.target(), world.rank, arrays)])
             except FaultwaveError as error:
                 failure = str(error)
-        found = world.gather((parts, _spans(arrays), {k: v for k, v in notes.items() if k != "case"}, failure))
+        found = world.gather((parts, _spans(arrays), {k: v for k, v in notes.items() if k not in SHARED}, failure))
         if found is not None:
             failure = self._commit(notes, found)
             if failure:

@@ -58,7 +58,9 @@ class Session:
         self.background = Background()  # what is written while the run goes on
         self.wall = solver.wall
         self.files: list[Path] = []
+        self.files_read: tuple[Path, ...] = ()  # that no setting names, but a file that one names
         self.inputs: dict[str, dict[str, Any]] = {}  # what the manifest says of the files that are read
+        self.digests: Digests | None = None  # of those files, while they are made
         self.started = datetime.now(UTC)  # the run, for the manifest
         self.held = ExitStack()  # the folder, while the run goes on
         self.written: RunFiles | None = None  # snapshot files while the run goes on
@@ -174,7 +176,7 @@ class Session:
                 self.solver.take_memory()
                 if write:
                     self.folder = self.world.share(self.world.together(self._prepare))
-                    digests = Digests(self.world, inputs(self))
+                    self.digests = digests = Digests(self.world, inputs(self))
                     self.inputs = digests.before()
                     self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
                 with reporting(progress, self.world.first) as report:
@@ -319,6 +321,10 @@ class Session:
     @property
     def _layout(self) -> Literal["native", "seissol"]:
         return "seissol" if self.case.output.seissol_layout else "native"
+
+    def input_digests(self) -> dict[str, dict[str, Any]]:
+        """Return size and checksum of every input file, for checkpoints. All processes ask together; the first gets them."""
+        return {} if self.digests is None else self.digests.found()
 
     def _prepare(self) -> Path:
         """The folder for the outputs; an earlier run's are removed unless this run goes on from it."""
