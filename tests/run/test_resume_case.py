@@ -161,7 +161,7 @@ def test_files_count_by_content(tmp_path):
     (tmp_path / "inner.yaml").write_text(constants.replace("2700", "2701"))
     os.utime(tmp_path / "inner.yaml", ns=(stat.st_atime_ns, stat.st_mtime_ns))
     with pytest.raises(
-        InputError, match=r"inner.yaml: its content has changed: 56 bytes with sha256 \w{12} in the check"
+        InputError, match=r"inner.yaml: its content has changed: 62 bytes with sha256 \w{12} in the check"
     ):
         fw.resume(folder, moved)
     (tmp_path / "inner.yaml").write_text(constants)

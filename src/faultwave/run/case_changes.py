@@ -154,7 +154,7 @@ def _shown(location: Location, value: Any) -> str:
         text = "{" + ", ".join(f"{k}: {_shown((*location, k), v)}" for k, v in given(dict(value)).items()) + "}"
     else:
         text = "[" + ", ".join(_shown((*location, n), v) for n, v in enumerate(value)) + "]"
-    if len(text) <= LONGEST:
+    if len(text) <= LONGEST or _is_file_setting(location, value):
         return text
     return f"{text[: LONGEST - 3]}..." + (f" ({len(value)} items)" if isinstance(value, list) else "")
 

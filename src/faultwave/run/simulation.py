@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.errors import Problem, Problems
 from faultwave.case.model import Case
 from faultwave.comm import world
 from faultwave.output.folder import refuse_folder

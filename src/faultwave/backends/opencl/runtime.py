@@ -47,7 +47,7 @@ def _refusal(device: Any) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            cl.Program(cl.Context([device]), TRIAL).build()
+            cl.Program(cl.Context([device]), TRIAL).build(cache_dir=False)
     except cl.Error as error:
         said = [line.strip() for line in str(error).splitlines() if "error:" in line]
         return (said or str(error).splitlines() or ["unknown error"])[0]
@@ -211,7 +211,7 @@ class OpenClDevice:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                program = self.cl.Program(self.context, text).build()
+                program = self.cl.Program(self.context, text).build(cache_dir=False)  # its cache has no checksums
         except self.cl.RuntimeError as error:
             raise BackendError(f"compiling {', '.join(names)} for {self.name} failed: {str(error)[:2000]}") from None
         return {name: (self.cl.Kernel(program, name), shared) for name in names}
