@@ -131,6 +131,12 @@ def resume(
             "--as-recorded", help="Go on with the settings in the checkpoint, whatever the case file says now."
         ),
     ] = False,
+    put_aside: Annotated[
+        bool,
+        typer.Option(
+            "--put-aside", help="Begin snapshot files anew that are gone or damaged; what is there is renamed."
+        ),
+    ] = False,
 ) -> None:
     """Go on with a run from its last checkpoint, as if it had never stopped.
 
@@ -149,7 +155,7 @@ def resume(
 
         say("reading and preparing")
         found = find_resumption(folder, case, as_recorded, **asked)
-        simulation = None if found.finished is not None else go_on(found)
+        simulation = None if found.finished is not None else go_on(found, put_aside)
     for change in found.applied:
         screen.out().print(f"{change.path}: {change.values}; the run goes on with that of the case", soft_wrap=True)
     if simulation is None:

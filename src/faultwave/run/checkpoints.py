@@ -18,6 +18,7 @@ from faultwave.engine.progress import Progress
 from faultwave.engine.solver import Solver
 from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder
 from faultwave.run.case_changes import settings_of
+from faultwave.run.files import Reached, merge_files, reached_of
 
 log = get_logger(__name__)
 
@@ -155,7 +156,7 @@ class Keeper:
         if failed:
             rank, text = failed[0]
             return text if len(failed) == len(found) else f"process {rank} of {len(found)}: {text}"
-        _merge(notes, [other for _, _, other, _ in found])
+        notes["files"] = merge_files([other["files"] for _, _, other, _ in found])
         parts = {name: checksum for own, *_ in found for name, checksum in own.items()}
         try:
             done = self.writer.commit(notes, parts, [spans for _, spans, _, _ in found])
@@ -164,15 +165,6 @@ class Keeper:
         log.info("checkpoint at t = %g s: %s", notes["time"], done)
         self.session.checkpoints += 1
         return ""
-
-
-def _merge(notes: dict[str, Any], others: Sequence[dict[str, Any]]) -> None:
-    """Complete the first process's notes by how far the files go of which others have cells and it has none."""
-    everywhere = [other["files"] for other in others]
-    for kind in dict.fromkeys(kind for files in everywhere for kind in files):
-        having = [files[kind] for files in everywhere if kind in files]
-        times = max((file.get("times", []) for file in having), key=len)
-        notes["files"][kind] = {"next": max(file["next"] for file in having), "times": times}
 
 
 def _spans(arrays: Mapping[str, np.ndarray]) -> dict[str, tuple[int, int]]:
@@ -187,9 +179,9 @@ def _spans(arrays: Mapping[str, np.ndarray]) -> dict[str, tuple[int, int]]:
 # ---- restart ------------------------------------------------------------------------------------------------------
 
 
-def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, list[float]]]:
-    """Put a new solver where the checkpoint was taken, by as many processes or others; returns the next number and the times of every
-    series of snapshots. Raises InputError where it cannot go on."""
+def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, Reached]:
+    """Put a new solver where the checkpoint was taken, by as many processes or others; returns how far the files of every series of
+    snapshots go. Raises InputError where it cannot go on."""
     where, notes = str(checkpoint.folder), checkpoint.notes
     if notes.get("form_of_file") != FORM:
         raise InputError(Problem(where, "was taken by another version", advice=f"Start anew with '{command('run')}'."))
@@ -198,7 +190,7 @@ def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, list
         return _restore(solver, checkpoint)
 
 
-def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, list[float]]]:
+def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, Reached]:
     where, notes = str(checkpoint.folder), checkpoint.notes
     same = solver.accept(notes, where)
     groups = groups_of(solver)
@@ -218,7 +210,7 @@ def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, lis
                     Problem(where, f"has no '{group}/{name}'", advice="It is of a run with other outputs or physics.")
                 )
     solver.restored(notes)
-    return {kind: (int(file["next"]), file["times"]) for kind, file in notes["files"].items()}
+    return reached_of(notes["files"])
 
 
 def _check_shape(where: str, found: np.ndarray, now: np.ndarray) -> None:

@@ -29,7 +29,7 @@ from faultwave.output.folder import prepare_folder
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.writers import write_results
 from faultwave.run import checkpoints
-from faultwave.run.files import RunFiles
+from faultwave.run.files import Reached, RunFiles
 from faultwave.run.manifest import inputs, note_failure, write_run_manifest
 
 Status = Literal["failed"] | None
@@ -51,7 +51,9 @@ class Session:
         self.force, self.warnings = force, (*warnings, *solver.warnings)
         self.interrupted, self.advancing = False, False
         self.end, self.folder = self.case.end_time, cast(Path | None, None)  # of the run that goes on
-        self.resumed: dict[str, tuple[int, list[float]]] | None = None  # next snapshot and times there are, by file
+        self.resumed: dict[str, Reached] | None = None  # how far the files of the run go, by series of snapshots
+        self.put_aside = False  # whether files that do not hold what the checkpoint says make room for new ones
+        self.noted = False  # whether the manifest in the folder is that of the run that goes on
         self.checkpoints = 0
         self.missing: list[tuple[float, str]] = []  # checkpoints: times [s], and why they could not be written
         self.came_from = 0  # number of the checkpoint that this run goes on from
@@ -64,7 +66,7 @@ class Session:
         self.started = datetime.now(UTC)  # the run, for the manifest
         self.held = ExitStack()  # the folder, while the run goes on
         self.written: RunFiles | None = None  # snapshot files while the run goes on
-        self.reached: dict[str, tuple[int, list[float]]] = {}  # by the last run of this session, as ``resumed``
+        self.reached: dict[str, Reached] = {}  # by the last run of this session, as ``resumed``
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix
@@ -168,7 +170,7 @@ class Session:
             what = f"{end:g} s, and the run has reached {self.time:g} s"
             raise InputError(Problem("until", what, f"at least {self.time:g} s"))
         self.end = end if end is not None else self.case.end_time
-        self.files, self.folder, failure = [], None, None
+        self.files, self.folder, failure, self.noted = [], None, None, False
         self.started = datetime.now(UTC)
         self.interrupted, self.advancing = False, True
         with self._interruptible(), ExitStack() as self.held:
@@ -178,7 +180,6 @@ class Session:
                     self.folder = self.world.share(self.world.together(self._prepare))
                     self.digests = digests = Digests(self.world, inputs(self))
                     self.inputs = digests.before()
-                    self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
                 with reporting(progress, self.world.first) as report:
                     failure = self._advance(report)
                 if self.folder:
@@ -212,6 +213,7 @@ class Session:
                 for part in parts:
                     part.open(self.written)
                 self.written.resume()
+                self.world.together(self._note_begin)  # once files of an earlier run are found sound
             self.solver.hook()
             stack.callback(self.background.close)  # before the files it writes to are closed or thrown away
             control = checkpoints.Keeper(self, self.folder, progress)
@@ -228,6 +230,11 @@ class Session:
             self.wall["write"] = self.wall.get("write", 0.0) + self.background.busy
             self.wall["held_up"] = self.wall.get("held_up", 0.0) + self.background.waited
         return failure
+
+    def _note_begin(self) -> None:
+        """Write the manifest of a run that goes on now."""
+        write_run_manifest(self, cast(Path, self.folder), "running")
+        self.noted = True
 
     def _step(self, control: checkpoints.Keeper) -> None:
         try:
@@ -265,7 +272,7 @@ class Session:
     def _fail(self, error: BaseException) -> None:
         """Note the failure in the manifest, if the disk takes that, and end every process that does not have the error."""
         try:
-            if self.folder and (self.world.first or not self.world.is_raised_by_all(error)):
+            if self.noted and self.folder and (self.world.first or not self.world.is_raised_by_all(error)):
                 note_failure(self, self.folder, error)
         finally:
             self.world.abort(error)

@@ -41,7 +41,9 @@ def ready(case: Case | dict[str, Any] | str | Path, force: bool = False, **overr
     return start(settings, force, problems.warnings)
 
 
-def resume(folder: str | Path, case: AsGiven = None, as_recorded: bool = False, **overrides: Any) -> Session:
+def resume(
+    folder: str | Path, case: AsGiven = None, as_recorded: bool = False, put_aside: bool = False, **overrides: Any
+) -> Session:
     """Return the simulation in ``folder`` where its last whole checkpoint was taken; its ``run`` goes on to the end.
 
     Parameters
@@ -54,6 +56,9 @@ def resume(folder: str | Path, case: AsGiven = None, as_recorded: bool = False, 
         settings, with a warning.
     as_recorded
         Whether to go on with the settings in the checkpoint, whatever the case's file says now.
+    put_aside
+        Whether snapshot files that are gone or damaged begin anew at the checkpoint; what is there of them is renamed. Without it they
+        are an error of ``run``.
     overrides
         threads, progress, halo, backend, precision, order (the state is projected), until, checkpoint_every; what is not given is as in
         the first run.
@@ -63,11 +68,11 @@ def resume(folder: str | Path, case: AsGiven = None, as_recorded: bool = False, 
     InputError
         Where no checkpoint is whole, the case is another (every difference is named) or an input file has changed.
     """
-    return go_on(find_resumption(folder, case, as_recorded, **overrides))
+    return go_on(find_resumption(folder, case, as_recorded, **overrides), put_aside)
 
 
-def go_on(found: Resumption) -> Session:
-    """Return the simulation of a resumption, at its checkpoint."""
+def go_on(found: Resumption, put_aside: bool = False) -> Session:
+    """Return the simulation of a resumption, at its checkpoint; ``put_aside`` as of ``resume``."""
     again: tuple[Problem, ...] = ()
     if found.finished is not None:
         what = f"the run has already finished, at t = {found.finished:g} s"
@@ -75,4 +80,5 @@ def go_on(found: Resumption) -> Session:
         again = (Problem(str(found.case.output.folder), what, advice=advice, severity="warning"),)
     simulation = start(found.case, True, (*found.warnings, *again))
     world().agree(lambda: simulation.restore(found.checkpoint))
+    simulation.put_aside = put_aside
     return simulation
