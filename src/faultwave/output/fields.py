@@ -372,7 +372,7 @@ class FieldWriter(WholeOrNothing):
         return False
 
     def _order_in(self, path: Path, earlier: Earlier, mesh: Mesh) -> np.ndarray:
-        """Where each cell of ``mesh`` stands in a file that holds the earlier snapshots. Raises OSError, KeyError, ValueError for others."""
+        """Where each cell of ``mesh`` stands in a file that holds the earlier snapshots. Raises OSError, KeyError or ValueError."""
         if not path.exists():
             raise FileNotFoundError(path)
         with h5py.File(path, "r") as file:
