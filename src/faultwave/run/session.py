@@ -29,6 +29,7 @@ from faultwave.output.folder import prepare_folder
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.writers import write_results
 from faultwave.run import checkpoints
+from faultwave.run.event import with_event
 from faultwave.run.files import Reached, RunFiles
 from faultwave.run.manifest import inputs, note_failure, write_run_manifest
 
@@ -296,7 +297,8 @@ class Session:
 
         def write() -> None:
             with side_by_side():
-                self.files += write_results(found, folder, self.case.output.prefix, self._layout)
+                told = with_event(self.case, found)
+                self.files += write_results(told, folder, self.case.output.prefix, self._layout)
             write_run_manifest(self, folder, status)
 
         self.world.together(write)
