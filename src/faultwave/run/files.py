@@ -146,7 +146,7 @@ class RunFiles:
         """Bring what was handed over before to the disk and note how far the files go."""
         for kind, writers in self.writers.items():
             if kind in notes["files"]:
-                times = min((w.sync_for_checkpoint() for w in writers), key=len, default=[])
+                times: list[float] = min((w.sync_for_checkpoint() for w in writers), key=len, default=[])
                 sums: dict[str, list[int]] = {}
                 for writer in writers:
                     found = getattr(writer, "sums", [])
