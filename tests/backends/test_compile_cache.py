@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from faultwave import backends
@@ -151,6 +152,69 @@ def test_a_damaged_library_says_so_and_goes(own_cache: Path) -> None:
     with pytest.raises(BackendError, match="run again"):
         compilation.load(str(library))
     assert compilation.load(str(compilation.build([("answer", SOURCE)])["answer"]))
+
+
+def flipped(content: bytes, seed: int) -> bytes:
+    """Three bits of a file changed, anywhere."""
+    damaged = bytearray(content)
+    for place in np.random.default_rng(seed).choice(8 * len(content), 3, replace=False):
+        damaged[place // 8] ^= 1 << (place % 8)
+    return bytes(damaged)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_library_with_flipped_bits_is_made_anew_and_reported(own_cache: Path, seed: int, caplog) -> None:
+    assert made(doubling(2.0)) == 3.0
+    (library,) = own_cache.glob("doubling-*.so")
+    whole = library.read_bytes()
+    library.unlink()  # this process has it in its memory
+    library.write_bytes(flipped(whole, seed))
+    library.chmod(0o755)
+    assert made(doubling(2.0)) == 3.0
+    assert f"{library} in the cache is damaged: its checksum does not match; it is made anew" in caplog.text
+    assert cache.is_sealed(library) and len(library.read_bytes()) == len(whole)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda c: c[:100], lambda c: b"", lambda c: c[:-1], lambda c: c + b"x", lambda c: c[:-48]]
+)
+def test_a_library_of_another_length_is_made_anew(own_cache: Path, damage, caplog) -> None:
+    library = compilation.build([("answer", SOURCE)])["answer"]
+    library.write_bytes(damage(library.read_bytes()))
+    again = compilation.build([("answer", SOURCE)])["answer"]
+    assert compilation.load(str(again)).run() == 42 and "is damaged" in caplog.text
+
+
+def test_processes_that_find_the_same_damage_leave_one_whole_library(own_cache: Path, tmp_path: Path) -> None:
+    library = compilation.build([("answer", SOURCE)])["answer"]
+    library.write_bytes(flipped(library.read_bytes(), 0))
+    program = (
+        "from faultwave.backends.cpu import compile as c\n"
+        f"print(c.load(str(c.build([('answer', {SOURCE!r})])['answer'])).run())\n"
+    )
+    begun = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [p.communicate(timeout=100)[0] for p in begun] == ["42\n"] * 4
+    assert [p.name for p in own_cache.iterdir()] == [library.name] and cache.is_sealed(library)
+
+
+def test_a_damaged_text_is_found_out_again(own_cache: Path, caplog) -> None:
+    cache.keep("what was found", "things", "key")
+    (place,) = (own_cache.parent / "things").iterdir()
+    assert cache.recall("things", "key") == "what was found" and stat.S_IMODE(place.stat().st_mode) == 0o600
+    place.write_bytes(place.read_bytes().replace(b"found", b"fount"))
+    assert cache.recall("things", "key") is None and "is damaged" in caplog.text
+    cache.keep("what was found", "things", "key")
+    assert cache.recall("things", "key") == "what was found"
+
+
+def test_a_file_that_others_may_write_is_not_read(own_cache: Path) -> None:
+    cache.write_sealed(own_cache / "a", b"content")
+    assert cache.read_sealed(own_cache / "a") == b"content"
+    own_cache.chmod(0o777)
+    assert cache.read_sealed(own_cache / "a") is None
+    own_cache.chmod(0o700)
+    (own_cache / "a").chmod(0o666)
+    assert cache.read_sealed(own_cache / "a") is None
 
 
 @pytest.mark.parametrize("kind", ("file in the way", "read-only"))

@@ -8,6 +8,7 @@ import faultwave as fw
 from faultwave.base.errors import InputError, RunError
 from faultwave.observe.lattice import Lattice
 from faultwave.output.formats.essi import EssiWriter
+from faultwave.output.snapshot_sums import Earlier
 from tests.fd.test_grids import case
 
 LATTICE = Lattice((100.0, 2000.0, -350.0), 50.0, (8, 3, 2))
@@ -39,7 +40,7 @@ def test_a_killed_run_goes_on(tmp_path):
     writer.append(0.2, snapshot(1))
     assert writer.sync_for_checkpoint() == [0.1, 0.2]
     writer.append(0.3, snapshot(7))  # behind the checkpoint, then killed
-    with EssiWriter(tmp_path / "run", LATTICE, 2, done=[0.1, 0.2]) as again:
+    with EssiWriter(tmp_path / "run", LATTICE, 2, earlier=Earlier([0.1, 0.2])) as again:
         again.append(0.3, snapshot(2))
         again.append(0.4, snapshot(3))
         with pytest.raises(ValueError, match="does not follow"):

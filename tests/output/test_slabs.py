@@ -20,6 +20,7 @@ import sys
 import numpy as np
 from faultwave.comm import world
 from faultwave.output.fields import WrittenElsewhere
+from faultwave.output.snapshot_sums import Earlier
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
 from faultwave.output.slabs import SlabWriter
@@ -29,7 +30,7 @@ def write(name, kind, mine, done, room, steps):
     points, numbers = corners[mine].reshape(-1, 3), 7 + np.array(mine, np.int32)
     def make(points, cells, static):
         assert not any(points.strides) and not any(cells.strides) and (done or not any(static["global-id"].strides))
-        return kind(f"{folder}/{name}", points, cells, static, ["v1"], np.float64, room, WrittenElsewhere(done, mesh=True))
+        return kind(f"{folder}/{name}", points, cells, static, ["v1"], np.float64, room, WrittenElsewhere(Earlier(done), mesh=True))
     cells = np.arange(4 * len(mine)).reshape(-1, 4)
     with SlabWriter(world(), make, points, cells, {"global-id": numbers}, goes_on=bool(done)) as writer:
         for k in range(len(done), steps):
@@ -78,6 +79,7 @@ from faultwave.base.errors import RunError
 from faultwave.comm import world
 from faultwave.output import shared_file
 from faultwave.output.fields import WrittenElsewhere
+from faultwave.output.snapshot_sums import Earlier
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
 from faultwave.output.slabs import SlabWriter

@@ -1,10 +1,13 @@
 """The picture of intensity maps."""
 
 import numpy as np
+import pytest
 from PIL import Image
 
+from faultwave.base.errors import InputError
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.output.formats.maps_netcdf import read_maps, write_maps
+from faultwave.plot import plot_run
 from faultwave.plot.intensity import plot_intensity, shades
 
 
@@ -75,3 +78,16 @@ def test_shades_leave_level_ground_as_it_is():
     assert (shade[lit][:, :3] == 1.0).all() and (shade[lit][:, 3] > 0.03).all()
     assert (shade[dark][:, :3] == 0.0).all() and (shade[dark][:, 3] > 0.2).all()
     assert shade[..., 3].max() <= 0.45
+
+
+def test_a_field_of_the_maps_is_drawn_by_its_name(tmp_path):
+    source = tmp_path / "run-intensity.nc"
+    write_maps(source, maps())
+    (tmp_path / "run-manifest.json").write_text('{"manifest": 1, "case": {}}')
+    (path,) = plot_run(tmp_path, tmp_path / "pictures", field="PGV", dpi=40)
+    assert path.name == "run-intensity-PGV.png" and path.stat().st_size > 1000
+    with pytest.raises(InputError, match=r"no snapshots or maps of the run 'run' have a field 'PGX' \(allowed: .*PGV"):
+        plot_run(tmp_path, tmp_path / "pictures", field="PGX")
+    source.unlink()
+    with pytest.raises(InputError, match="has no snapshots and no maps.*output.surface.*output.intensity"):
+        plot_run(tmp_path, tmp_path / "pictures", field="PGV")

@@ -139,9 +139,14 @@ def test_arrays_of_another_shape_are_told(session, tmp_path):
         fw.plot(5)
 
 
-def test_what_shows_progress_is_called_report(tmp_path):
-    with pytest.raises(InputError, match="False is no way to send messages.*report"):
-        fw.run(CASE, output=tmp_path, progress=False)
+@pytest.mark.parametrize("word", ["progress", "report"])
+def test_progress_means_the_same_in_run_and_in_the_method_of_a_simulation(tmp_path, word, capsys):
+    fw.run(CASE, output=tmp_path / "silent", **{word: False})
+    steps: list = []
+    fw.run(CASE, output=tmp_path / "called", **{word: steps.append})
+    assert steps and capsys.readouterr().err == ""
+    sent = fw.run(CASE, output=tmp_path / "sent", progress="thread")  # a way to move messages, as for simulate
+    assert sent.case.numerics.progress == "thread"
 
 
 def test_a_comparison_ends_where_it_is_told(session):

@@ -259,7 +259,7 @@ def test_another_medium_or_friction_is_refused(tmp_path, what):
     file = next(f for f in files.values() if f"  {what}: " in f.read_text())
     file.write_text("".join(f"  {what}: 0.5\n" if line.startswith(f"  {what}: ") else f"{line}\n"
                             for line in file.read_text().splitlines()))  # fmt: skip
-    with pytest.raises(InputError, match=f"{what}.*not as in the run that this goes on from"):
+    with pytest.raises(InputError, match=f"{file}: its content has changed: .* sha256 .* in the checkpoint"):
         fw.resume(tmp_path / "out")
 
 
@@ -322,19 +322,43 @@ def test_another_mesh_is_refused(tmp_path):
     vertices = moved.vertices.copy()
     vertices[0] += 1.0
     write_puml(case["mesh"]["file"], type(moved)(vertices, moved.cells, moved.groups, moved.tags))
-    with pytest.raises(InputError, match="another mesh"):
+    with pytest.raises(InputError, match="mesh.file: .*its content has changed"):
         fw.resume(tmp_path / "out")
 
 
-def test_snapshots_that_were_lost_are_told(tmp_path, caplog):
+def damaged(path, damage):
+    """Damage a file of snapshots that a checkpoint relies on."""
+    if damage == "gone":
+        path.unlink()
+    elif damage == "cut short":
+        os.truncate(path, path.stat().st_size // 2)
+    elif damage == "zeros":
+        path.write_bytes(bytes(path.stat().st_size))
+    else:  # the fields of another run on the same mesh
+        with h5py.File(path, "r+") as file:
+            field = file["VTKHDF/CellData/v1"]
+            field[3] = -field[3] + 1.0
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut short", "zeros", "other numbers"])
+def test_snapshots_that_were_lost_are_an_error_and_nothing_is_touched(tmp_path, damage):
     with pytest.raises(RunError):
         fw.simulate(asked(tmp_path, "out")).run(progress=stop_at(0.4))
-    (tmp_path / "out" / "run-volume.vtkhdf").unlink()
-    sim = fw.resume(tmp_path / "out")
-    sim.run()
-    assert "snapshots written before are gone" in caplog.text
-    with VtkHdfReader(tmp_path / "out" / "run-volume.vtkhdf") as file:
-        assert file.times[0] > 0.3 and file.times[-1] == pytest.approx(0.6)
+    file = tmp_path / "out" / "run-volume.vtkhdf"
+    damaged(file, damage)
+    before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    with pytest.raises(InputError, match="does not hold the 3 snapshots .* Put the file of that run back") as found:
+        fw.resume(tmp_path / "out").run()
+    assert str(file) in str(found.value)
+    after = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file() and not p.name.startswith(".")}
+    assert after == before
+    fw.resume(tmp_path / "out", put_aside=True).run()
+    with VtkHdfReader(file) as read:
+        assert read.times[0] > 0.3 and read.times[-1] == pytest.approx(0.6)
+    aside = tmp_path / "out" / "run-volume.vtkhdf.aside1"
+    assert aside.exists() == (damage != "gone")
+    if damage != "gone":
+        assert aside.read_bytes() == before[file]
 
 
 def test_surface_of_a_simulation_run_on_counts_from_the_start(tmp_path):

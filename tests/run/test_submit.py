@@ -59,4 +59,4 @@ def test_a_job_goes_on_only_where_that_leads_somewhere(tmp_path, does, turns):
         if goes_on:
             assert asked.read_text() == "requeue 42\n"
             asked.unlink()
-    assert f"faultwave resume {out} --threads 3" in (tmp_path / "calls").read_text()
+    assert f"faultwave resume {out} --case {tmp_path / 'my case.yaml'} --threads 3" in (tmp_path / "calls").read_text()

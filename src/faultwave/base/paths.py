@@ -20,6 +20,28 @@ ALIKE = 0.75
 _of_case: ContextVar[tuple[Path, ...]] = ContextVar("of_case", default=())
 
 
+_read: ContextVar[list[Path] | None] = ContextVar("read", default=None)
+
+
+@contextmanager
+def noting_files() -> Iterator[list[Path]]:
+    """Collect the files that are read within although no setting names them, as those that an easi model names."""
+    found: list[Path] = []
+    token = _read.set(found)
+    try:
+        yield found
+    finally:
+        _read.reset(token)
+
+
+def note_file(path: Path) -> Path:
+    """Note a file that another file names, for ``noting_files``; returns it."""
+    found = _read.get()
+    if found is not None and path.absolute() not in found:
+        found.append(path.absolute())
+    return path
+
+
 @contextmanager
 def beside_case(files: Sequence[Path]) -> Iterator[None]:
     """Within it, files that other files name are looked for beside the case's own ``files``, too."""
@@ -76,4 +98,4 @@ def looked_for(tried: Sequence[Path]) -> str:
     return "Looked for " + " and ".join(shown(path, 500) for path in tried) + (f"; {near}" if near else "")
 
 
-__all__ = ["beside_case", "is_file", "looked_for", "places_of", "shown", "similar"]
+__all__ = ["beside_case", "is_file", "looked_for", "note_file", "noting_files", "places_of", "shown", "similar"]

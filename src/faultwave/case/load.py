@@ -63,16 +63,24 @@ def load_case(
     if not is_file(path) and str(case) in _example_files():
         path = _example_files()[str(case)]
     if path.suffix.lower() in (".yaml", ".yml"):
-        return load_native(path, overrides, partial)
+        return _of_file(path, load_native(path, overrides, partial))
     if path.suffix.lower() == ".par":
         from faultwave.case.seissol import load_deck
 
-        return load_deck(path, overrides, partial)
+        return _of_file(path, load_deck(path, overrides, partial))
     problems = Problems()
     allowed = f"a native .yaml, a SeisSol .par, or one of the examples {', '.join(_example_files())}"
     what = "is no case file" if is_file(path) else "is a folder" if os.path.isdir(path) else "no such file or example"
     problems.error(shown(case, 500), what, allowed, suggest(str(case), _example_files()))
     return None, problems
+
+
+def _of_file(path: Path, read: tuple[Case | None, Problems]) -> tuple[Case | None, Problems]:
+    """Note in a case which file it was read from."""
+    made, problems = read
+    if made is not None:
+        made._file = path.absolute()
+    return made, problems
 
 
 def _from_data(

@@ -439,12 +439,18 @@ class Case(Settings):
     )
     source_files: Annotated[tuple[Path, ...], Field(description="Files this case was read from.")] = ()
     _overridden: tuple[str, ...] = ()
+    _file: Path | None = None
     _left_out: tuple[tuple[str | int, ...], ...] = ()
 
     @property
     def overridden(self) -> tuple[str, ...]:
         """Names of options that replaced a setting of the file, as 'order': messages speak of them."""
         return self._overridden
+
+    @property
+    def file(self) -> Path | None:
+        """The file that this case was read from and still says; None for a case made of a mapping or of another Case."""
+        return self._file
 
     @property
     def left_out(self) -> tuple[tuple[str | int, ...], ...]:

@@ -119,11 +119,30 @@ def resume(
     threads: Threads = None,
     processes: Processes,
     checkpoint_every: Every = None,
+    case: Annotated[
+        Path | None,
+        typer.Option(
+            "--case", metavar="CASE", help="The case that the run must be of; by default the file it was read from."
+        ),
+    ] = None,
+    as_recorded: Annotated[
+        bool,
+        typer.Option(
+            "--as-recorded", help="Go on with the settings in the checkpoint, whatever the case file says now."
+        ),
+    ] = False,
+    put_aside: Annotated[
+        bool,
+        typer.Option(
+            "--put-aside", help="Begin snapshot files anew that are gone or damaged; what is there is renamed."
+        ),
+    ] = False,
 ) -> None:
     """Go on with a run from its last checkpoint, as if it had never stopped.
 
-    Threads, backend, precision and order may change; at another order the state is projected. A damaged checkpoint is
-    told and the one before it taken.
+    End time, threads, backend, precision and order may change; at another order the state is projected. A case file or an input file that
+    has changed otherwise is refused, each difference named. A finished run is left as it is. A damaged checkpoint is reported and the one
+    before it used.
     """
     relaunch(processes.ranks, threads, processes.progress)
     asked = given(
@@ -131,10 +150,18 @@ def resume(
         halo=processes.halo, checkpoint_every=checkpoint_every,
     )  # fmt: skip
     with heeding(), screen.status(str(folder)) as say, uncollected():
-        from faultwave.run import resume as resume_run
+        from faultwave.run.resumption import find_resumption
+        from faultwave.run.simulation import go_on
 
         say("reading and preparing")
-        simulation = resume_run(folder, **asked)
+        found = find_resumption(folder, case, as_recorded, **asked)
+        simulation = None if found.finished is not None else go_on(found, put_aside)
+    for change in found.applied:
+        screen.out().print(f"{change.path}: {change.values}; the run goes on with that of the case", soft_wrap=True)
+    if simulation is None:
+        warn(found.warnings)
+        screen.out().print(f"{folder}: already finished at t = {found.finished:g} s", soft_wrap=True)
+        return
     screen.out().print(f"going on from t = {simulation.time:.6g} s", soft_wrap=True)
     advance(simulation)
 
@@ -370,7 +397,8 @@ def submit(
 ) -> None:
     """Write a batch script for Slurm with processes bound to cores.
 
-    Before its time is over the run writes a checkpoint, and the job goes on in another turn.
+    Before its time is over the run writes a checkpoint, and the job goes on in another turn. A folder that holds a run is refused, unless
+    that has a checkpoint of this case to go on from.
     """
     from faultwave.base.errors import InputError, Problem
     from faultwave.cli.slurm import Job
@@ -389,11 +417,36 @@ def submit(
     target = script or Path(f"{case.stem}.sbatch")
     if target.exists() and not force:
         raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))
+    _look_into(output, case, until)
     job = Job(case.absolute(), output.absolute(), **vars(allocation), arguments=("--until", until) if until else ())
     with atomic_text(target) as file:
         file.write(text(job))
     screen.files([target])
     screen.out().print(f"send it with: sbatch {target}", soft_wrap=True)
+
+
+def _look_into(folder: Path, case: Path, until: str | None) -> None:
+    """Say from where a job in ``folder`` will go on. Raises InputError where the folder holds another run, or one without checkpoints."""
+    from faultwave.base.errors import InputError, Problem
+    from faultwave.output.folder import refuse_folder
+    from faultwave.run.resumption import refuse_another_case
+
+    found = refuse_another_case(folder, case, **given(until=until))
+    if found is None:
+        try:
+            refuse_folder(folder)
+        except InputError as error:
+            advice = "Choose another --output, or move that run away: the job would not replace its results."
+            raise InputError([Problem(p.where, p.what, p.allowed, advice) for p in error.problems]) from None
+        return
+    warn(found.warnings)
+    time = found.checkpoint.notes["time"]
+    if found.finished is not None:
+        what = f"holds this case, already finished at t = {found.finished:g} s"
+        raise InputError(
+            Problem(str(folder), what, advice="Give a later --until to extend it, or choose another --output.")
+        )
+    screen.out().print(f"{folder} holds a checkpoint of this case: the job goes on from t = {time:g} s", soft_wrap=True)
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -68,9 +68,13 @@ mkdir -p "$folder" && touch "$folder/.turn"
 [ "${{SLURM_RESTART_COUNT:-0}}" -gt 0 ] || rm -f "$folder/.in-vain"
 faultwave() {{ srun --cpu-bind=cores --distribution=block:block faultwave "$@" --threads "$SLURM_CPUS_PER_TASK"; }}
 if ls "$folder"/*-checkpoints/[0-9]*/index.json > /dev/null 2>&1; then
-  faultwave resume "$folder"
-else
+  # refused where the checkpoint is of another case
+  faultwave resume "$folder" --case {case}{more}
+elif [ "${{SLURM_RESTART_COUNT:-0}}" -gt 0 ]; then
+  # what the last turn of this job has left may be replaced
   faultwave run {case} --output "$folder" --force{more}
+else
+  faultwave run {case} --output "$folder"{more}
 fi
 status=$?
 # {stopped}: told to stop; whatever else failed would fail again

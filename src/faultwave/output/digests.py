@@ -31,6 +31,7 @@ class Digests:
         pieces = [(path, start) for path, size in self.sizes.items() for start in range(0, max(size, 1), PIECE)]
         self._mine = pieces[world.rank :: world.size]
         self._found: list[tuple[Path, int, bytes | str]] = []
+        self._told: dict[str, dict[str, Any]] | None = None
         self._thread = threading.Thread(target=self._work, name="faultwave-digests", daemon=True)
         if self._mine:
             self._thread.start()
@@ -48,7 +49,12 @@ class Digests:
         return {str(path): {"bytes": size} for path, size in self.sizes.items()}
 
     def found(self) -> dict[str, dict[str, Any]]:
-        """That and the checksums, on the first process, hexadecimal; all must ask. Returns when they are all made."""
+        """Return sizes and hexadecimal checksums, on the first process; all must ask. Waits until they are all made, once."""
+        if self._told is None:
+            self._told = self._gathered()
+        return self._told
+
+    def _gathered(self) -> dict[str, dict[str, Any]]:
         if self._mine:
             self._thread.join()
         told = self.world.gather(self._found)

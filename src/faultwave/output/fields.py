@@ -20,10 +20,12 @@ import h5py
 import numpy as np
 from numpy.typing import DTypeLike
 
-from faultwave.base.errors import RunError
+from faultwave.base.asked import option
+from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.base.log import get_logger
 from faultwave.output.atomic import WholeOrNothing, explaining, remove, replace
 from faultwave.output.hdf5 import PatientFile
+from faultwave.output.snapshot_sums import MODULUS, Earlier, field_sum, first_difference, put_aside, stored_sum
 
 BLOCK = 1 << 24
 """Bytes copied at once."""
@@ -45,12 +47,16 @@ def blank(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
 
 @dataclass(frozen=True)
 class WrittenElsewhere:
-    """What of a file is not its writer's: ``done``, times of the snapshots that an earlier run has left, finished or not, under
-    this path, and which the file goes on from (a warning says so where they are not found); ``mesh``: whether others write the
-    numbers of the mesh, too."""
+    """What of a file is not its writer's: ``earlier``, the snapshots that an earlier run has left, finished or not, under this path, and
+    which the file goes on from; ``mesh``: whether others write the numbers of the mesh, too."""
 
-    done: Sequence[float] = ()
+    earlier: Earlier = Earlier()
     mesh: bool = False
+
+    @property
+    def done(self) -> Sequence[float]:
+        """Times [s] of the snapshots that are there."""
+        return self.earlier.times
 
 
 class FieldWriter(WholeOrNothing):
@@ -79,7 +85,7 @@ class FieldWriter(WholeOrNothing):
         self._fills = not elsewhere.mesh
         try:
             with explaining(self.path):
-                if not (elsewhere.done and self._go_on(elsewhere.done, mesh, steps)):
+                if not (elsewhere.done and self._go_on(elsewhere.earlier, mesh, steps)):
                     self._create(self._working, mesh, max(steps, 1), self._fills)
                 if self._room < steps:
                     self._resize(steps)
@@ -90,6 +96,7 @@ class FieldWriter(WholeOrNothing):
     def _begin(self, path: str | Path, shape: tuple[int, ...], fields: Sequence[str], dtype: DTypeLike) -> None:
         self.path, self.fields, self.dtype = Path(path), tuple(fields), np.dtype(dtype)
         self.times: list[float] = []
+        self.sums: list[int] = []  # checksums of the snapshots
         self.shape, self.cell_count = shape, int(np.prod(shape))
         self._descriptor = -1
         self._promised, self._fills = False, False
@@ -137,6 +144,7 @@ class FieldWriter(WholeOrNothing):
             self.abort()
             raise
         self.times.append(float(time))
+        self.sums.append(sum(field_sum(name, values) for name, values in arrays.items()) % MODULUS)
 
     def sync_for_checkpoint(self) -> list[float]:
         """Bring every snapshot to the disk and promise to keep the file: a checkpoint relies on it. Returns the
@@ -309,7 +317,7 @@ class FieldWriter(WholeOrNothing):
             self._create(self._copy, mesh or old_mesh, steps, mesh is not None and self._fills)
             if mesh is None:
                 self._copy_mesh(old, old_places)
-            size = self.cell_count * self.dtype.itemsize
+            size, sums = self.cell_count * self.dtype.itemsize, [0] * len(self.times)
             for step, time in enumerate(self.times):
                 self._write_step(step, time, {})
                 for name in self.fields:
@@ -317,8 +325,12 @@ class FieldWriter(WholeOrNothing):
                     data = b"".join(os.pread(old, min(BLOCK, size - i), start + i) for i in range(0, size, BLOCK))
                     moved = data if order is None else np.frombuffer(data, self.dtype).reshape(len(order), -1)[order]
                     self._put(moved, int(self._places[name][step]))
+                    if order is not None:
+                        sums[step] += field_sum(name, np.asarray(moved))
         finally:
             os.close(old)
+        if order is not None:
+            self.sums = [n % MODULUS for n in sums]
         os.fsync(self._descriptor)
         os.replace(self._copy, self._working)
 
@@ -330,27 +342,22 @@ class FieldWriter(WholeOrNothing):
             for i in range(0, size, BLOCK):
                 self._put(os.pread(old, min(BLOCK, size - i), start + i), new[name][0] + i)
 
-    def _go_on(self, done: Sequence[float], mesh: Mesh, steps: int) -> bool:
-        """Go on from the file of an earlier run; False (and a warning) where there is none that fits.
+    def _go_on(self, earlier: Earlier, mesh: Mesh, steps: int) -> bool:
+        """Go on from the file of an earlier run; False where it was put aside. Raises InputError where none holds the snapshots.
 
         Another number of processes writes its cells in another order (``global-id``); then they are moved.
         """
+        wrong, done = {}, earlier.times
         for path in (self._working, self._data_path()):
             try:
-                with h5py.File(path, "r") as file:
-                    room, places = self._find(file)
-                    _, cells, _ = self._read_mesh(file)
-                    order = _order(self._numbers(file), mesh[2].get(NUMBERS))
-            except (OSError, KeyError, ValueError):
+                order = self._order_in(path, earlier, mesh)
+            except FileNotFoundError:
                 continue
-            if (
-                len(cells) * self.per_cell(cells.shape[1]) != self.cell_count
-                or room < len(done)
-                or order is None
-                or not set(self.fields) <= set(places)
-            ):
+            except (OSError, KeyError, ValueError) as error:
+                wrong[path] = " ".join(str(error).split())
                 continue
             self.times, self._promised = list(done), True
+            self.sums = list(earlier.sums.get(self.path.name, ()))
             if (order[1:] < order[:-1]).any():
                 self._copy_from(path, max(steps, len(done)), mesh, order)
             elif path == self._working:
@@ -358,9 +365,45 @@ class FieldWriter(WholeOrNothing):
             else:
                 self._copy_from(path, max(steps, len(done)))
             return True
-        text = "%s: the %d snapshots written before are gone; the file starts at the time of the checkpoint"
-        get_logger(__name__).warning(text, self.path, len(done))
+        if not earlier.put_aside:
+            raise lost_snapshots(self.path, done, wrong)
+        for path in wrong:
+            get_logger(__name__).warning("%s is put aside as %s: %s", path, put_aside(path), wrong[path])
         return False
+
+    def _order_in(self, path: Path, earlier: Earlier, mesh: Mesh) -> np.ndarray:
+        """Where each cell of ``mesh`` stands in a file that holds the earlier snapshots. Raises OSError, KeyError or ValueError."""
+        if not path.exists():
+            raise FileNotFoundError(path)
+        with h5py.File(path, "r") as file:
+            room, places = self._find(file)
+            _, cells, _ = self._read_mesh(file)
+            order = _order(self._numbers(file), mesh[2].get(NUMBERS))
+        if len(cells) * self.per_cell(cells.shape[1]) != self.cell_count or order is None:
+            raise ValueError("it is of another mesh")
+        if not set(self.fields) <= set(places):
+            missing = sorted(set(self.fields) - set(places))
+            raise ValueError(f"it lacks {', '.join(missing)} in this precision")
+        if room < len(earlier.times):
+            raise ValueError(f"it holds {room} snapshots, not {len(earlier.times)}")
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            self._check_content(descriptor, places, earlier)
+        finally:
+            os.close(descriptor)
+        return order
+
+    def _check_content(self, descriptor: int, places: Mapping[str, np.ndarray], earlier: Earlier) -> None:
+        """Raise ValueError where a file holds other snapshots, or not all of them."""
+
+        def stored(step: int) -> int | None:
+            found = [stored_sum(n, descriptor, int(places[n][step]), self.cell_count, self.dtype) for n in self.fields]
+            return None if None in found else sum(n or 0 for n in found) % MODULUS
+
+        other = first_difference(earlier.sums.get(self.path.name, ()), stored)
+        if other is not None:
+            what = "is cut short" if stored(other) is None else "is not what was written"
+            raise ValueError(f"its snapshot at {earlier.times[other]:g} s {what}")
 
     def _put(self, data: np.ndarray | bytes, offset: int) -> None:
         put(self._descriptor, data, offset)
@@ -456,6 +499,19 @@ def _order(old: np.ndarray | None, new: np.ndarray | None) -> np.ndarray | None:
     order = np.empty(len(new), np.int64)
     order[after] = before
     return order
+
+
+def lost_snapshots(path: Path, done: Sequence[float], wrong: Mapping[Path, str]) -> InputError:
+    """Return the error of a run that cannot go on because a file does not hold the snapshots that its checkpoint relies on; ``wrong``: the
+    files that were looked at, and why each will not do."""
+    times = f"{done[0]:g} to {done[-1]:g} s"
+    what = f"does not hold the {len(done)} snapshots ({times}) that were written before the checkpoint"
+    found = "; ".join(f"{file.name}: {why}" for file, why in wrong.items()) or "there is no such file"
+    advice = (
+        f"Put the file of that run back, or go on with {option('put_aside', True)}: it begins a new file at the time of the checkpoint "
+        "and renames the old one"
+    )
+    return InputError(Problem(str(path), f"{what}: {found}", advice=f"{advice}."))
 
 
 def put(descriptor: int, data: np.ndarray | bytes, offset: int) -> None:

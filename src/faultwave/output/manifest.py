@@ -10,6 +10,7 @@ import math
 import os
 import platform
 import re
+import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -53,6 +54,39 @@ def versions() -> dict[str, str]:
         if said:
             found[package] = said[1]
     return found
+
+
+def digest(settings: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of settings as JSON with sorted names, by which two runs are seen to be of the same case."""
+    text = json.dumps(plain(settings), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@functools.cache
+def checkout() -> dict[str, Any] | None:
+    """Return the commit of the Git checkout that this package runs from and whether files of the package differ from it; None for an
+    installed package, and where Git does not answer."""
+    package = Path(__file__).resolve().parents[1]
+    root = next((p for p in package.parents if (p / ".git").exists()), None)
+    if root is None or not (root / "pyproject.toml").is_file():
+        return None
+    commit = _git(root, "rev-parse", "HEAD")
+    changed = _git(root, "status", "--porcelain", "--untracked-files=normal", "--", str(package))
+    if commit is None or changed is None or _git(root, "ls-files", "--", str(package / "__init__.py")) == "":
+        return None
+    return {"commit": commit, "dirty": bool(changed)}
+
+
+def _git(root: Path, *words: str) -> str | None:
+    """What Git says; None where it is absent, slow or complains."""
+    command = ["git", "--no-optional-locks", "-C", str(root), "-c", "core.fsmonitor=false", *words]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=10, stdin=subprocess.DEVNULL, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def machine() -> dict[str, Any]:
@@ -111,12 +145,14 @@ def build_manifest(
         "written": now.isoformat(timespec="seconds"),
         "command": sys.argv,
         "versions": versions(),
+        "checkout": checkout(),
         "machine": machine(),
         "inputs": dict(inputs),
         "timings_s": dict(timings or {}),
         "rates": dict(rates or {}),
         "outputs": sorted({Path(path).name for path in outputs}),
         **(extra or {}),
+        "case_sha256": digest(case),
         "case": dict(case),
     }
 

@@ -47,6 +47,7 @@ def _from_dataset(kind: Kind, dataset: Dataset) -> dict[int, Trace]:
     stations, networks = (dataset.attrs.get(name, [""] * len(dataset["location"])) for name in CODES)
     origin = _date(dataset.attrs.get("origin_time"))
     errors = motion_errors(dataset)
+    event = {key: value for key, value in dataset.attrs.items() if key.startswith("event_")}
     traces = {}
     for i, location in enumerate(dataset["location"]):
         time = dataset["time"] if dataset["time"].ndim == 1 else dataset["time"][:, i]
@@ -68,6 +69,7 @@ def _from_dataset(kind: Kind, dataset: Dataset) -> dict[int, Trace]:
             networks[i],
             origin,
             error,
+            event,
         )
     return traces
 

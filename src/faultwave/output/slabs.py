@@ -20,6 +20,7 @@ from faultwave.output.atomic import WholeOrNothing, explaining, remove
 from faultwave.output.fields import NUMBERS, TIME, CellFieldWriter, blank
 from faultwave.output.progress_counts import ProgressCounts
 from faultwave.output.shared_file import SharedFile, Way
+from faultwave.output.snapshot_sums import MODULUS, field_sum
 
 Make = Callable[[np.ndarray, np.ndarray, dict[str, np.ndarray]], CellFieldWriter]
 
@@ -42,6 +43,8 @@ class SlabWriter(WholeOrNothing):
         self.path, working, self.room, self.places, self.dtype, self.times, mesh, self.kind = found
         self.each = self.kind.per_cell(cells.shape[1])
         self.count = len(cells) * self.each
+        self.sums: list[int] = [] if self.whole is None else list(self.whole.sums)  # of the part here
+        self.sums += [0] * (len(self.times) - len(self.sums))
         self.total, self.promised = sum(count for _, count in counts) * self.each, bool(self.times)
         self.counts = ProgressCounts(world, working, len(self.times) if self.count else None)
         self.file: SharedFile | None = SharedFile(world, working, way)
@@ -81,6 +84,9 @@ class SlabWriter(WholeOrNothing):
                 self.file.put(*self._at(name, np.asarray(array), step))
             self.counts.note(step + 1)
         self.times.append(float(time))
+        parts = {n: np.asarray(v).astype(self.dtype, copy=False) for n, v in values.items() if n != TIME}
+        first, total = self.start * self.each, self.total
+        self.sums.append(sum(field_sum(n, part, first, total) for n, part in parts.items()) % MODULUS)
 
     def _at(self, name: str, array: np.ndarray, step: int) -> tuple[np.ndarray, int]:
         """The numbers of a field as they stand in the file, and where."""

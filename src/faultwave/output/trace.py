@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class Trace:
     vectors holds 'normal', 'strike', 'dip' and 'initial_traction' (3,) where the file states them, geographic longitude,
     latitude and the direction of the y axis, clockwise from true north [deg]. units: of the columns, where the file states them.
     station, network: its codes; origin: date and UTC of the start of the simulated time, None where nobody has said it.
+    event: of the earthquake what is known, as ``event_magnitude`` (see ``run.event``).
     relative_error: of velocity, or of the electric field, as estimated; None where it has not been.
     """
 
@@ -40,6 +41,7 @@ class Trace:
     network: str = ""
     origin: datetime | None = None
     relative_error: float | None = None
+    event: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         called = f" {self.network}.{self.station}" if self.station else ""

@@ -7,17 +7,22 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
-from matplotlib.colors import Normalize
 
 from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.observe.dataset import QUANTITIES
+from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results
 from faultwave.plot import style
 from faultwave.plot.fault import FaultMap, draw_values, fault_maps, frame_fault
+from faultwave.plot.intensity import plot_map
 from faultwave.plot.surface import Surface, draw_map, map_frame, map_height, opened, visible_cells
 
+ASK_FOR = (
+    "A run writes them where its case asks for output.surface, output.fault or output.rupture, on grids also output.intensity (PGA, PGV, "
+    "PGD and SA); a run that has finished must be run again for it."
+)
 KINDS = ("surface", "fault", "rupture")
 SPEED = "speed"
 """Not in the files: horizontal ground speed."""
@@ -43,9 +48,20 @@ def plot_field(results: Results, stem: str, field: str, time: float | None) -> I
             drawn = True
             name = f"{field}" if time is None else f"{field}-{file.times[step]:.4g}s"
             yield _draw(results, kind, file, (field, step), Path(f"{stem}-{kind}-{name}.png"))
-    if not drawn:
-        what = f"no snapshots of the run '{results.prefix}' have a field '{field}'"
-        raise InputError(Problem(str(results.folder), what, ", ".join(there) or "none", suggest(field, there)))
+    maps = results.folder / f"{results.prefix}-intensity.nc"
+    if maps.is_file():
+        found = read_maps(maps)
+        there |= dict.fromkeys(n for n, v in found.variables.items() if v.dims == ("y", "x"))
+        if field in found and found.variables[field].dims == ("y", "x"):
+            drawn = True
+            yield plot_map(found, field, Path(f"{stem}-intensity-{field}.png"))
+    if drawn:
+        return
+    if there:
+        what = f"no snapshots or maps of the run '{results.prefix}' have a field '{field}'"
+        raise InputError(Problem(str(results.folder), what, ", ".join(there), suggest(field, there)))
+    what = f"the run '{results.prefix}' has no snapshots and no maps, of which a field could be drawn"
+    raise InputError(Problem(str(results.folder), what, advice=ASK_FOR))
 
 
 def _opened(results: Results, stack: ExitStack) -> dict[str, Surface]:
@@ -85,14 +101,6 @@ def _values(file: Surface, field: str, step: int) -> np.ndarray:
     return np.asarray(np.hypot(file.field(first, step), file.field(second, step)), dtype=np.float64)
 
 
-def _scale(values: np.ndarray) -> tuple[Normalize, str, str]:
-    """Norm, how it says that values go on, and the colour map: around 0 where there are both signs."""
-    known = values[np.isfinite(values)]
-    if len(known) and known.min() < 0:
-        return (*style.signed_scale(known, 99.8), "RdBu_r")
-    return (*style.positive_scale(known, 99.8), "viridis")
-
-
 def _draw(results: Results, kind: str, file: Surface, what: tuple[str, int], path: Path) -> Path:
     field, step = what
     unit, text = OTHERS.get(field) or QUANTITIES.get(field, ("", field.replace("_", " ")))
@@ -109,7 +117,7 @@ def _draw(results: Results, kind: str, file: Surface, what: tuple[str, int], pat
 def _surface(results: Results, file: Surface, values: np.ndarray, texts: tuple[str, str], path: Path) -> Path:
     fault = results.folder / f"{results.prefix}-fault.vtkhdf"
     frame = map_frame(file, fault if fault.exists() else None, list(results.traces["receiver"].values()))
-    norm, extend, colours = _scale(values[visible_cells(file, frame)])
+    norm, extend, colours = style.field_scale(values[visible_cells(file, frame)])
     fig = style.figure(height=map_height(frame, 5.2) + 0.8)
     ax = style.mosaic(fig, 1, 1)[0, 0]
     patches = draw_map(ax, file, values, frame, norm, stations=True, colours=colours)
@@ -122,7 +130,7 @@ def _surface(results: Results, file: Surface, values: np.ndarray, texts: tuple[s
 
 @style.house()
 def _faults(maps: list[FaultMap], field: str, texts: tuple[str, str], path: Path) -> Path:
-    norm, extend, colours = _scale(np.concatenate([fault.values[field] for fault in maps]))
+    norm, extend, colours = style.field_scale(np.concatenate([fault.values[field] for fault in maps]))
     heights = [float(np.clip(5.7 * np.ptp(m.xy[:, 1]) / max(np.ptp(m.xy[:, 0]), 1e-9), 1.2, 7.0)) for m in maps]
     fig = style.figure(height=sum(heights) + 0.75 * len(maps) + 0.1)
     axes = style.mosaic(fig, len(maps), 1, gridspec_kw={"height_ratios": heights})[:, 0]

@@ -79,6 +79,24 @@ def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
     return style.save(fig, path)
 
 
+@style.house()
+def plot_map(maps: Dataset, name: str, path: Path) -> Path:
+    """One map of a file of maps, by its name."""
+    x, y = style.KM * maps["x"], style.KM * maps["y"]
+    shape = float(np.clip((y[-1] - y[0]) / max(x[-1] - x[0], 1e-9), 0.4, 1.6))
+    fig = style.figure(height=5.5 * shape + 0.8)
+    ax = style.mosaic(fig, 1, 1)[0, 0]
+    known = maps.variables[name]
+    norm, extend, colours = style.field_scale(maps[name])
+    mesh = _image(ax, x, y, maps[name], norm, colours)
+    style.colour_bar(ax, mesh, f"{name} [{known.unit or '1'}]", extend)
+    _hillshade(ax, maps, x, y)
+    ax.set_title(known.description or name)
+    ax.set_xlabel(style.along(0, "km"))
+    ax.set_ylabel(style.along(1, "km"))
+    return style.save(fig, path)
+
+
 def _hillshade(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
     """The ground's relief under light from north-west, if it has one."""
     if "elevation" not in maps:

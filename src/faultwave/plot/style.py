@@ -142,6 +142,14 @@ def mosaic(fig: Figure, rows: int, columns: int, **options: Any) -> np.ndarray:
     return np.asarray(fig.subplots(rows, columns, squeeze=False, **options))
 
 
+def field_scale(values: np.ndarray) -> tuple[Normalize, str, str]:
+    """Return the norm of a field, how its bar says that values go on, and the colour map: around 0 where there are both signs."""
+    known = values[np.isfinite(values)]
+    if len(known) and known.min() < 0:
+        return (*signed_scale(known, 99.8), "RdBu_r")
+    return (*positive_scale(known, 99.8), "viridis")
+
+
 def colour_bar(axes: Axes, mappable: ScalarMappable, label: str, extend: str = "neither") -> Colorbar:
     """A colour bar exactly as high as axes of equal aspect, at their right."""
     place = axes.inset_axes((1.025, 0.0, 0.028, 1.0))

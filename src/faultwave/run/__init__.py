@@ -22,23 +22,34 @@ __all__ = ["resume", "run", "simulate"]
 
 
 def run(
-    case: Case | dict[str, Any] | str | Path, force: bool = False, report: Callable[[Progress], None] | bool | None = None,
+    case: Case | dict[str, Any] | str | Path, force: bool = False, progress: Callable[[Progress], None] | bool | str | None = None,
     **overrides: Any,
 ) -> Session:  # fmt: skip
-    """Run a case to its end and write its outputs; returns the session with the results.
+    """Run a case to its end and write its outputs; return the session with the results.
 
-    case, overrides: as for ``simulate``; force: replace the results of an earlier run in the folder; report: as ``progress`` of
-    ``Session.run``. Raises InputError with every problem found before anything is written, RunError where the run fails.
+    Parameters
+    ----------
+    case, overrides
+        As for ``simulate``.
+    force
+        Whether results of an earlier run in the folder are replaced.
+    progress
+        How the run's progress is shown, as for ``Session.run``: True, False, a function, or None for a bar at IPython only. The words
+        'polling' and 'thread' are ways to move messages between processes, as for ``simulate``.
+
+    Raises
+    ------
+    InputError
+        With every problem found, before anything is written.
+    RunError
+        Where the run fails.
     """
-    from faultwave.base.errors import InputError, Problem
     from faultwave.run.simulation import ready
 
-    if not isinstance(overrides.get("progress"), str | None):
-        advice = "What shows how far the run is, or hides it, is report."
-        raise InputError(
-            Problem("progress=", f"{overrides['progress']!r} is no way to send messages", "polling, thread", advice)
-        )
-    return ready(case, force, **overrides).run(progress=report)
+    if isinstance(progress, str):
+        overrides["progress"], progress = progress, None
+    shown = overrides.pop("report", None) if progress is None else progress
+    return ready(case, force, **overrides).run(progress=shown)
 
 
 def __getattr__(name: str) -> Any:

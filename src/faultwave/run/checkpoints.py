@@ -12,20 +12,37 @@ import numpy as np
 from faultwave.base.asked import command
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
+from faultwave.case.model import Case
 from faultwave.engine.part import BlockState, Origin, State
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import Solver
 from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder
+from faultwave.run.case_changes import settings_of
+from faultwave.run.files import Reached, merge_files, reached_of
 
 log = get_logger(__name__)
 
-FORM = 3
+FORM = 4
 """Of what a checkpoint holds: another number where an earlier version's cannot be read."""
+
+SHARED = ("case", "settings", "inputs")
+"""Notes that are the same on every process; only those of the first are kept."""
 
 Told = tuple[dict[str, str], dict[str, tuple[int, int]], dict[str, Any], str]
 """What a process tells of its part: name and checksum, spans of its rows, its notes, and why it has none."""
 
 Group = Mapping[str, State | BlockState]
+
+
+def described(case: Case) -> dict[str, Any]:
+    """Return what a checkpoint notes of its case: the settings that were given and all of them, the file, and the options that replaced
+    settings of that file."""
+    return {
+        "case": case.model_dump(mode="json", exclude_unset=True),
+        "settings": settings_of(case),
+        "case_file": None if case.file is None else str(case.file),
+        "options": list(case.overridden),
+    }
 
 
 def groups_of(solver: Solver) -> dict[str, Group]:
@@ -83,7 +100,8 @@ class Keeper:
         arrays = capture(groups)
         notes = solver.notes() | {
             "form_of_file": FORM,
-            "case": session.case.model_dump(mode="json", exclude_unset=True),
+            **described(session.case),
+            "inputs": session.input_digests(),
             "files": session.written.notes() if session.written is not None else {},
         }
         in_place = any(isinstance(s, BlockState) for states in groups.values() for s in states.values())
@@ -114,7 +132,7 @@ class Keeper:
                 parts = dict([writer.write_part(writer.target(), world.rank, arrays)])
             except FaultwaveError as error:
                 failure = str(error)
-        found = world.gather((parts, _spans(arrays), {k: v for k, v in notes.items() if k != "case"}, failure))
+        found = world.gather((parts, _spans(arrays), {k: v for k, v in notes.items() if k not in SHARED}, failure))
         if found is not None:
             failure = self._commit(notes, found)
             if failure:
@@ -138,7 +156,7 @@ class Keeper:
         if failed:
             rank, text = failed[0]
             return text if len(failed) == len(found) else f"process {rank} of {len(found)}: {text}"
-        _merge(notes, [other for _, _, other, _ in found])
+        notes["files"] = merge_files([other["files"] for _, _, other, _ in found])
         parts = {name: checksum for own, *_ in found for name, checksum in own.items()}
         try:
             done = self.writer.commit(notes, parts, [spans for _, spans, _, _ in found])
@@ -147,15 +165,6 @@ class Keeper:
         log.info("checkpoint at t = %g s: %s", notes["time"], done)
         self.session.checkpoints += 1
         return ""
-
-
-def _merge(notes: dict[str, Any], others: Sequence[dict[str, Any]]) -> None:
-    """Complete the first process's notes by how far the files go of which others have cells and it has none."""
-    everywhere = [other["files"] for other in others]
-    for kind in dict.fromkeys(kind for files in everywhere for kind in files):
-        having = [files[kind] for files in everywhere if kind in files]
-        times = max((file.get("times", []) for file in having), key=len)
-        notes["files"][kind] = {"next": max(file["next"] for file in having), "times": times}
 
 
 def _spans(arrays: Mapping[str, np.ndarray]) -> dict[str, tuple[int, int]]:
@@ -170,9 +179,9 @@ def _spans(arrays: Mapping[str, np.ndarray]) -> dict[str, tuple[int, int]]:
 # ---- restart ------------------------------------------------------------------------------------------------------
 
 
-def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, list[float]]]:
-    """Put a new solver where the checkpoint was taken, by as many processes or others; returns the next number and the times of every
-    series of snapshots. Raises InputError where it cannot go on."""
+def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, Reached]:
+    """Put a new solver where the checkpoint was taken, by as many processes or others; returns how far the files of every series of
+    snapshots go. Raises InputError where it cannot go on."""
     where, notes = str(checkpoint.folder), checkpoint.notes
     if notes.get("form_of_file") != FORM:
         raise InputError(Problem(where, "was taken by another version", advice=f"Start anew with '{command('run')}'."))
@@ -181,7 +190,7 @@ def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, list
         return _restore(solver, checkpoint)
 
 
-def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, list[float]]]:
+def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, Reached]:
     where, notes = str(checkpoint.folder), checkpoint.notes
     same = solver.accept(notes, where)
     groups = groups_of(solver)
@@ -201,7 +210,7 @@ def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, lis
                     Problem(where, f"has no '{group}/{name}'", advice="It is of a run with other outputs or physics.")
                 )
     solver.restored(notes)
-    return {kind: (int(file["next"]), file["times"]) for kind, file in notes["files"].items()}
+    return reached_of(notes["files"])
 
 
 def _check_shape(where: str, found: np.ndarray, now: np.ndarray) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from faultwave.output.fields import CellFieldWriter, WrittenElsewhere
 from faultwave.output.formats.vtkhdf import LagrangeTetrahedra, LagrangeTriangles, VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
 from faultwave.output.slabs import SlabWriter
+from faultwave.output.snapshot_sums import Earlier, added
 from faultwave.run.lattice_files import LatticeFiles, Opening
 
 Format = tuple[Callable[..., CellFieldWriter], str]
@@ -26,6 +28,38 @@ FORMATS: dict[CellKind, tuple[Format, ...]] = {
     "lagrange triangles": ((LagrangeTriangles, "vtkhdf"),),
     "lagrange tetrahedra": ((LagrangeTetrahedra, "vtkhdf"),),
 }
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How far the files of a series go: the number of its next snapshot, times [s] and, by file, checksums of those before."""
+
+    next: int
+    times: list[float]
+    sums: dict[str, list[int]]
+
+
+def reached_of(files: Mapping[str, Mapping[str, Any]]) -> dict[str, Reached]:
+    """Return how far files go, by series, from what a checkpoint notes of them."""
+    return {
+        kind: Reached(int(f["next"]), list(f.get("times", [])), dict(f.get("sums", {}))) for kind, f in files.items()
+    }
+
+
+def merge_files(everywhere: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """Return how far the files go of all processes together; who has no cells in a file knows nothing of it."""
+    merged = {}
+    for kind in dict.fromkeys(kind for files in everywhere for kind in files):
+        having = [files[kind] for files in everywhere if kind in files]
+        times = max((file.get("times", []) for file in having), key=len)
+        names = dict.fromkeys(name for file in having for name in file.get("sums", {}))
+        sums = {n: added([file["sums"][n] for file in having if n in file.get("sums", {})]) for n in names}
+        merged[kind] = {
+            "next": max(file["next"] for file in having),
+            "times": times,
+            "sums": {name: found[: len(times)] for name, found in sums.items()},
+        }
+    return merged
 
 
 class RunFiles:
@@ -43,7 +77,8 @@ class RunFiles:
     ) -> list[Behind]:  # fmt: skip
         session, out = self.session, self.session.case.output
         dtype = np.float32 if out.precision == "single" else np.float64
-        done = self.done(kind)
+        earlier = self.earlier(kind)
+        done = earlier.times
         ahead = np.floor(self.end / interval + 1e-9) + 1
         steps = int(ahead - np.ceil((0.0 if done else session.time) / interval - 1e-9))
         writers: list[CellFieldWriter | SlabWriter] = []
@@ -53,7 +88,7 @@ class RunFiles:
             several = session.world.size > 1
             path = Path(f"{self.folder / out.prefix}-{kind}.{suffix}")
             new = functools.partial(
-                _opened, make, (path, list(fields), dtype, steps, WrittenElsewhere(done, mesh=several))
+                _opened, make, (path, list(fields), dtype, steps, WrittenElsewhere(earlier, mesh=several))
             )
             writers.append(
                 SlabWriter(session.world, new, points, cells, static, out.shared_files, bool(done))
@@ -68,7 +103,7 @@ class RunFiles:
         session, out = self.session, self.session.case.output
         dtype = np.float32 if out.precision == "single" else np.float64
         stem = self.folder / f"{out.prefix}-{kind}"
-        opening = Opening(stem, dtype, session.case.title, self.done(kind), session.world.first)
+        opening = Opening(stem, dtype, session.case.title, self.earlier(kind), session.world.first)
         files = self.stack.enter_context(LatticeFiles(series, opening))
         self.writers.setdefault(kind, []).append(files)
         self.session.files += files.paths
@@ -81,34 +116,42 @@ class RunFiles:
         self.writers.setdefault(kind, []).append(writer)
         self.session.files += [*getattr(writer, "parts", {}).values(), writer.path]
 
-    def done(self, kind: str) -> list[float]:
-        """Times of the snapshots that a resumed run has already."""
-        return (self.session.resumed or {}).get(kind, (0, []))[1]
+    def earlier(self, kind: str) -> Earlier:
+        """Snapshots that a resumed run has written already."""
+        found = (self.session.resumed or {}).get(kind)
+        return Earlier() if found is None else Earlier(found.times, found.sums, self.session.put_aside)
 
     def follow(self, kind: str, snapshots: Snapshots) -> None:
         self.series[kind] = snapshots
 
     def resume(self) -> None:
         """Let every series go on where the files of a resumed run end."""
-        for kind, (number, _) in (self.session.resumed or {}).items():
+        for kind, reached in (self.session.resumed or {}).items():
             if kind in self.series:
-                self.series[kind].go_on(number)
+                self.series[kind].go_on(reached.next)
 
     def notes(self) -> dict[str, dict[str, Any]]:
         """What a checkpoint tells of each series."""
         return {kind: {"next": series.next_number} for kind, series in self.series.items()}
 
-    def reached(self) -> dict[str, tuple[int, list[float]]]:
-        """Next number and times of the snapshots that there are, of every series."""
+    def reached(self) -> dict[str, Reached]:
+        """How far the files of every series go. All processes ask together, and each hears of its own files."""
         notes: dict[str, Any] = {"files": self.notes()}
         self.sync_for_checkpoint(notes)
-        return {kind: (int(file["next"]), file.get("times", [])) for kind, file in notes["files"].items()}
+        world = self.session.world
+        everywhere = world.gather(notes["files"])
+        return reached_of(world.share(None if everywhere is None else merge_files(everywhere)))
 
     def sync_for_checkpoint(self, notes: dict[str, Any]) -> None:
         """Bring what was handed over before to the disk and note how far the files go."""
         for kind, writers in self.writers.items():
             if kind in notes["files"]:
-                notes["files"][kind]["times"] = min((w.sync_for_checkpoint() for w in writers), key=len, default=[])
+                times: list[float] = min((w.sync_for_checkpoint() for w in writers), key=len, default=[])
+                sums: dict[str, list[int]] = {}
+                for writer in writers:
+                    found = getattr(writer, "sums", [])
+                    sums |= found if isinstance(found, dict) else {writer.path.name: list(found)}
+                notes["files"][kind] |= {"times": times, "sums": {n: s[: len(times)] for n, s in sums.items()}}
 
 
 def _opened(
@@ -119,4 +162,4 @@ def _opened(
     return make(path, points, cells, static, names, dtype, steps, elsewhere)
 
 
-__all__ = ["RunFiles"]
+__all__ = ["Reached", "RunFiles", "merge_files", "reached_of"]

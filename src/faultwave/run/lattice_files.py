@@ -16,18 +16,24 @@ from faultwave.engine.part import LatticeSeries
 from faultwave.observe.grid_formats import series_formats
 from faultwave.output.fields import WrittenElsewhere
 from faultwave.output.formats.xdmf import XdmfWriter
+from faultwave.output.snapshot_sums import Earlier
 
 
 @dataclass(frozen=True)
 class Opening:
-    """``stem``: folder and first part of the files' names; ``done``: times [s] of the snapshots that files of an earlier run hold, to go
-    on from; ``writes``: whether this process writes."""
+    """How the files of a series are opened: ``stem``, folder and first part of their names; ``earlier``, the snapshots that they hold
+    already and go on from; ``writes``, whether this process writes."""
 
     stem: Path
     dtype: DTypeLike = np.float32
     title: str = ""
-    done: Sequence[float] = ()
+    earlier: Earlier = Earlier()
     writes: bool = True
+
+    @property
+    def done(self) -> Sequence[float]:
+        """Times [s] of the earlier snapshots."""
+        return self.earlier.times
 
 
 class Triangles(XdmfWriter):
@@ -60,7 +66,13 @@ class LatticeFiles:
         if series.mesh is not None:
             count = series.count if done else 0
             yield Triangles(
-                f"{stem}.xdmf", *series.mesh, {}, series.fields, self.opening.dtype, count, WrittenElsewhere(done)
+                f"{stem}.xdmf",
+                *series.mesh,
+                {},
+                series.fields,
+                self.opening.dtype,
+                count,
+                WrittenElsewhere(self.opening.earlier),
             )
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
@@ -79,6 +91,11 @@ class LatticeFiles:
     def sync_for_checkpoint(self) -> list[float]:
         """Bring all snapshots to the disk, for a checkpoint; the times that all files have."""
         return min((writer.sync_for_checkpoint() for writer in self.writers), key=len, default=[])
+
+    @property
+    def sums(self) -> dict[str, list[int]]:
+        """Checksums of all snapshots, by the file's name."""
+        return {writer.path.name: list(writer.sums) for writer in self.writers if hasattr(writer, "sums")}
 
     @property
     def paths(self) -> list[Path]:

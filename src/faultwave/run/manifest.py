@@ -27,7 +27,7 @@ def _paths(value: Any) -> Iterator[Path]:
 def inputs(sim: Any) -> list[Path]:
     """The files that the case reads, each once."""
     settings = sim.case.model_dump(exclude={"output": {"folder"}})
-    return list(dict.fromkeys(p for p in _paths(settings) if p.is_file()))
+    return list(dict.fromkeys(p for p in (*_paths(settings), *sim.files_read) if p.is_file()))
 
 
 def write_run_manifest(
@@ -40,6 +40,7 @@ def write_run_manifest(
         case.model_dump(mode="json"), sim.inputs, status=status or ("interrupted" if sim.interrupted else "finished"),
         timings=solver.timings(), rates=solver.rates(), outputs=[p.name for p in sim.files],
         started=sim.started, extra=halo | {"cells": solver.size, "runs_on": solver.runs_on, "time_reached": sim.time,
+                      "stopped_early": status is None and not sim.interrupted and sim.time < sim.end * (1 - 1e-9),
                       "warnings": [str(w) for w in sim.warnings],
                       "case_as_given": case.model_dump(mode="json", exclude_unset=True)},
     )  # fmt: skip

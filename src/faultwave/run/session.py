@@ -29,7 +29,8 @@ from faultwave.output.folder import prepare_folder
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.writers import write_results
 from faultwave.run import checkpoints
-from faultwave.run.files import RunFiles
+from faultwave.run.event import with_event
+from faultwave.run.files import Reached, RunFiles
 from faultwave.run.manifest import inputs, note_failure, write_run_manifest
 
 Status = Literal["failed"] | None
@@ -51,18 +52,22 @@ class Session:
         self.force, self.warnings = force, (*warnings, *solver.warnings)
         self.interrupted, self.advancing = False, False
         self.end, self.folder = self.case.end_time, cast(Path | None, None)  # of the run that goes on
-        self.resumed: dict[str, tuple[int, list[float]]] | None = None  # next snapshot and times there are, by file
+        self.resumed: dict[str, Reached] | None = None  # how far the files of the run go, by series of snapshots
+        self.put_aside = False  # whether files that do not hold what the checkpoint says make room for new ones
+        self.noted = False  # whether the manifest in the folder is that of the run that goes on
         self.checkpoints = 0
         self.missing: list[tuple[float, str]] = []  # checkpoints: times [s], and why they could not be written
         self.came_from = 0  # number of the checkpoint that this run goes on from
         self.background = Background()  # what is written while the run goes on
         self.wall = solver.wall
         self.files: list[Path] = []
+        self.files_read: tuple[Path, ...] = ()  # that no setting names, but a file that one names
         self.inputs: dict[str, dict[str, Any]] = {}  # what the manifest says of the files that are read
+        self.digests: Digests | None = None  # of those files, while they are made
         self.started = datetime.now(UTC)  # the run, for the manifest
         self.held = ExitStack()  # the folder, while the run goes on
         self.written: RunFiles | None = None  # snapshot files while the run goes on
-        self.reached: dict[str, tuple[int, list[float]]] = {}  # by the last run of this session, as ``resumed``
+        self.reached: dict[str, Reached] = {}  # by the last run of this session, as ``resumed``
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix
@@ -166,7 +171,7 @@ class Session:
             what = f"{end:g} s, and the run has reached {self.time:g} s"
             raise InputError(Problem("until", what, f"at least {self.time:g} s"))
         self.end = end if end is not None else self.case.end_time
-        self.files, self.folder, failure = [], None, None
+        self.files, self.folder, failure, self.noted = [], None, None, False
         self.started = datetime.now(UTC)
         self.interrupted, self.advancing = False, True
         with self._interruptible(), ExitStack() as self.held:
@@ -174,9 +179,8 @@ class Session:
                 self.solver.take_memory()
                 if write:
                     self.folder = self.world.share(self.world.together(self._prepare))
-                    digests = Digests(self.world, inputs(self))
+                    self.digests = digests = Digests(self.world, inputs(self))
                     self.inputs = digests.before()
-                    self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
                 with reporting(progress, self.world.first) as report:
                     failure = self._advance(report)
                 if self.folder:
@@ -210,6 +214,7 @@ class Session:
                 for part in parts:
                     part.open(self.written)
                 self.written.resume()
+                self.world.together(self._note_begin)  # once files of an earlier run are found sound
             self.solver.hook()
             stack.callback(self.background.close)  # before the files it writes to are closed or thrown away
             control = checkpoints.Keeper(self, self.folder, progress)
@@ -226,6 +231,11 @@ class Session:
             self.wall["write"] = self.wall.get("write", 0.0) + self.background.busy
             self.wall["held_up"] = self.wall.get("held_up", 0.0) + self.background.waited
         return failure
+
+    def _note_begin(self) -> None:
+        """Write the manifest of a run that goes on now."""
+        write_run_manifest(self, cast(Path, self.folder), "running")
+        self.noted = True
 
     def _step(self, control: checkpoints.Keeper) -> None:
         try:
@@ -263,7 +273,7 @@ class Session:
     def _fail(self, error: BaseException) -> None:
         """Note the failure in the manifest, if the disk takes that, and end every process that does not have the error."""
         try:
-            if self.folder and (self.world.first or not self.world.is_raised_by_all(error)):
+            if self.noted and self.folder and (self.world.first or not self.world.is_raised_by_all(error)):
                 note_failure(self, self.folder, error)
         finally:
             self.world.abort(error)
@@ -287,7 +297,8 @@ class Session:
 
         def write() -> None:
             with side_by_side():
-                self.files += write_results(found, folder, self.case.output.prefix, self._layout)
+                told = with_event(self.case, found)
+                self.files += write_results(told, folder, self.case.output.prefix, self._layout)
             write_run_manifest(self, folder, status)
 
         self.world.together(write)
@@ -319,6 +330,10 @@ class Session:
     @property
     def _layout(self) -> Literal["native", "seissol"]:
         return "seissol" if self.case.output.seissol_layout else "native"
+
+    def input_digests(self) -> dict[str, dict[str, Any]]:
+        """Return size and checksum of every input file, for checkpoints. All processes ask together; the first gets them."""
+        return {} if self.digests is None else self.digests.found()
 
     def _prepare(self) -> Path:
         """The folder for the outputs; an earlier run's are removed unless this run goes on from it."""

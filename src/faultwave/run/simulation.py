@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from faultwave.base.asked import option
-from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.case.load import load_case
+from faultwave.base.errors import Problem, Problems
 from faultwave.case.model import Case
 from faultwave.comm import world
-from faultwave.output.checkpoint import Checkpoint, latest
-from faultwave.output.folder import find_checkpoints, refuse_folder
-from faultwave.output.manifest import given, plain, read_manifest
-from faultwave.run.engines import engine_of
+from faultwave.output.folder import refuse_folder
 from faultwave.run.inputs import load_sound
+from faultwave.run.resumption import AsGiven, Resumption, find_resumption
 from faultwave.run.session import Session
 from faultwave.run.start import start
 
-__all__ = ["ready", "resume", "simulate"]
-
-MAY_CHANGE = ("title", "numerics", "output", "end_time", "source_files")
-"""Settings that a run may go on with in another way."""
-FOLLOWS = {"grid": "step"}
-"""By group, settings that are written down where a run goes on to another end."""
+__all__ = ["go_on", "ready", "resume", "simulate"]
 
 
 def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Session:
@@ -51,60 +41,44 @@ def ready(case: Case | dict[str, Any] | str | Path, force: bool = False, **overr
     return start(settings, force, problems.warnings)
 
 
-def resume(folder: str | Path, **overrides: Any) -> Session:
-    """The simulation of ``folder`` where its last whole checkpoint was taken; ``run`` goes on to the end.
+def resume(
+    folder: str | Path, case: AsGiven = None, as_recorded: bool = False, put_aside: bool = False, **overrides: Any
+) -> Session:
+    """Return the simulation in ``folder`` where its last whole checkpoint was taken; its ``run`` goes on to the end.
 
-    overrides: threads, progress, halo, backend, precision, order (the state is projected), until, checkpoint_every; what is not given is
-    as in the first run. Raises InputError where no checkpoint is whole or the mesh is another.
+    Parameters
+    ----------
+    folder
+        Folder of the run.
+    case
+        The case that the run must be of: a file, settings or a Case. By default the file that its case was read from, if it is still
+        there. Times, outputs' formats, order, precision, backend and threads may differ and are applied; other outputs keep their first
+        settings, with a warning.
+    as_recorded
+        Whether to go on with the settings in the checkpoint, whatever the case's file says now.
+    put_aside
+        Whether snapshot files that are gone or damaged begin anew at the checkpoint; what is there of them is renamed. Without it they
+        are an error of ``run``.
+    overrides
+        threads, progress, halo, backend, precision, order (the state is projected), until, checkpoint_every; what is not given is as in
+        the first run.
+
+    Raises
+    ------
+    InputError
+        Where no checkpoint is whole, the case is another (every difference is named) or an input file has changed.
     """
-    asked = {**overrides, "output": Path(folder).absolute()}
-    where = world().agree(lambda: find_checkpoints(folder))
-    found = latest(where, world())
-    settings, problems = world().agree(lambda: load_sound(_for_precision(found.notes["case"], asked), asked))
-    world().agree(lambda: _belongs(found, settings))
-    if overrides.get("until") is not None:
-        world().agree(lambda: _beyond(settings, Path(folder), found.notes["time"]))
-        settings = engine_of(settings).going_on(settings, found.notes)
-    simulation = start(settings, True, problems.warnings)
-    world().agree(lambda: simulation.restore(found))
-    simulation.came_from = found.number
+    return go_on(find_resumption(folder, case, as_recorded, **overrides), put_aside)
+
+
+def go_on(found: Resumption, put_aside: bool = False) -> Session:
+    """Return the simulation of a resumption, at its checkpoint; ``put_aside`` as of ``resume``."""
+    again: tuple[Problem, ...] = ()
+    if found.finished is not None:
+        what = f"the run has already finished, at t = {found.finished:g} s"
+        advice = "To run it computes its last part again; a later until extends it."
+        again = (Problem(str(found.case.output.folder), what, advice=advice, severity="warning"),)
+    simulation = start(found.case, True, (*found.warnings, *again))
+    world().agree(lambda: simulation.restore(found.checkpoint))
+    simulation.put_aside = put_aside
     return simulation
-
-
-def _for_precision(settings: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a run without compensated sums where it goes on in double precision, which has none."""
-    numerics = settings.get("numerics", {})
-    if asked.get("precision") != "double" or not numerics.get("compensated"):
-        return dict(settings)
-    return {**settings, "numerics": {**numerics, "compensated": False}}
-
-
-def _beyond(case: Case, folder: Path, reached: float) -> None:
-    """Raises InputError where results that are there would be lost to an end before them."""
-    manifest = folder / f"{case.output.prefix}-manifest.json"
-    if manifest.is_file():
-        reached = max(reached, read_manifest(manifest).get("time_reached", 0.0))
-    if case.end_time < reached * (1 - 1e-9):
-        what = f"the run has already reached {reached:.6g} s, and its results up to there would be lost"
-        raise InputError(Problem(option("until", f"{case.end_time:g} s"), what, f"at least {reached:.6g} s"))
-
-
-def _belongs(checkpoint: Checkpoint, settings: Case) -> None:
-    """Whether a checkpoint is of the run whose manifest lies beside it; InputError where that was of another case."""
-    prefix = checkpoint.folder.parent.name.removesuffix("-checkpoints")
-    manifest = checkpoint.folder.parent.parent / f"{prefix}-manifest.json"
-    try:
-        known, _ = load_case(given(read_manifest(manifest)["case"]))
-    except (InputError, KeyError):
-        return  # there is no manifest to compare with
-    if known is None:
-        return
-    mine, theirs = (plain(case.model_dump(mode="json")) for case in (settings, known))
-    for group, name in FOLLOWS.items():
-        for case in (mine, theirs):
-            (case.get(group) or {}).pop(name, None)
-    other = [name for name in mine if name not in MAY_CHANGE and mine[name] != theirs[name]]
-    if other:
-        what = f"is of another case than {manifest.name}: {', '.join(other)} {'differ' if other[1:] else 'differs'}"
-        advice = f"Go on in the folder it was written to, or remove it if {manifest.name} is right."
-        raise InputError(Problem(str(checkpoint.folder), what, advice=advice))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from faultwave.base.errors import Problem
+from faultwave.base.paths import noting_files
 from faultwave.case.model import Case
 from faultwave.comm import world
 from faultwave.run.engines import engine_of
@@ -14,8 +15,10 @@ from faultwave.run.session import Session
 def start(case: Case, force: bool = False, warnings: Sequence[Problem] = ()) -> Session:
     """Raises InputError with every problem found; ``force``: results of an earlier run may be replaced."""
     together, engine = world(), engine_of(case)
-    plan = together.agree(lambda: engine.share(case, together))
+    with noting_files() as read:
+        plan = together.agree(lambda: engine.share(case, together))
     made: Session = together.agree(lambda: Session(engine.solver(plan), force, warnings))
+    made.files_read = tuple(read)
     return made
 
 

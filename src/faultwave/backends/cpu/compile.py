@@ -21,7 +21,7 @@ from pathlib import Path
 from faultwave.backends.cpu.assembly import NEEDED
 from faultwave.backends.cpu.compilers import compilers
 from faultwave.base.asked import option
-from faultwave.base.cache import cache_root, keep, owned_by_others, recall
+from faultwave.base.cache import cache_root, is_sealed, keep, owned_by_others, recall, write_sealed
 from faultwave.base.errors import BackendError
 from faultwave.base.telling import tell
 
@@ -193,8 +193,8 @@ def _tell() -> None:
 
 
 def known(name: str, content: str) -> Path | None:
-    """The library that was made of ``content``, what a kernel is made of, by this version of the program and this compiler; None where
-    there is none any more."""
+    """Return the library that was made of ``content``, what a kernel is made of, by this version of the program and this compiler; None
+    where there is none any more, or it is damaged."""
     found = recall("lowered", name, content, _generator(), _identity(), *flags())
     if found is None or not re.fullmatch(r"[\w.-]+\.so", found):
         return None
@@ -202,9 +202,9 @@ def known(name: str, content: str) -> Path | None:
     try:
         _owned(target.parent)
         _owned(target)
+        return target if is_sealed(target) else None
     except OSError:
         return None
-    return target
 
 
 def remember(name: str, content: str, library: Path) -> None:
@@ -247,16 +247,17 @@ def _alone(target: Path) -> Iterator[None]:
 
 
 def _build_one(name: str, source: str) -> Path:
-    key = hashlib.sha256("\0".join([source, _identity(), *flags()]).encode()).hexdigest()[:24]
+    key = hashlib.sha256("\0".join(["sealed", source, _identity(), *flags()]).encode()).hexdigest()[:24]
     target = cache_folder() / f"{name}-{key}.so"
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _owned(target.parent)
         if target.exists():
             _owned(target)
-            return target
+            if is_sealed(target):
+                return target
         with _alone(target), tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-            if target.exists():
+            if target.exists() and is_sealed(target):  # another process has made it meanwhile
                 return target
             _tell()
             code, library = Path(scratch) / f"{name}.c", Path(scratch) / f"{name}.so"
@@ -266,8 +267,7 @@ def _build_one(name: str, source: str) -> Path:
             status, said = compilers().run(command)
             if status:
                 raise BackendError(f"compiling kernel {name} failed: {' '.join(command)}\n{said[-2000:]}")
-            library.chmod(0o755)
-            os.replace(library, target)  # atomic: who does not lock sees all of it or nothing
+            write_sealed(target, library.read_bytes(), 0o755)  # who does not lock sees all of it or nothing
     except OSError as error:
         raise BackendError(
             f"the kernel cache {cache_folder()} cannot be written ({error}); set FAULTWAVE_CACHE"

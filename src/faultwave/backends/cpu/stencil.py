@@ -32,6 +32,7 @@ from faultwave.backends.cpu.two_planes import go_together
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
+from faultwave.base.cache import read_sealed, write_sealed
 from faultwave.base.log import get_logger
 from faultwave.kernels.stencil import Axis, Box, Launch, Program, Work, check, whole_work
 
@@ -329,17 +330,15 @@ class StencilRunner:
         key = hashlib.sha256(f"{self.source}\0{self.threads}\0{_machine()}\0{listed}".encode()).hexdigest()[:24]
         path = cache_folder() / "blocking" / f"{key}.json"
         try:
-            found = json.loads(path.read_text())
+            found = json.loads(read_sealed(path) or b"null")
             self.blocking = Blocking(int(found["steps"]), int(found["rows"]))
         except (OSError, ValueError, KeyError, TypeError):
             if self.program.box.points * steps < WORTH_TUNING:
                 return
             times = self.tune(listed)
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                scratch = path.with_name(f".{path.name}.{os.getpid()}")
-                scratch.write_text(json.dumps({**asdict(self.blocking), "seconds_a_step": min(times.values())}))
-                os.replace(scratch, path)
+                kept = {**asdict(self.blocking), "seconds_a_step": min(times.values())}
+                write_sealed(path, json.dumps(kept).encode())
             except OSError:
                 get_logger(__name__).info("the blocking found could not be kept in %s", path)
 

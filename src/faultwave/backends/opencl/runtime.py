@@ -38,6 +38,10 @@ def _doubles() -> list[Any]:
     return sorted(able, key=lambda d: not d.type & cl.device_type.GPU)
 
 
+NO_CACHE: Any = False
+"""For PyOpenCL: its cache of programs has no checksums."""
+
+
 @functools.cache
 def _refusal(device: Any) -> str:
     """What the device's compiler says of a kernel that all should compile, empty where it does: a PoCL that is older than the processor it
@@ -47,7 +51,7 @@ def _refusal(device: Any) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            cl.Program(cl.Context([device]), TRIAL).build()
+            cl.Program(cl.Context([device]), TRIAL).build(cache_dir=NO_CACHE)
     except cl.Error as error:
         said = [line.strip() for line in str(error).splitlines() if "error:" in line]
         return (said or str(error).splitlines() or ["unknown error"])[0]
@@ -211,7 +215,7 @@ class OpenClDevice:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                program = self.cl.Program(self.context, text).build()
+                program = self.cl.Program(self.context, text).build(cache_dir=NO_CACHE)
         except self.cl.RuntimeError as error:
             raise BackendError(f"compiling {', '.join(names)} for {self.name} failed: {str(error)[:2000]}") from None
         return {name: (self.cl.Kernel(program, name), shared) for name in names}

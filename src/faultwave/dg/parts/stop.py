@@ -84,4 +84,4 @@ class AttachedStop(Attached):
             self.largest_energy, self.looks, self.quiet_since = float(values[0]), int(values[1]), float(values[2])
 
         now = np.array([self.largest_energy, self.looks, self.quiet_since])
-        return {"so far": State(None, lambda: now, write)}
+        return {"so far": State(None, lambda: now, write, optional=True)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import io
 import signal
 import subprocess
 import tempfile
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.base.cache import cache_root, owned_by_others
+from faultwave.base.cache import cache_root, read_sealed, write_sealed
 from faultwave.base.children import PYTHON, without_launcher
 from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems, as_places
@@ -384,8 +384,9 @@ def _meshed(box: FlatBox) -> Meshed:
         box.save(given)
         kept = _place_in_cache(box)
         try:
-            if not owned_by_others(kept.parent) and not owned_by_others(kept):
-                return Meshed.load(kept)
+            content = read_sealed(kept)
+            if content is not None:
+                return Meshed.load(io.BytesIO(content))
         except (OSError, ValueError, KeyError, RuntimeError, TypeError):
             pass
         _run(given, made)
@@ -407,10 +408,7 @@ def _place_in_cache(box: FlatBox) -> Path:
 
 def _keep(made: Path, kept: Path) -> None:
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        beside = kept.with_name(f"{kept.stem}-{os.getpid()}.tmp")
-        beside.write_bytes(made.read_bytes())
-        os.replace(beside, kept)
+        write_sealed(kept, made.read_bytes())
         for old in sorted(kept.parent.glob("*.npz"), key=lambda p: p.stat().st_mtime)[:-KEPT]:
             old.unlink(missing_ok=True)
     except (OSError, RuntimeError):  # nothing is lost: it is made again

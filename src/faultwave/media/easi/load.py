@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.log import get_logger, warn_once
-from faultwave.base.paths import is_file, looked_for, places_of, shown
+from faultwave.base.paths import is_file, looked_for, note_file, places_of, shown
 from faultwave.base.registry import modules
 from faultwave.media.easi import components
 from faultwave.media.easi.component import REGISTRY, Batch, Component, Roots, enter, gather
@@ -98,7 +98,7 @@ class TreeBuilder:
             if is_file(candidate):
                 if candidate.resolve() in self.open_files:
                     raise block.error(f"'{name}' includes itself")
-                return self.file(candidate)
+                return self.file(note_file(candidate))
         raise block.error(f"'{shown(name)}' does not exist", advice=looked_for(candidates))
 
     def warn(self, where: str, what: str, advice: str = "") -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,11 @@ from faultwave.base.log import get_logger
 from faultwave.observe.grid_formats import SeriesFormat
 from faultwave.observe.lattice import Lattice
 from faultwave.output.atomic import WholeOrNothing, atomic_text, explaining, remove, replace
+from faultwave.output.fields import lost_snapshots
+from faultwave.output.snapshot_sums import MODULUS, NOTHING, Earlier, field_sum, first_difference, put_aside, stored_sum
 
 COMPONENTS = {"v1": "X", "v2": "Y", "v3": "Z"}
+DTYPE = np.dtype("<f4")
 
 
 class AwpWriter(WholeOrNothing):
@@ -27,24 +31,19 @@ class AwpWriter(WholeOrNothing):
     ``append``, ``sync_for_checkpoint``, ``close`` and ``abort`` are those of ``FieldWriter``.
     """
 
-    def __init__(self, stem: str | Path, lattice: Lattice, done: Sequence[float] = ()) -> None:
+    def __init__(self, stem: str | Path, lattice: Lattice, earlier: Earlier = NOTHING) -> None:
         self.stem, self.lattice = Path(stem), lattice
         self.path = self.stem.with_name(self.stem.name + ".json")
         self.fields = tuple(COMPONENTS)
         self.parts = {n: self.stem.with_name(self.stem.name + c) for n, c in COMPONENTS.items()}
         self.size = 4 * int(np.prod(lattice.shape))
         self.times: list[float] = []
+        self.sums: list[int] = []  # checksums of the snapshots
         self._promised, self._open = False, dict[str, int]()
         try:
             with explaining(self.path):
-                for part in self.parts.values():
-                    if done and part.exists() and not self._temporary(part).exists():
-                        os.replace(part, self._temporary(part))  # of a run that had finished
-                kept = [self._temporary(p) for p in self.parts.values()]
-                if done and all(p.exists() and p.stat().st_size >= len(done) * self.size for p in kept):
-                    self.times, self._promised = list(done), True
-                elif done:
-                    get_logger(__name__).warning("%s: the %d snapshots written before are gone", self.stem, len(done))
+                if earlier.times:
+                    self._go_on(earlier)
                 for name, part in self.parts.items():
                     flags = os.O_RDWR | os.O_CREAT | (0 if self.times else os.O_TRUNC) | getattr(os, "O_BINARY", 0)
                     self._open[name] = os.open(self._temporary(part), flags, 0o666)
@@ -54,22 +53,64 @@ class AwpWriter(WholeOrNothing):
             self.abort()
             raise
 
+    def _go_on(self, earlier: Earlier) -> None:
+        """Take the files of an earlier run up; where they do not hold its snapshots, raise InputError or put them aside."""
+        there = {n: self._temporary(p) if self._temporary(p).exists() else p for n, p in self.parts.items()}
+        wrong = {p: why for p in there.values() if p.exists() and (why := self._wrong(p, earlier))}
+        lost = [p for p in there.values() if not p.exists()]
+        if not wrong and not lost:
+            wrong = self._other_content(there, earlier)
+        if wrong or lost:
+            if not earlier.put_aside:
+                raise lost_snapshots(self.path, earlier.times, wrong or dict.fromkeys(lost, "is not there"))
+            for path in there.values():
+                if path.exists():
+                    get_logger(__name__).warning("%s is put aside as %s", path, put_aside(path))
+            return
+        for name, path in there.items():
+            if path == self.parts[name]:
+                os.replace(path, self._temporary(path))  # of a run that had finished
+        self.times, self._promised = list(earlier.times), True
+        self.sums = list(earlier.sums.get(self.path.name, ()))
+
+    def _wrong(self, path: Path, earlier: Earlier) -> str:
+        size, needed = path.stat().st_size, len(earlier.times) * self.size
+        return f"has {size} bytes of {needed}" if size < needed else ""
+
+    def _other_content(self, there: dict[str, Path], earlier: Earlier) -> dict[Path, str]:
+        """What is wrong with files of the right length, by their checksums."""
+        with ExitStack() as stack:
+            opened = {n: stack.enter_context(p.open("rb")).fileno() for n, p in there.items()}
+
+            def stored(step: int) -> int | None:
+                found = [stored_sum(n, d, step * self.size, self.size // 4, DTYPE) for n, d in opened.items()]
+                return None if None in found else sum(n or 0 for n in found) % MODULUS
+
+            other = first_difference(earlier.sums.get(self.path.name, ()), stored)
+        if other is None:
+            return {}
+        return {next(iter(there.values())): f"the snapshot at {earlier.times[other]:g} s is not what was written"}
+
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
         """Add the snapshot of one time [s]: arrays (nz, ny, nx), z up, or (ny, nx)."""
         if self.times and not time > self.times[-1]:
             raise ValueError(f"{self.stem.name}: time {time} does not follow {self.times[-1]}")
+        sums = 0
         try:
             with explaining(self.path):
                 for name, descriptor in self._open.items():
                     array = np.asarray(values[name]).reshape(self.lattice.shape)
                     downwards = array[::-1] if array.ndim == 3 else array
-                    view = memoryview(np.ascontiguousarray(downwards, "<f4").tobytes())
+                    stored = np.ascontiguousarray(downwards, "<f4")
+                    sums += field_sum(name, stored)
+                    view = memoryview(stored.tobytes())
                     while len(view):
                         view = view[os.write(descriptor, view) :]
         except BaseException:
             self.abort()
             raise
         self.times.append(float(time))
+        self.sums.append(sums % MODULUS)
 
     def sync_for_checkpoint(self) -> list[float]:
         with explaining(self.path):
@@ -127,7 +168,7 @@ def read_awp(stem: str | Path) -> tuple[dict[str, np.ndarray], dict[str, object]
 
 AWP = SeriesFormat(
     "awp",
-    lambda series, opening: AwpWriter(f"{opening.stem}-S", series.lattice, opening.done),
+    lambda series, opening: AwpWriter(f"{opening.stem}-S", series.lattice, opening.earlier),
     tuple(COMPONENTS),
     number_bytes=4,
 )

@@ -9,7 +9,7 @@ converters turn into input of OpenSees and ESSI.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import h5py
@@ -20,6 +20,8 @@ from faultwave.base.log import get_logger
 from faultwave.observe.grid_formats import SeriesFormat
 from faultwave.observe.lattice import Lattice
 from faultwave.output.atomic import WholeOrNothing, explaining, remove, replace
+from faultwave.output.fields import lost_snapshots
+from faultwave.output.snapshot_sums import MODULUS, NOTHING, Earlier, field_sum, first_difference, put_aside, stored_sum
 
 FIELDS = ("v1", "v2", "v3")
 LAYOUTS = {"vel_0 ijk layout": ("v2", 1.0), "vel_1 ijk layout": ("v1", 1.0), "vel_2 ijk layout": ("v3", -1.0)}
@@ -30,25 +32,18 @@ class EssiWriter(WholeOrNothing):
     """STEM.essi. ``append``, ``sync_for_checkpoint``, ``close`` and ``abort`` are those of ``FieldWriter``. The file is laid out once, with
     room for ``count`` snapshots, which are plain writes: a killed run leaves it sound."""
 
-    def __init__(self, stem: str | Path, lattice: Lattice, count: int, done: Sequence[float] = ()) -> None:
+    def __init__(self, stem: str | Path, lattice: Lattice, count: int, earlier: Earlier = NOTHING) -> None:
         self.path = Path(stem).with_name(Path(stem).name + ".essi")
         if len(lattice.shape) != 3:
             what, allowed = "the format essi is of the volume, not of a surface", "output.volume.formats: [essi]"
             raise InputError(Problem("output", what, allowed))
         self.lattice, self.fields, self.count = lattice, FIELDS, count
         self.times, self._promised, self._descriptor = list[float](), False, -1
+        self.sums: list[int] = []  # checksums of the snapshots
         self._temporary = self.path.with_name(f".{self.path.name}.partial")
         try:
             with explaining(self.path):
-                if done and self.path.exists() and not self._temporary.exists():
-                    replace(self.path, self._temporary)  # of a run that had finished
-                if done and self._temporary.exists():
-                    self.times, self._promised = list(done), True
-                else:
-                    if done:
-                        get_logger(__name__).warning(
-                            "%s: the %d snapshots written before are gone", self.path, len(done)
-                        )
+                if not (earlier.times and self._go_on(earlier)):
                     self._begin()
                 with h5py.File(self._temporary, "r") as file:
                     self._places = {name: file[name].id.get_offset() for name in LAYOUTS}
@@ -57,6 +52,43 @@ class EssiWriter(WholeOrNothing):
         except BaseException:
             self.abort()
             raise
+
+    def _go_on(self, earlier: Earlier) -> bool:
+        """Take the file of an earlier run up; where it does not hold its snapshots, raise InputError, or put it aside and return False."""
+        path = self._temporary if self._temporary.exists() else self.path
+        wrong = {path: why} if path.exists() and (why := self._wrong(path, earlier)) else {}
+        if wrong or not path.exists():
+            if not earlier.put_aside:
+                raise lost_snapshots(self.path, earlier.times, wrong)
+            if path.exists():
+                get_logger(__name__).warning("%s is put aside as %s: %s", path, put_aside(path), wrong[path])
+            return False
+        if path == self.path:
+            replace(self.path, self._temporary)  # of a run that had finished
+        self.times, self._promised = list(earlier.times), True
+        self.sums = list(earlier.sums.get(self.path.name, ()))
+        return True
+
+    def _wrong(self, path: Path, earlier: Earlier) -> str:
+        """Why a file does not hold the earlier snapshots; empty where it does."""
+        count = int(np.prod(self.lattice.shape))
+        try:
+            with h5py.File(path, "r") as file:
+                places = {name: file[name].id.get_offset() for name in LAYOUTS}
+                room = min(len(file[name]) for name in LAYOUTS)
+        except (OSError, KeyError, ValueError) as error:
+            return " ".join(str(error).split())
+        if room < len(earlier.times):
+            return f"it holds {room} snapshots, not {len(earlier.times)}"
+        with path.open("rb") as opened:
+
+            def stored(step: int) -> int | None:
+                at = {n: int(p) + 4 * count * step for n, p in places.items()}
+                found = [stored_sum(n, opened.fileno(), p, count, np.dtype("<f4")) for n, p in at.items()]
+                return None if None in found else sum(n or 0 for n in found) % MODULUS
+
+            other = first_difference(earlier.sums.get(self.path.name, ()), stored)
+        return "" if other is None else f"its snapshot at {earlier.times[other]:g} s is not what was written"
 
     def _begin(self) -> None:
         """A new file with all that is known before the first snapshot."""
@@ -85,11 +117,14 @@ class EssiWriter(WholeOrNothing):
             raise RunError(
                 f"{self.path.name} has room for {self.count} snapshots; a run that goes on for longer needs another folder"
             )
+        sums = 0
         try:
             with explaining(self.path):
                 for name, (field, sign) in LAYOUTS.items():
                     block = np.asarray(values[field]).reshape(self.lattice.shape)[::-1].transpose(1, 2, 0)
-                    view = memoryview(np.ascontiguousarray(sign * block, "<f4").tobytes())
+                    stored = np.ascontiguousarray(sign * block, "<f4")
+                    sums += field_sum(name, stored)
+                    view = memoryview(stored.tobytes())
                     at = self._places[name] + number * len(view)
                     while len(view):
                         written = os.pwrite(self._descriptor, view, at)
@@ -98,6 +133,7 @@ class EssiWriter(WholeOrNothing):
             self.abort()
             raise
         self.times.append(float(time))
+        self.sums.append(sums % MODULUS)
 
     def sync_for_checkpoint(self) -> list[float]:
         with explaining(self.path):
@@ -128,7 +164,7 @@ class EssiWriter(WholeOrNothing):
 
 ESSI = SeriesFormat(
     "essi",
-    lambda series, opening: EssiWriter(opening.stem, series.lattice, series.count, opening.done),
+    lambda series, opening: EssiWriter(opening.stem, series.lattice, series.count, opening.earlier),
     FIELDS,
     number_bytes=4,
 )

@@ -21,6 +21,7 @@ from faultwave.observe.grid_formats import SeriesFormat
 from faultwave.observe.lattice import Lattice
 from faultwave.output.fields import TIME, FieldWriter, Mesh, WrittenElsewhere, contiguous, place
 from faultwave.output.hdf5 import OpenedHdf5
+from faultwave.output.snapshot_sums import NOTHING, Earlier
 
 AXES = ("z", "y", "x")
 WHAT = "series of images (VTKHDF)"
@@ -31,11 +32,11 @@ class ImageWriter(FieldWriter):
 
     def __init__(
         self, path: str | Path, lattice: Lattice, fields: Sequence[str], dtype: DTypeLike = np.float32, steps: int = 0,
-        done: Sequence[float] = (), title: str = "",
+        earlier: Earlier = NOTHING, title: str = "",
     ) -> None:  # fmt: skip
         self.lattice, self.title = lattice, title
         nothing = np.empty((int(np.prod(lattice.shape)), 0))
-        super().__init__(path, (nothing, nothing, {}), lattice.shape, fields, dtype, steps, WrittenElsewhere(done))
+        super().__init__(path, (nothing, nothing, {}), lattice.shape, fields, dtype, steps, WrittenElsewhere(earlier))
 
     def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
         lattice, dims = self.lattice, AXES[-len(self.lattice.shape) :]
@@ -166,7 +167,7 @@ def is_image(path: str | Path) -> bool:
 
 def _open(series: Any, opening: Any, suffix: str) -> ImageWriter:
     path = f"{opening.stem}.{suffix}"
-    return ImageWriter(path, series.lattice, series.fields, opening.dtype, series.count, opening.done, opening.title)
+    return ImageWriter(path, series.lattice, series.fields, opening.dtype, series.count, opening.earlier, opening.title)
 
 
 VTKHDF = SeriesFormat("vtkhdf", lambda series, opening: _open(series, opening, "vtkhdf"))

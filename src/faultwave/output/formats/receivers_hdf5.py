@@ -3,7 +3,8 @@
 Groups ``receivers``, ``fault_receivers`` and ``soil_receivers``, one HDF5 dataset a variable with attributes ``dims``, ``unit`` and
 ``description``; ``quantities`` and ``units`` are attributes of the group. Every dimension has a dimension scale, so that NetCDF-4 and
 xarray see coordinates: times (on faults, where each receiver has its own, numbers of samples), numbers of receivers, names of quantities
-and components. SeisSol's own HDF5 receiver layout (``ReceiverData``) is read as well.
+and components. The arrays of the first group stand at the root too (hard links), where ``xarray.open_dataset`` without a group looks.
+SeisSol's own HDF5 receiver layout (``ReceiverData``) is read as well.
 """
 
 from __future__ import annotations
@@ -68,7 +69,22 @@ def write_receivers(path: str | Path, datasets: Iterable[Dataset]) -> Path:
                 item.attrs["unit"] = item.attrs["units"] = variable.unit
                 item.attrs["description"] = item.attrs["long_name"] = variable.description
             _make_scales(group, dataset)
+        _link_first(file)
     return path
+
+
+def _link_first(file: h5py.File) -> None:
+    """Show the arrays of the first group at the root too, by hard links, so that programs that look only there find them; an attribute
+    says which groups there are."""
+    groups = list(file)
+    if not groups:
+        return
+    file.attrs["Conventions"], file.attrs["groups"] = "CF-1.8", ", ".join(groups)
+    first = file[groups[0]]
+    for key, value in first.attrs.items():
+        file.attrs[key] = value
+    for name in first:
+        file[name] = first[name]
 
 
 def _make_scales(group: h5py.Group, dataset: Dataset) -> None:
@@ -98,7 +114,8 @@ def read_receivers(path: str | Path) -> dict[str, Dataset]:
     with opened(path, "receiver file") as file:
         if "ReceiverData" in file:
             return {"receivers": _seissol(path, file)}
-        return {name: _dataset(path, file, name) for name in file}
+        groups = [name for name in file if isinstance(file[name], h5py.Group)]
+        return {name: _dataset(path, file, name) for name in groups or file}
 
 
 def _dataset(path: Path, file: h5py.File, name: str) -> Dataset:

@@ -50,9 +50,10 @@ def spectral_name(period: float) -> str:
 
 def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarray, np.ndarray], np.ndarray], corners: np.ndarray,
                    event: Mapping[str, object]) -> Path:  # fmt: skip
-    """Write grid.xml over the longitudes and latitudes of ``corners`` (n, 2), at about the maps' own spacing.
+    """Write grid.xml over the largest rectangle of longitudes and latitudes within ``corners`` (n, 2) that the maps cover, at about
+    their own spacing.
 
-    ``to_local(lon, lat)`` gives (n, 2) x, y; points outside the maps are nan. ``event``: attributes of the event element; a comment
+    ``to_local(lon, lat)`` gives (n, 2) x, y; points that were not simulated are nan. ``event``: attributes of the event element; a comment
     says where its date is none.
     """
     from xml.sax.saxutils import quoteattr  # brings modules of the web with it, and few runs write this
@@ -61,6 +62,10 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
     (west, south), (east, north) = corners.min(0), corners.max(0)
     ny, nx = maps["PGV"].shape
     lon, lat = np.linspace(west, east, nx), np.linspace(north, south, ny)
+    covered = np.isfinite(_near(maps, to_local(*(a.ravel() for a in np.meshgrid(lon, lat))))).all(1).reshape(ny, nx)
+    rows, places = largest_rectangle(covered)
+    lon, lat = lon[places], lat[rows]
+    (west, east), (south, north), (ny, nx) = lon[[0, -1]], lat[[-1, 0]], (len(lat), len(lon))
     longitude, latitude = np.meshgrid(lon, lat)
     xy = to_local(longitude.ravel(), latitude.ravel())
     columns = {"LON": ("dd", longitude.ravel()), "LAT": ("dd", latitude.ravel())}
@@ -83,7 +88,7 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
         write(f" event_id={identity} shakemap_id={identity}")
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         write(f' shakemap_version="1" code_version="faultwave" process_timestamp="{now}"')
-        write(' shakemap_originator="faultwave" map_status="RELEASED" shakemap_event_type="SCENARIO">\n')
+        write(' shakemap_originator="faultwave" map_status="AUTOMATIC" shakemap_event_type="SCENARIO">\n')
         if "event_timestamp" not in event:
             write("<!-- The run has no origin time: event_timestamp is no date. -->\n")
         write(
@@ -131,11 +136,34 @@ def _sample(maps: Dataset, name: str, xy: np.ndarray) -> np.ndarray:
     """Bilinear values of a map at local points (n, 2), in the outer half of its outermost cells theirs; nan outside."""
     from scipy.interpolate import RegularGridInterpolator
 
+    made = RegularGridInterpolator((maps["y"], maps["x"]), maps[name], bounds_error=False, fill_value=np.nan)
+    return np.asarray(made(_near(maps, xy)[:, ::-1]))
+
+
+def _near(maps: Dataset, xy: np.ndarray) -> np.ndarray:
+    """Local points (n, 2) moved into the maps where they lie at most half a cell outside of them, else nan."""
     x, y = maps["x"], maps["y"]
     low, high, half = np.array([x[0], y[0]]), np.array([x[-1], y[-1]]), 0.5 * np.array([x[1] - x[0], y[1] - y[0]])
-    near = np.where((xy >= low - half) & (xy <= high + half), np.clip(xy, low, high), np.nan)
-    made = RegularGridInterpolator((y, x), maps[name], bounds_error=False, fill_value=np.nan)
-    return np.asarray(made(near[:, ::-1]))
+    within = (xy >= low - half) & (xy <= high + half)
+    return np.where(within, np.clip(xy, low, high), np.nan)
+
+
+def largest_rectangle(covered: np.ndarray) -> tuple[slice, slice]:
+    """Return rows and columns of the largest rectangle of at least 2 x 2 points of a mask (ny, nx) that are all True; all of it where
+    there is none."""
+    best, found = 0, (slice(None), slice(None))
+    above = np.zeros(covered.shape[1], int)  # covered points that end in this row, by column
+    for row, line in enumerate(covered):
+        above = np.where(line, above + 1, 0)
+        open_: list[tuple[int, int]] = []  # first column and height of the rectangles that still grow
+        for column, height in enumerate([*above.tolist(), 0]):
+            first = column
+            while open_ and open_[-1][1] >= height:
+                first, tall = open_.pop()
+                if tall > 1 and column - first > 1 and tall * (column - first) > best:
+                    best, found = tall * (column - first), (slice(row - tall + 1, row + 1), slice(first, column))
+            open_.append((first, height))
+    return found
 
 
 RESULTS = [Writer(("intensity",), _write_intensity)]

@@ -8,7 +8,7 @@ is warned of.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,8 +67,9 @@ def codes(trace: Trace) -> tuple[str, str]:
 def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
     """Write NETWORK.STATION..CHANNEL.sac, one file a velocity component, float32 as the format demands.
 
-    user0-2 hold x, y, z [m], stdp the depth -z [m]; o = 0 is the start of the simulation. Without an origin time the reference time
-    is undefined (nzyear to nzmsec -12345, iztype unknown).
+    user0-2 hold x, y, z [m] of the station, stdp its depth -z [m]; of the event, as far as it is known, user3-5 x, y, z [m], evla and evlo
+    [deg], evdp its depth [km], mag, and o its onset [s] since the simulated time began, else 0. Without an origin time the reference
+    time is undefined (nzyear to nzmsec -12345, iztype unknown).
     Raises InputError without ObsPy or for receivers without velocity or even sampling.
     """
     needs_obspy()
@@ -94,6 +95,7 @@ def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
                 kuser0="m/s",
                 stdp=-float(trace.location[2]),
                 **known,
+                **_event_headers(trace),
                 **{f"user{i}": float(x) for i, x in enumerate(trace.location)},
             )
             _refer(sac, trace)
@@ -104,11 +106,33 @@ def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
     return paths
 
 
+def _event_headers(trace: Trace) -> dict[str, float]:
+    """Return the headers of SAC that describe the event, as far as it is known."""
+    known = _numbers(trace.event)
+    names = {"event_latitude": "evla", "event_longitude": "evlo", "event_magnitude": "mag"}
+    found = {header: known[name] for name, header in names.items() if name in known}
+    if "event_depth" in known:
+        found["evdp"] = 1e-3 * known["event_depth"]
+    if {"evla", "evlo"} <= found.keys() and trace.geographic is not None:
+        found["lcalda"] = True  # distance and azimuths follow
+    place = np.asarray(trace.event.get("event_location", ()), float)
+    return found | {f"user{3 + i}": float(x) for i, x in enumerate(place[:3])}
+
+
+def _numbers(event: Mapping[str, Any]) -> dict[str, float]:
+    """Return those of an event's attributes that are finite numbers."""
+    found = {k: float(v) for k, v in event.items() if isinstance(v, int | float | np.number)}
+    return {k: v for k, v in found.items() if np.isfinite(v)}
+
+
 def _refer(sac: Any, trace: Trace) -> None:
     """Set the times of a SAC header; they count from the origin time, or from one that is not known."""
     if trace.origin is not None:
         sac.reftime = needs_obspy().UTCDateTime(trace.origin)
-    sac.b, sac.o = float(trace.time[0]), 0.0  # setting the reference time shifts them
+    sac.b, sac.o = (
+        float(trace.time[0]),
+        _numbers(trace.event).get("event_onset", 0.0),
+    )  # setting the reference time shifts them
     if trace.origin is None:
         sac.iztype = "iunkn"
         for part in _REFERENCE:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from faultwave.base.errors import InputError, NotBuiltError, Problem, suggest
 from faultwave.base.hdf5 import BROKEN
 from faultwave.base.netcdf import NetcdfFile, open_netcdf
-from faultwave.base.paths import is_file, looked_for, places_of, shown
+from faultwave.base.paths import is_file, looked_for, note_file, places_of, shown
 from faultwave.media.easi.component import Batch, Builder, Component, Mask, Values, tag
 from faultwave.media.easi.source import Block
 from faultwave.media.points import Floats
@@ -82,7 +82,7 @@ def _beside(block: Block) -> Path:
     candidates = places_of(name, block.source.path.parent)
     for candidate in candidates:
         if is_file(candidate):
-            return candidate
+            return note_file(candidate)
     raise block.error(f"'{shown(name)}' does not exist", advice=looked_for(candidates))
 
 

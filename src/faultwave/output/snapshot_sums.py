@@ -1,0 +1,94 @@
+"""Checksums of snapshots, by which a run that goes on knows that a file still holds what its checkpoint says.
+
+A snapshot's checksum is a sum over its numbers' bits, each multiplied by an odd number that depends on its place: processes that have parts
+of a snapshot add up theirs. Of large snapshots blocks are taken that lie evenly over each field, so that looking at a file with
+terabytes takes seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+BLOCK, BLOCKS = 1024, 64
+"""Numbers of a block, and the most blocks of a field."""
+MODULUS = 1 << 64
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Snapshots that a run which goes on has written before: their times [s], by the file's name the checksum of each, and whether a file
+    that does not hold them is put aside, so that a new one begins."""
+
+    times: Sequence[float] = ()
+    sums: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    put_aside: bool = False
+
+
+NOTHING = Earlier()
+"""Of a run that begins."""
+
+
+def blocks(total: int) -> Iterator[tuple[int, int]]:
+    """Yield first and last place (exclusive) of each block of a field of ``total`` numbers that counts."""
+    stride = max(BLOCK, -(-total // BLOCKS))
+    for first in range(0, total, stride):
+        yield first, min(first + BLOCK, total)
+
+
+def field_sum(name: str, values: np.ndarray, first: int = 0, total: int | None = None) -> int:
+    """Return the checksum of a field's numbers (n,), of which the first has the place ``first`` among ``total`` in the whole snapshot."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    found = 0
+    for low, high in blocks(len(flat) if total is None else total):
+        a, b = max(low, first), min(high, first + len(flat))
+        if a < b:
+            found += _block_sum(name, flat[a - first : b - first], a)
+    return found % MODULUS
+
+
+def stored_sum(name: str, descriptor: int, offset: int, count: int, dtype: np.dtype) -> int | None:
+    """Return the checksum of a field of ``count`` numbers at ``offset`` of an open file; None where the file is too short."""
+    found = 0
+    for low, high in blocks(count):
+        size = (high - low) * dtype.itemsize
+        data = os.pread(descriptor, size, offset + low * dtype.itemsize)
+        if len(data) < size:
+            return None
+        found += _block_sum(name, np.frombuffer(data, dtype), low)
+    return found % MODULUS
+
+
+def _block_sum(name: str, values: np.ndarray, place: int) -> int:
+    bits = values.view({4: np.uint32, 8: np.uint64}[values.dtype.itemsize]).astype(np.uint64)
+    weights = 2 * np.arange(place, place + len(bits), dtype=np.uint64) + np.uint64(2 * zlib.crc32(name.encode()) + 1)
+    return int((bits * weights).sum(dtype=np.uint64))
+
+
+def added(sums: Sequence[Sequence[int]]) -> list[int]:
+    """Return the checksums of snapshots of which several processes have parts; who has none of a file may have none of its sums."""
+    length = max((len(s) for s in sums), default=0)
+    return [sum(s[n] for s in sums if n < len(s)) % MODULUS for n in range(length)]
+
+
+def first_difference(expected: Sequence[int], stored: Callable[[int], int | None]) -> int | None:
+    """Return the number of the first snapshot whose stored checksum is not the expected one; None where all are."""
+    return next((n for n, known in enumerate(expected) if stored(n) != known), None)
+
+
+def put_aside(path: Path) -> Path:
+    """Rename a file so that another can take its name; returns the new name."""
+    for number in range(1, 1000):
+        aside = path.with_name(f"{path.name}.aside{number}")
+        if not aside.exists():
+            os.rename(path, aside)
+            return aside
+    raise OSError(f"{path}: there are 999 files put aside already")
+
+
+__all__ = ["NOTHING", "Earlier", "added", "field_sum", "first_difference", "put_aside", "stored_sum"]

@@ -1,0 +1,291 @@
+"""Going on from a checkpoint: which case the run goes on with, and why it cannot.
+
+A checkpoint notes every setting of its run, the file that the case was read from, and the checksums of all input files. Before anything is
+prepared, these are compared with that file as it is now, or with a case that is named. What may change between runs is applied; outputs
+that exist keep their settings, which is told; everything else that differs is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from faultwave.base.asked import option
+from faultwave.base.errors import InputError, Problem
+from faultwave.base.log import get_logger
+from faultwave.case.load import load_case
+from faultwave.case.model import Case
+from faultwave.case.validate import OVERRIDES
+from faultwave.comm import World, world
+from faultwave.output.checkpoint import Checkpoint, latest
+from faultwave.output.digests import Digests
+from faultwave.output.folder import find_checkpoints
+from faultwave.output.manifest import given as without_none
+from faultwave.output.manifest import read_manifest
+from faultwave.run.case_changes import (
+    Change,
+    compare_cases,
+    file_changes,
+    merge_cases,
+    named_files,
+    same_digest,
+    settings_of,
+)
+from faultwave.run.engines import engine_of
+from faultwave.run.inputs import load_sound
+
+log = get_logger(__name__)
+
+AsGiven = Case | Mapping[str, Any] | str | Path | None
+OF_THE_RUN = ("engine", "order", "precision")
+"""Options of the first run that hold also where another case file is named."""
+SHOWN = 20
+"""Differences that a refusal lists."""
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """A run that can go on: its checkpoint, the case it goes on with, what changes in that, and what to warn of.
+
+    finished: simulated time [s] that the run has reached where it has come to the end of this case, else None.
+    """
+
+    checkpoint: Checkpoint
+    case: Case
+    changes: tuple[Change, ...]
+    warnings: tuple[Problem, ...]
+    finished: float | None
+
+    @property
+    def applied(self) -> tuple[Change, ...]:
+        """Settings that change from here on."""
+        return tuple(c for c in self.changes if c.kind == "applied")
+
+
+def find_resumption(
+    folder: str | Path, case: AsGiven = None, as_recorded: bool = False, **overrides: Any
+) -> Resumption:
+    """Find the last whole checkpoint in ``folder`` and the case to go on with. All processes call it together; nothing is prepared.
+
+    Parameters
+    ----------
+    folder
+        Folder of the run.
+    case
+        The case that the run must be of: a file, settings or a Case. By default the file that the run's case was read from.
+    as_recorded
+        Whether to go on with the settings in the checkpoint, whatever that file says now.
+    overrides
+        Options as for ``simulate``; those of the first run hold unless given again.
+
+    Raises
+    ------
+    InputError
+        Where no checkpoint is whole, or the case is another than the checkpoint's: every difference, by its path with both values.
+    """
+    together = world()
+    found = latest(together.agree(lambda: find_checkpoints(folder)), together)
+    asked = {**overrides, "output": Path(folder).absolute()}
+    given, warnings = together.agree(lambda: _case_as_given(found, case, as_recorded, asked))
+    digests = _digests(together, found.notes, given)
+    return together.agree(lambda: _decide(found, given, warnings, digests, case is not None, asked))
+
+
+def refuse_another_case(folder: Path, case: Path, **overrides: Any) -> Resumption | None:
+    """Return how a run in ``folder`` would go on as ``case``, None where there is no checkpoint. Raises InputError for another case."""
+    if not any(folder.glob("*-checkpoints/[0-9]*/index.json")):
+        return None
+    return find_resumption(folder, case, **overrides)
+
+
+def _case_as_given(
+    found: Checkpoint, case: AsGiven, as_recorded: bool, asked: Mapping[str, Any]
+) -> tuple[Case | None, tuple[Problem, ...]]:
+    """The case to compare with, with the options of the first run; None where the checkpoint's own is all there is."""
+    notes = found.notes
+    if case is None:
+        named = notes.get("case_file")
+        if as_recorded or not named:
+            return None, ()
+        if not Path(named).is_file():
+            log.info("%s is not there any more: the run goes on with the settings in its checkpoint", named)
+            return None, ()
+        options = {**_options(notes, tuple(OVERRIDES)), **asked}
+        return _loaded(named, options)
+    return _loaded(case, {**_options(notes, OF_THE_RUN), **asked})
+
+
+def _loaded(case: Any, options: dict[str, Any]) -> tuple[Case, tuple[Problem, ...]]:
+    settings, problems = load_sound(case, options)
+    return settings, problems.warnings
+
+
+def _options(notes: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Values of the options with which the run began, of these names; the folder is where the run lies now."""
+    found = {}
+    for name in notes.get("options", ()):
+        value: Any = notes["settings"]
+        for part in OVERRIDES.get(name, ()):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if name in names and name != "output" and value is not None:
+            found[name] = value
+    return found
+
+
+def _digests(together: World, notes: Mapping[str, Any], case: Case | None) -> dict[str, dict[str, Any]]:
+    """Size and checksum of every file that the case names and that the run has read, as they are now, on every process."""
+    names = named_files(notes["settings"] if case is None else settings_of(case)).values()
+    own = set(notes["settings"].get("source_files", ()))  # compared by their settings
+    paths = dict.fromkeys(Path(p) for p in (*names, *notes.get("inputs", {})) if p not in own)
+    made = Digests(together, [p for p in paths if p.is_file()])
+    return dict(together.share(made.found()))
+
+
+def _decide(
+    found: Checkpoint,
+    given: Case | None,
+    warnings: tuple[Problem, ...],
+    digests: Mapping[str, Mapping[str, Any]],
+    named: bool,
+    asked: dict[str, Any],
+) -> Resumption:
+    """Compare, refuse or merge."""
+    _check_manifest(found)
+    notes, changes = found.notes, tuple[Change, ...]()
+    then = notes["settings"]
+    if given is not None:
+        now = settings_of(given)
+        changes = compare_cases(then, now, _same_content(notes.get("inputs", {}), digests))
+        merged = merge_cases(given.model_dump(mode="json", exclude_unset=True), changes)
+    else:
+        merged = dict(notes["case"])
+    problems = [Problem(c.path, c.values) for c in changes if c.kind == "refused"]
+    names = named_files(then if given is None else settings_of(given))
+    problems += [
+        Problem(where, f"its content has changed: {text}")
+        for where, text in file_changes(_still_used(notes, names), digests, names)
+    ]
+    if problems:
+        raise InputError(_refusal(found, problems, named))
+    case, told = load_sound(_for_precision(merged, asked), asked)
+    case._overridden = tuple(dict.fromkeys([*notes.get("options", ()), *case.overridden]))
+    case._file = given.file if given is not None else (Path(notes["case_file"]) if notes.get("case_file") else None)
+    ends_later = case.end_time != then["end_time"]
+    if ends_later:
+        _refuse_end_in_the_past(case, found)
+    if ends_later or ((then.get("grid") or {}).get("step") is not None and case.grid is not None):
+        case = engine_of(case).going_on(case, notes)
+    ignored = tuple(
+        Problem(c.path, f"{c.values}: the run keeps the checkpoint's", advice=KEPT, severity="warning")
+        for c in changes
+        if c.kind == "ignored"
+    )
+    for change in changes:
+        if change.kind == "applied":
+            log.info("%s: %s; the run goes on with that of the case", change.path, change.values)
+    return Resumption(found, case, changes, (*(warnings or told.warnings), *ignored), _finished(case, found))
+
+
+KEPT = "The records so far are made with it; a run from the start in another folder can have the other value."
+
+
+def _still_used(notes: Mapping[str, Any], now: Mapping[Any, str]) -> dict[str, Mapping[str, Any]]:
+    """Digests of the input files of the run but those that the case names elsewhere now, and the case's own, compared by settings."""
+    settings = notes["settings"]
+    left = {*named_files(settings).values(), *settings.get("source_files", ())} - set(now.values())
+    return {path: entry for path, entry in notes.get("inputs", {}).items() if path not in left}
+
+
+def _same_content(
+    then: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
+) -> dict[tuple[str, str], bool]:
+    """For every pair of a file then and one now under other names, whether they are equal."""
+    return {(a, b): True for a, was in then.items() for b, entry in now.items() if a != b and same_digest(was, entry)}
+
+
+def _refusal(found: Checkpoint, problems: list[Problem], named: bool) -> list[Problem]:
+    shown = problems[:SHOWN]
+    if problems[SHOWN:]:
+        shown.append(Problem("...", f"{len(problems) - SHOWN} more differ"))
+    folder = found.folder.parent.parent
+    only_files = all("its content has changed" in p.what for p in problems)
+    advice = "Put back what differs, or run the case from the start in another folder"
+    if not named and not only_files:
+        advice += f"; with {option('as_recorded', True)} the run goes on with the settings in the checkpoint"
+    what = f"its checkpoint at t = {found.notes['time']:g} s is of another case; these differ:"
+    return [Problem(str(folder), what), *shown[:-1], replace(shown[-1], advice=f"{advice}.")]
+
+
+def _refuse_end_in_the_past(case: Case, found: Checkpoint) -> None:
+    """Raise InputError where results that are there would be lost to an end before them."""
+    reached = float(found.notes["time"])
+    manifest = _manifest(case, found)
+    reached = max(reached, manifest.get("time_reached", 0.0))
+    if case.end_time < reached * (1 - 1e-9):
+        what = f"the run has already reached {reached:.6g} s, and its results up to there would be lost"
+        raise InputError(Problem(option("until", f"{case.end_time:g} s"), what, f"at least {reached:.6g} s"))
+
+
+def _manifest(case: Case, found: Checkpoint) -> Mapping[str, Any]:
+    """The manifest of the run in the folder; empty where there is none that can be read."""
+    path = found.folder.parent.parent / f"{case.output.prefix}-manifest.json"
+    try:
+        return read_manifest(path)
+    except InputError:
+        return {}
+
+
+def _check_manifest(found: Checkpoint) -> None:
+    """Raise InputError where a checkpoint is of another run than the manifest that lies beside it."""
+    prefix = found.folder.parent.name.removesuffix("-checkpoints")
+    manifest = found.folder.parent.parent / f"{prefix}-manifest.json"
+    try:
+        known, _ = load_case(without_none(read_manifest(manifest)["case"]))
+    except (InputError, KeyError):
+        return  # there is no manifest to compare with
+    if known is None:
+        return
+    now = settings_of(known)
+    files = {*named_files(now), *named_files(found.notes["settings"])}  # the same file may have another name since
+    other = [
+        c.path
+        for c in compare_cases(found.notes["settings"], now)
+        if c.kind == "refused" and c.location not in files and c.path not in FOLLOW
+    ]
+    if other:
+        what = f"is of another case than {manifest.name}: {', '.join(other)} {'differ' if other[1:] else 'differs'}"
+        advice = f"Go on in the folder it was written to, or remove it if {manifest.name} is right."
+        raise InputError(Problem(str(found.folder), what, advice=advice))
+
+
+FOLLOW = ("grid.step", "numerics.compensated")
+"""Settings that follow from others where a run goes on."""
+
+
+def _finished(case: Case, found: Checkpoint) -> float | None:
+    """Time [s] at which the run has come to the end of ``case``, with all its files still there; None where something is left to do."""
+    manifest = _manifest(case, found)
+    reached = manifest.get("time_reached")
+    folder = found.folder.parent.parent
+    if manifest.get("status") != "finished" or not isinstance(reached, int | float):
+        return None
+    if not all((folder / str(name)).exists() for name in manifest.get("outputs", ())):
+        return None
+    stopped_early = bool(manifest.get("stopped_early")) and not compare_cases(
+        {"stop": found.notes["settings"].get("stop"), "end_time": found.notes["settings"]["end_time"]},
+        {"stop": settings_of(case).get("stop"), "end_time": case.end_time},
+    )
+    return float(reached) if stopped_early or reached >= case.end_time * (1 - 1e-9) else None
+
+
+def _for_precision(settings: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a run without compensated sums where it goes on in double precision, which has none."""
+    numerics = settings.get("numerics", {})
+    if asked.get("precision") != "double" or not numerics.get("compensated"):
+        return dict(settings)
+    return {**settings, "numerics": {**numerics, "compensated": False}}
+
+
+__all__ = ["Resumption", "find_resumption", "refuse_another_case"]
