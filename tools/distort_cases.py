@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import os
 import random
 import re
 import resource
@@ -306,7 +305,7 @@ def _forget_peak() -> None:
 
 def work() -> None:
     """Answer the inputs that the parent names, one a line, within the limits."""
-    import faultwave.dg.engine  # noqa: F401
+    import faultwave.dg.engine
     import faultwave.fd.engine  # noqa: F401
 
     def late(*_: object) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from faultwave.base.errors import Problems, suggest
+from faultwave.base.units import as_float
 
 FORMS = "StationXML, SPECFEM's STATIONS, SW4's rec lines, or CSV with a header station,longitude,latitude"
 COLUMNS = {
@@ -121,7 +122,7 @@ def _csv(path: Path, lines: list[tuple[int, str]], problems: Problems) -> Iterat
     }
     for name in ("station", "longitude", "latitude"):
         if columns[name] is None:
-            told = suggest(name, header)
+            told = suggest(name, header) or (HEADERLESS if _is_station(lines[0][1]) else "")
             problems.error(f"{path}:{lines[0][0]}", f"the header has no column {name}", ", ".join(COLUMNS[name]), told)
     if problems.errors:
         return
@@ -134,6 +135,14 @@ def _csv(path: Path, lines: list[tuple[int, str]], problems: Problems) -> Iterat
         if found is not None and _on_earth(found, f"{path}:{k}", problems):
             words = tuple(word for word in (cell("station"), cell("network")) if word)
             yield Listed(k, (found[0], found[1], -found[2]), words)
+
+
+HEADERLESS = "Is the first line a station? Write the header 'station,network,longitude,latitude' above it, in the order of the columns."
+
+
+def _is_station(line: str) -> bool:
+    """Return whether a line of CSV has two numbers or more, as a station has and a header has not."""
+    return sum(as_float(word.strip()) is not None for word in next(csv.reader([line]))) >= 2
 
 
 def _cells(columns: Mapping[str, int | None], row: list[str]) -> Callable[[str], str]:
