@@ -18,6 +18,8 @@ from faultwave.domain.tets.mesh import FILE_FACES, Floats, Mesh, make_mesh, orie
 FREE_SURFACE, FAULT, ABSORBING = 1, 3, 5
 GROWTH = 0.5
 """Element edge gained per metre of distance from the fault."""
+WIDEST = 100.0
+"""Times the fault that the box may extend beyond it: all waves have left by then, or the units are mixed."""
 PER_VOLUME = 6.0 * 2.0**0.5
 """Regular tetrahedra in the cube of their edge."""
 
@@ -71,9 +73,10 @@ class Tpv5:
         if self.size > min(self.far_size, self.fault_length, self.fault_depth):
             problems.error(f"{where}.size", f"{self.size}", "at most far_size and the extents of the fault")
         for name, width in (*zip(("half_width", "half_width"), self.widths, strict=True), ("depth", self.depth)):
-            if width < self.size:
-                allowed, advice = f"{self.size:g} m, an element edge, or more", "Is one of them in other units?"
-                problems.error(f"{where}.{name}", f"{width:g} m", allowed, advice)
+            widest = WIDEST * max(self.fault_length, self.fault_depth)
+            if not self.size <= width <= widest:
+                allowed = f"{self.size:g} m, an element edge, to {widest:g} m, {WIDEST:g} times the fault"
+                problems.error(f"{where}.{name}", f"{width:g} m", allowed, "Is one of them in other units?")
         problems.raise_errors()
         check_count(self.cells, "mesh.generate", "Is a length in other units? Else raise size and far_size.")
 
