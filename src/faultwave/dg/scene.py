@@ -41,9 +41,14 @@ def scene_of(planning: Planning, parts: Iterable[Part]) -> Scene:
 
 
 def is_full_space(planning: Planning) -> bool:
-    """Return whether waves of rock or water leave through the uppermost side, no side is a surface, and the case states none."""
+    """Return whether waves of a source or a fault leave through the uppermost side, no side is a surface, and the case states none."""
     case, kinds = planning.case, planning.topology.kinds
-    if not {"velocity"} & set(planning.law.roles) or case.initial.kind != "zero" or _states_surface(case):
+    if (
+        "velocity" not in planning.law.roles
+        or case.initial.kind != "zero"
+        or not (case.sources or case.fault)
+        or _states_surface(case)
+    ):
         return False
     outer = ~planning.across & (kinds != tets.BoundaryKind.FAULT)
     named = np.unique(kinds[outer])
