@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ruamel.yaml import YAML
 
 import faultwave as fw
 from faultwave.base.errors import Problems
@@ -182,6 +183,21 @@ def test_normal_stress_in_other_units(size: float, words: str) -> None:
     problems = Problems()
     doubt_normal_stress(size, problems)
     assert (words in str(problems)) if words else not problems.items
+
+
+@pytest.mark.parametrize(
+    ("example", "changes"),
+    [
+        ("fault-on-a-grid", {"T_n": (-120.0, "Is stress in MPa?"), "d_c": (400.0, "Is d_c in mm?"), "cohesion": (-1.0, "cohesion in MPa?")}),
+        ("thermal-pressurisation", {"T_n": (-60.0, "Is stress in MPa?"), "rs_sl0": (400.0, "rs_sl0 in mm?"), "rs_a": (1.0, "0.01 is")}),
+    ],
+    ids=("fd", "dg"),
+)  # fmt: skip
+def test_faults_of_both_engines_in_other_units(example: str, changes: dict[str, tuple[float, str]]) -> None:
+    case = YAML(typ="safe").load(ROOT / "examples" / example / "case.yaml")
+    case["fault"]["parameters"]["constant"] |= {name: value for name, (value, _) in changes.items()}
+    found = str(fw.check(case))
+    assert all(words in found for _, words in changes.values()), found
 
 
 def test_places_outside_are_explained() -> None:
