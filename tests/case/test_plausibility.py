@@ -160,6 +160,13 @@ def test_unusual_rock_is_left_alone(rock: dict[str, float], place: str) -> None:
     assert not problems.items, place
 
 
+def test_a_density_in_other_units_is_named_alone() -> None:
+    """With moduli, all speeds are wrong by it; with speeds, they are right."""
+    for change in ({"rho": 2.7, "mu": 3.24e10, "lambda": 3.24e10}, {"rho": 2.7, "vp": 6000, "vs": 3464}):
+        found = told(SOUND, ("material.constant", change))
+        assert "Is it in g/cm^3?" in found and "waves have" not in found, found
+
+
 def test_friction_in_other_units() -> None:
     tpv5 = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": -1e6}
     cases: tuple[tuple[dict[str, float], str], ...] = (
@@ -188,7 +195,7 @@ def test_normal_stress_in_other_units(size: float, words: str) -> None:
 @pytest.mark.parametrize(
     ("example", "changes"),
     [
-        ("fault-on-a-grid", {"T_n": (-120.0, "Is stress in MPa?"), "d_c": (400.0, "Is d_c in mm?"), "cohesion": (-1.0, "cohesion in MPa?")}),
+        ("fault-on-a-grid", {"T_n": (-120.0, "Is stress in MPa?"), "d_c": (400.0, "Is d_c in mm?"), "cohesion": (-1.0, "in MPa?")}),
         ("thermal-pressurisation", {"T_n": (-60.0, "Is stress in MPa?"), "rs_sl0": (400.0, "rs_sl0 in mm?"), "rs_a": (1.0, "0.01 is")}),
     ],
     ids=("fd", "dg"),

@@ -74,12 +74,16 @@ def doubt_rock(values: Mapping[str, np.ndarray], size: float, problems: Problems
         ratio = fast[shear > 0] / slow
     if not np.isfinite(fast).all() or not np.isfinite(slow).all() or not len(slow):
         return
+    heavy = _doubt(ranges.DENSITY, rho, "material", "the density is", problems, "kg/m^3", _of_density)
+    if (
+        heavy and not ranges.P_SPEED.beyond(fast / np.sqrt(1e3)).any()
+    ):  # given by moduli, speeds only follow from that density
+        return
     odd = _doubt(ranges.P_SPEED, fast, "material", "P waves have", problems, "m/s", _of_speeds)
     odd |= _doubt(ranges.S_SPEED, slow, "material", "S waves have", problems, "m/s", _of_speeds)
-    _doubt(ranges.DENSITY, rho, "material", "the density is", problems, "kg/m^3", _of_density)
     if not odd:
         _doubt_ratio(ratio, problems)
-    for name in {"Qp", "Qs"} & values.keys():
+    for name in (n for n in ("Qp", "Qs") if n in values):
         _doubt(ranges.QUALITY, np.asarray(values[name], float), "material", f"{name} is", problems, "", _of_quality)
 
 
