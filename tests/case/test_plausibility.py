@@ -100,6 +100,18 @@ def test_a_magnitude_as_a_moment(base: dict[str, Any]) -> None:
         assert "moment" not in told(base, ("sources", [couple | {"seismic_moment": moment}]))
 
 
+@pytest.mark.parametrize("base", (SOUND, GRID), ids=("dg", "fd"))
+def test_longitudes_of_the_other_sign(base: dict[str, Any]) -> None:
+    couple = {key: value for key, value in COUPLE.items() if key != "location"}
+    projection = {"crs": "EPSG:32611", "origin": [-118.1, 34.1]}
+    for place, words in (
+        ([118.1, 34.1, -1000], "Is the longitude of the other sign?"),
+        ([-118.1, -34.1, -1000], "Is the latitude of the"),
+    ):
+        found = told(base, ("sources", [couple | {"geographic": place}]), ("projection", projection))
+        assert words in found, found
+
+
 def test_angles_in_radians() -> None:
     radians = {"strike": 0.5236, "dip": 1.0472, "rake": 1.2217}
     assert "Are they in radians?" in told(SOUND, ("sources", [COUPLE | radians]))

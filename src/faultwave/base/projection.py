@@ -140,6 +140,17 @@ class Projection:
             found[:2] = self.to_local(lat, lon)[0]
         return np.where(np.isfinite(found), found, np.nan)
 
+    def mirrored(self, place: np.ndarray) -> dict[str, np.ndarray]:
+        """Return where this place (3,) [m] would be with its longitude or latitude of the other sign; NaN where there is none."""
+        lon, lat = self.to_geographic(np.asarray(place, float)[None, :2])[0]
+        found = {}
+        for words, longitude, latitude in (("longitude", -lon, lat), ("latitude", lon, -lat)):
+            local = np.array([np.nan, np.nan, place[2]])
+            if np.isfinite([longitude, latitude]).all():
+                local[:2] = self.to_local(longitude, latitude)[0]
+            found[words] = np.where(np.isfinite(local), local, np.nan)
+        return found
+
     def azimuth_of_y(self, longitude: float, latitude: float) -> float:
         """Direction of the local y axis [deg], clockwise from true north, at a place."""
         x, y = self.north(longitude, latitude)

@@ -28,7 +28,9 @@ def doubt_case(case: Case) -> Problems:
         interval = getattr(getattr(case.output, name), "interval", None)
         if interval is not None and interval > case.end_time * (1 + 1e-9):
             what = f"{interval:g} s is longer than the run of {case.end_time:g} s: one sample, at its start"
-            problems.warn(f"output.{name}.interval", what, f"up to {case.end_time:g} s")
+            short = interval * 1e-3 <= case.end_time / 10.0
+            advice = "Is it in ms? Numbers are in s; texts may carry units: '10 ms'." if short else ""
+            problems.warn(f"output.{name}.interval", what, f"up to {case.end_time:g} s", advice)
     doubt_angles(case, problems)
     doubt_sampling(case, problems)
     checkpoint = case.output.checkpoint
