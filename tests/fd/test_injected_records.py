@@ -236,3 +236,19 @@ def test_records_of_other_points_are_refused(tmp_path, recorded):
     again = let_in(tmp_path / "again", tmp_path / "own/run-box.h5", end_time=0.05)
     again["grid"] |= {"spacing": 53.333333333333336, "step": 0.005}
     assert "was recorded at the points of a grid of 80 m, and this one has 53.3333 m" in told(again)
+
+
+def test_damaged_h5drm_files_are_refused(tmp_path, recorded):
+    """A velocity that is no number, and a node far from all others."""
+    for number, (name, at, value, words) in enumerate(
+        (
+            ("DRM_Data/velocity", (4, 20), np.nan, "is nan at the node at"),
+            ("DRM_Data/xyz", (3, 0), 1e12, "is far from the others"),
+        )
+    ):
+        broken = tmp_path / f"broken-{number}.h5drm"
+        broken.write_bytes(next(recorded[0].glob("*.h5drm")).read_bytes())
+        with h5py.File(broken, "r+") as file:
+            file[name][at] = value
+        found = told(smooth(tmp_path, let_in, broken))
+        assert words in found and broken.name in found, found

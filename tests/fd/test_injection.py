@@ -1,6 +1,8 @@
 """Waves that come into a box: what a run recorded is let in again to rounding, whatever stands inside the box scatters it, and records of
 other grids do as well as they say."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -257,3 +259,49 @@ def test_files_that_are_no_records_are_refused(tmp_path, recorded):
     assert "is no record of a box (allowed: a file of output.box, or an H5DRM file)" in told(let_in(tmp_path, broken))
     with pytest.raises(InputError):
         RecordSource(read_box_record(broken))
+
+
+def _sample(name, value):
+    def damage(file):
+        file[name][31, 5] = value
+
+    return damage
+
+
+def _far_index(file):
+    file["v1_index"][7] = [2**30, 0, 0]
+
+
+def _node_twice(file):
+    file["s_xx_index"][8] = file["s_xx_index"][9]
+
+
+def _no_material(file):
+    file["material_" + file.attrs["material"][0]][3] = np.inf
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (_sample("v1", np.nan), r"'v1' is nan at the node at \(\d+, \d+, -?\d+\) and 0\.315 s .allowed: finite numbers up to 1e\+06 m/s"),
+        (_sample("s_xz", np.inf), r"'s_xz' is inf at the node at \(.*\) and 0\.32 s .allowed: finite numbers up to 1e\+15 Pa"),
+        (_sample("v3", 1e9), r"'v3' is 1e\+09 at the node at .* Record again: the file is damaged"),
+        (_far_index, r"'v1_index' puts node 7 at \[1073741824, 0, 0\], 1\.\d+e\+09 spacings outside of the box"),
+        (_node_twice, "'s_xx_index' has a node twice"),
+        (_no_material, "numbers for .* nodes, 1 of them not finite"),
+    ],
+    ids=["nan", "inf", "huge", "index", "twice", "material"],
+)  # fmt: skip
+def test_damaged_records_are_refused(tmp_path, recorded, damage, words):
+    """With the file, the quantity, the node and the time, before the run; a record that is damaged later ends the run."""
+    import h5py
+
+    broken = tmp_path / "broken.h5"
+    broken.write_bytes(recorded[0].read_bytes())
+    with h5py.File(broken, "r+") as file:
+        damage(file)
+    found = told(let_in(tmp_path, broken))
+    assert re.search(words, found), found
+    assert "broken.h5" in found
+    with pytest.raises(InputError, match="broken.h5"):
+        read_box_record(broken).check()

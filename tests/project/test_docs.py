@@ -192,7 +192,9 @@ def files(folder: Path) -> None:
     from faultwave.domain.tets.generate import generate
     from faultwave.domain.tets.puml import write_puml
 
-    box = {"shape": "box", "cells": (8, 8, 5), "lower": (-4e3, -4e3, -5e3), "upper": (4e3, 4e3, 0.0), "boundaries": {}}
+    box = {
+        "shape": "box", "cells": (8, 8, 5), "lower": (-4e3, -4e3, -5e3), "upper": (4e3, 4e3, 0.0), "boundaries": {"z+": "free-surface"},
+    }  # fmt: skip
     write_puml(folder / "box.h5", generate(box))
     (folder / "cavity.geo").write_text(CAVITY)
     (folder / "layers.txt").write_text(LAYERS)

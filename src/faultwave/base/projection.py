@@ -100,7 +100,10 @@ class Projection:
             f"longitude {area.west:g} to {area.east:g}, latitude {area.south:g} to {area.north:g}" if outside else ""
         )
         what = f"at {origin} the map of '{crs}' does not have the lengths of Earth"
-        raise InputError(Problem(where, what, made_for, "Choose the projection of that place; longitude comes first."))
+        advice = "Choose the projection of that place; longitude comes first."
+        if area is not None and outside:
+            advice = _origin_advice(origin, area) or advice
+        raise InputError(Problem(where, what, made_for, advice))
 
     def north(self, longitude: float, latitude: float) -> np.ndarray:
         """(2,) unit vector of true north in local x, y: the meridian's direction in the projection."""
@@ -137,6 +140,17 @@ class Projection:
             found[:2] = self.to_local(lat, lon)[0]
         return np.where(np.isfinite(found), found, np.nan)
 
+    def mirrored(self, place: np.ndarray) -> dict[str, np.ndarray]:
+        """Return where this place (3,) [m] would be with its longitude or latitude of the other sign; NaN where there is none."""
+        lon, lat = self.to_geographic(np.asarray(place, float)[None, :2])[0]
+        found = {}
+        for words, longitude, latitude in (("longitude", -lon, lat), ("latitude", lon, -lat)):
+            local = np.array([np.nan, np.nan, place[2]])
+            if np.isfinite([longitude, latitude]).all():
+                local[:2] = self.to_local(longitude, latitude)[0]
+            found[words] = np.where(np.isfinite(local), local, np.nan)
+        return found
+
     def azimuth_of_y(self, longitude: float, latitude: float) -> float:
         """Direction of the local y axis [deg], clockwise from true north, at a place."""
         x, y = self.north(longitude, latitude)
@@ -162,6 +176,22 @@ def _check_axes(crs: Any, name: str, where: str) -> None:
     if any(axis.direction == "west" for axis in axes):
         what = f"axes of '{name}' point {' and '.join(axis.direction for axis in axes)}"
         raise InputError(Problem(f"{where}.crs", what, "axes that point east and north"))
+
+
+def _origin_advice(origin: tuple[float, float], area: Any) -> str:
+    """Return the change of an origin (longitude, latitude) [deg] that brings it into the area of a projection, in words."""
+    lon, lat = origin
+
+    def within(longitude: float, latitude: float) -> bool:
+        return bool(area.south <= latitude <= area.north and _between(longitude, area.west, area.east))
+
+    if within(-lon, lat):
+        return f"Is the longitude {'west' if lon > 0 else 'east'} of Greenwich, {-lon:g}? West is negative."
+    if within(lon, -lat):
+        return f"Is the latitude {'south' if lat > 0 else 'north'} of the equator, {-lat:g}? South is negative."
+    if within(lat, lon):
+        return f"Are longitude and latitude exchanged? [{lat:g}, {lon:g}] lies inside: longitude comes first."
+    return ""
 
 
 def _between(longitude: float, west: float, east: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from faultwave.base import cores
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
+from faultwave.case.plausibility import doubt_angles, doubt_sampling
 
 SAMPLED = ("receivers", "fault_receivers", "fault", "surface", "volume", "energies")
 """Outputs with an interval."""
@@ -27,7 +28,11 @@ def doubt_case(case: Case) -> Problems:
         interval = getattr(getattr(case.output, name), "interval", None)
         if interval is not None and interval > case.end_time * (1 + 1e-9):
             what = f"{interval:g} s is longer than the run of {case.end_time:g} s: one sample, at its start"
-            problems.warn(f"output.{name}.interval", what, f"up to {case.end_time:g} s")
+            short = interval * 1e-3 <= case.end_time / 10.0
+            advice = "Is it in ms? Numbers are in s; texts may carry units: '10 ms'." if short else ""
+            problems.warn(f"output.{name}.interval", what, f"up to {case.end_time:g} s", advice)
+    doubt_angles(case, problems)
+    doubt_sampling(case, problems)
     checkpoint = case.output.checkpoint
     if checkpoint is not None and checkpoint.interval is None and checkpoint.wall_time is None:
         what = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from faultwave.base.units import Quantity
 from faultwave.case.belongs import Kinds, of_kind, only
@@ -249,6 +249,14 @@ class Projection(Settings):
         None, description="Longitude and latitude [deg] of x = y = 0; default where the projection's coordinates are 0."
     )
     azimuth: Quantity("deg") = Field(0.0, description="Direction of the y axis, clockwise from the projection's north.")
+
+    @field_validator("crs", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        """A bare number could be of any register: the advice is to name it."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            raise ValueError(f"{value} is a number: write 'EPSG:{value}' if it is one of the EPSG register")
+        return value
 
 
 class IntensityOutput(Settings):

@@ -8,12 +8,12 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
+from faultwave.case.ranges import P_SPEED
 from faultwave.dg.attenuation import attenuates, mechanisms_of
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.dg.resolved import edge_length, resolved_frequency
 from faultwave.domain import tets
 from faultwave.media.homogenise import AVERAGED
-from faultwave.media.plausible import FASTEST, SLOWEST
 from faultwave.physics.waves import Law
 
 LARGEST = {"permeability": (1e-6, "m^2"), "bulk_solid": (1e13, "Pa"), "bulk_fluid": (1e13, "Pa")}
@@ -35,7 +35,7 @@ def doubt_material(case: Case, values: Mapping[str, np.ndarray], problems: Probl
     if "c11" in values:
         with np.errstate(all="ignore"):  # what is no material is told elsewhere
             speed = np.sqrt(np.maximum.reduce([values[n] for n in ("c11", "c22", "c33")]) / values["rho"])
-        for some, what in ((speed < SLOWEST, "only "), (speed > FASTEST, "")):
+        for some, what in ((speed < P_SPEED.low, "only "), (speed > P_SPEED.high, "")):
             if some.any():
                 told = (
                     f"P waves have {what}{speed[some][0]:.3g} m/s by c11, c22, c33 and rho in {int(some.sum())} cells"

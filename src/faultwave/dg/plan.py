@@ -17,6 +17,7 @@ from faultwave.base.pieces import mapped
 from faultwave.base.projection import check_lengths
 from faultwave.base.timing import young_age
 from faultwave.case.model import Case
+from faultwave.case.plausibility import doubt_rock, doubt_scene
 from faultwave.comm import World
 from faultwave.dg import integrators
 from faultwave.dg.attenuation import attenuates, relaxing
@@ -36,6 +37,7 @@ from faultwave.dg.penalties.choice import penalised_faces
 from faultwave.dg.planning import Planning
 from faultwave.dg.registry import part_modules
 from faultwave.dg.resolved import doubt_conductors, doubt_size
+from faultwave.dg.scene import scene_of
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import fingerprint, narrowed
 from faultwave.engine.backend import check_backend
@@ -45,7 +47,7 @@ from faultwave.engine.precision import settle
 from faultwave.media import homogenise, load_field
 from faultwave.media.contradictions import check_contradictions
 from faultwave.media.field import Field, check_physics, check_used, limits_told, source_of, ways_to_give
-from faultwave.media.plausible import doubt_layers, doubt_rock
+from faultwave.media.plausible import doubt_layers
 from faultwave.observe.points import projected
 from faultwave.physics.rheology import STRESS, rheologies
 from faultwave.physics.waves import Law, law
@@ -230,6 +232,8 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     penalised = penalised_faces(planning, driven_faces(parts, topology.kinds.shape))
     doubt_size(planning, parts)
     doubt_conductors(planning, step)
+    if not whole.elsewhere:
+        doubt_scene(case, scene_of(planning, parts), problems)
     _check(planning, parts)
     step = _borne(planning, parts, step)
     clustering = _clusters(planning, parts, step)

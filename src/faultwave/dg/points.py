@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.case.plausibility import advice_outside
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.domain import tets
 from faultwave.observe.fault_receivers import tell_moved
@@ -63,6 +64,7 @@ def place_receivers(
         x = ", ".join(f"{v:g}" for v in points[i])
         corners = mesh.vertices.min(0), mesh.vertices.max(0)
         exchanged = exchange_advice(projection, points[i], float(found.distance[i]), *corners)
+        exchanged = exchanged or advice_outside(points[i], *corners)
         problems.error(
             f"receiver {i + 1} at ({x})", f"lies {found.distance[i]:.6g} m outside the mesh", "a point inside",
             exchanged or "On a free surface with topography give a depth below the mesh's own surface.", [points[i]],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.base.errors import Problems
+from faultwave.case.plausibility import doubt_normal_stress
 from faultwave.fd.fault_plane import FaultPlane
 from faultwave.fd.fault_points import Given
 from faultwave.fd.friction import STRESS, Nucleation, parameter
@@ -32,6 +33,7 @@ class Forecast:
 
     def doubt(self, problems: Problems) -> None:
         """Warn of what will probably not run as meant."""
+        doubt_normal_stress(float(np.median(np.abs(self.points.sigma))), problems)
         problems.extend(plausibility.doubts(self.points, self.patch).items)
         plausibility.doubt_resolution(self.points, problems, FINER)
 

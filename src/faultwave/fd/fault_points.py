@@ -10,6 +10,7 @@ import numpy as np
 
 from faultwave.base.collect import collected
 from faultwave.base.errors import Problems
+from faultwave.case.plausibility import doubt_friction
 from faultwave.fd.fault_plane import EVEN, FaultPlane
 from faultwave.fd.friction import SLIPS, STRESS, Nucleation, parameter
 from faultwave.fd.grid import Grid
@@ -97,6 +98,7 @@ class Reader:
         given = self.field.evaluate(points, tags, wanted)
         found = Problems()
         found.extend(law.check_given(given, points).items)
+        doubt_friction(given, c, float((extent[1] - extent[0]).max()), found)
         values = law.given(given, len(points))
         stress = (
             self._traction(self.field, 0, "fault.parameters", points)

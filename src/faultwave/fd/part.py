@@ -16,6 +16,7 @@ import numpy as np
 from faultwave.base.errors import Problem, Problems
 from faultwave.base.projection import Projection
 from faultwave.case.model import Case
+from faultwave.case.plausibility import advice_outside
 from faultwave.comm import World
 from faultwave.engine.part import Attached, Planned
 from faultwave.fd.drives import Drive
@@ -108,8 +109,9 @@ class Placing:
         return np.asarray(outside(self.grid, self.lower, self.upper, points.reshape(-1, 3)))
 
     def exchanged(self, point: np.ndarray, distance: float) -> str:
-        """That a point so far outside would be in the box with longitude and latitude exchanged, if it would."""
-        return exchange_advice(self.case.projection, point, distance, self.lower, self.upper)
+        """Return that a point so far outside would be in the box with its longitude and latitude, depth or unit changed, if it would."""
+        exchanged = exchange_advice(self.case.projection, point, distance, self.lower, self.upper)
+        return exchanged or advice_outside(point, self.lower, self.upper)
 
     def above(self, point: np.ndarray, what: str) -> str:
         """That a point of sources or receivers (``what``) is above the ground, if it is, for messages."""

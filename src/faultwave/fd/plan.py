@@ -16,6 +16,7 @@ from faultwave.base.projection import Projection, check_lengths
 from faultwave.base.timing import young_age
 from faultwave.case.grid import Grid as Setting
 from faultwave.case.model import Case
+from faultwave.case.plausibility import Scene, doubt_rock, doubt_scene
 from faultwave.comm import World
 from faultwave.engine.backend import check_backend
 from faultwave.engine.precision import settle
@@ -43,8 +44,8 @@ from faultwave.media import load_field, quality
 from faultwave.media.attenuation import Relaxation, relaxation
 from faultwave.media.field import Field, axes_of, limits_told, missing
 from faultwave.media.homogenise import at_points
-from faultwave.media.plausible import doubt_layers, doubt_rock
-from faultwave.physics.sources.released import check_time
+from faultwave.media.plausible import doubt_layers
+from faultwave.physics.sources.released import check_time, scalar_moments
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import law
 
@@ -306,7 +307,25 @@ def _check(
     with collected(problems):
         check_time(radiating, case.end_time, problems)
         check_band(radiating, highest, step, case.end_time, problems, setting.lowpass)
+    if world.size == 1 and not problems.errors:
+        doubt_scene(case, _scene(placing, parts, media, read.sides), problems)
     return _Stepped(frequency, step, steps, parts)
+
+
+def _scene(
+    placing: Placing, parts: Mapping[str, GridPart], media: Sequence[Medium], sides: Mapping[str, SideKind]
+) -> Scene:
+    """Return what plausibility needs to know of a case whose parts are checked."""
+    none = np.zeros((0, 3))
+    sources: Any = parts.get("sources")
+    receivers: Any = parts.get("receivers")
+    table = Sources.of(()) if sources is None else sources.sources
+    rock = none if sources is None else sources.source_material
+    moment = scalar_moments(table, rock[:, 0], rock[:, 1], placing.case.end_time) if len(rock) else np.zeros(0)
+    return Scene(
+        placing.lower, placing.upper, placing.grid.spacing, max(m.fastest for m in media), table.location if len(rock) else none, moment,
+        table.onset[: len(rock)], none if receivers is None else receivers.points, closed="absorbing" not in sides.values(),
+    )  # fmt: skip
 
 
 def _schemes(placing: Placing, laid: Sequence[Laid], filled: _Filled, stepped: _Stepped) -> Iterator[Scheme]:

@@ -156,7 +156,11 @@ def _faults(values: Values) -> Iterator[tuple[str, np.ndarray, Floats]]:
         bulk = _bulk_modulus(values)
         bad = (bulk <= 0) & (values["mu"] >= 0) if "mu" in values else bulk <= 0
         if bad.any():
-            yield "the bulk modulus lambda + 2/3 mu is not positive, as vp is not above 1.155 vs,", bad, bulk
+            yield (
+                "the bulk modulus lambda + 2/3 mu is not positive, as vp is not above 1.155 vs (are they exchanged?),",
+                bad,
+                bulk,
+            )
 
 
 def _bulk_modulus(values: Values) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -24,6 +25,13 @@ VELOCITIES = ("v1", "v2", "v3")
 RECORDED = (*STRESSES, *VELOCITIES)
 MATERIAL = ("rho", "lambda", "mu")
 WHAT = "record of a box"
+FASTEST, STRONGEST = 1e6, 1e15
+"""Velocities [m/s] and stresses [Pa] beyond those of any rock: a record that holds them is damaged, or its run was unstable."""
+THICKEST = 1000.0
+"""Spacings that nodes may lie outside of the box of a record."""
+AT_ONCE = 1 << 22
+"""Numbers that are checked together."""
+DAMAGED = "Record again: the file is damaged, or the run that made it was unstable."
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,10 @@ class BoxRecord:
         return min(self.first.values()) + (self.samples - 1) * self.frame.interval
 
     def read(self, names: Sequence[str], begin: int, end: int) -> dict[str, np.ndarray]:
-        """Samples [begin, end) of quantities, (samples, points); zero where there is none."""
+        """Return samples [begin, end) of quantities, (samples, points); zero where there is none.
+
+        Raises InputError with quantity, node and time where a sample is no number that a wave can have.
+        """
         found = {}
         with h5py.File(self.path, "r") as file:
             for name in names:
@@ -137,8 +148,37 @@ class BoxRecord:
                 low, high = max(begin, 0), min(end, self.samples)
                 if low < high:
                     values[low - begin : high - begin] = file[name][low:high]
+                    check_samples(self, name, values, begin)
                 found[name] = values
         return found
+
+    def check(self) -> None:
+        """Read all samples once; raises InputError as ``read``."""
+        widest = max(len(nodes.index) for nodes in self.nodes.values())
+        block = max(1, AT_ONCE // max(1, widest))
+        for name in RECORDED:
+            for begin in range(0, self.samples, block):
+                self.read([name], begin, min(begin + block, self.samples))
+
+
+def check_samples(record: Any, name: str, values: np.ndarray, begin: int) -> None:
+    """Raise InputError for the first of the samples ``values`` (times, nodes) from number ``begin`` on that no rock can have.
+
+    ``record``: with path, nodes and first times by name, and frame.
+    """
+    most = FASTEST if name in VELOCITIES else STRONGEST
+    with np.errstate(invalid="ignore"):
+        bad = ~(np.abs(values) <= most)
+    if not bad.any():
+        return
+    sample, node = (int(k) for k in np.argwhere(bad)[0])
+    x, y, z = record.nodes[name].places()[node]
+    time = record.first[name] + (begin + sample) * record.frame.interval
+    what = f"'{name}' is {values[sample, node]:g} at the node at ({x:g}, {y:g}, {z:g}) and {time:.6g} s"
+    more = int(bad.sum()) - 1
+    what += f", and {more:,} more near it" if more else ""
+    unit = "m/s" if name in VELOCITIES else "Pa"
+    raise InputError(Problem(str(record.path), what, f"finite numbers up to {most:g} {unit}", DAMAGED))
 
 
 def read_box_record(path: Path) -> BoxRecord:
@@ -164,7 +204,7 @@ def read_box_record(path: Path) -> BoxRecord:
             if shape != (shapes["v1"][0], len(nodes[name].index)):
                 raise InputError(Problem(str(path), f"'{name}' has shape {shape} for {len(nodes[name].index)} points"))
         first = {name: number_attribute(path, file, f"{name}_first_time") for name in RECORDED}
-        material = {name: (nodes[name], dataset(path, file, f"material_{name}", 1)[()]) for name in listed}
+        material = {name: (nodes[name], _material(path, file, name, len(nodes[name].index))) for name in listed}
         return BoxRecord(path, frame, shapes["v1"][0], {name: nodes[name] for name in RECORDED}, first, material)
 
 
@@ -179,10 +219,28 @@ def _nodes(path: Path, file: h5py.File, name: str, frame: Frame) -> Nodes:
     index = dataset(path, file, f"{name}_index", 2, "iu")[()].astype(np.int64)
     if index.shape[1] != 3:
         raise InputError(Problem(str(path), f"'{name}_index' has shape {index.shape}", "three numbers a point"))
-    return Nodes(_vector(path, file, f"{name}_origin"), frame.spacing, index, frame.top)
+    found = Nodes(_vector(path, file, f"{name}_origin"), frame.spacing, index, frame.top)
+    off = np.maximum(frame.lower - found.places(), found.places() - frame.upper).max(1) / frame.spacing
+    far = int(off.argmax())
+    if off[far] > THICKEST:
+        what = f"'{name}_index' puts node {far} at {index[far].tolist()}, {off[far]:.4g} spacings outside of the box of the record"
+        raise InputError(Problem(str(path), what, f"up to {THICKEST:g} spacings", DAMAGED))
+    if len(np.unique(index, axis=0)) < len(index):
+        raise InputError(Problem(str(path), f"'{name}_index' has a node twice", "each node once"))
+    return found
+
+
+def _material(path: Path, file: h5py.File, name: str, count: int) -> np.ndarray:
+    """Return the material (count,) at the nodes of a quantity. Raises InputError where it is no material."""
+    found = np.asarray(dataset(path, file, f"material_{name}", 1)[()])
+    if len(found) != count or not np.isfinite(found).all():
+        what = f"'material_{name}' has {len(found)} numbers for {count} nodes, {int((~np.isfinite(found)).sum())} of them not finite"
+        raise InputError(Problem(str(path), what, "a finite number for each node", DAMAGED))
+    return found
 
 
 __all__ = [
+    "DAMAGED",
     "KIND",
     "MATERIAL",
     "RECORDED",
@@ -191,6 +249,7 @@ __all__ = [
     "Nodes",
     "Recorder",
     "as_dataset",
+    "check_samples",
     "read_box_record",
     "shell",
 ]

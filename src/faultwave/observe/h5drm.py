@@ -12,11 +12,13 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.hdf5 import dataset, opened
-from faultwave.observe.box_records import VELOCITIES, Frame, Nodes, Recorder
+from faultwave.observe.box_records import DAMAGED, VELOCITIES, Frame, Nodes, Recorder, check_samples
 
 WHAT = "H5DRM file"
 OFF = 1e-3
 """Share of a spacing by which nodes may lie off their lattice."""
+EMPTIEST = 1e4
+"""Points of the lattice around all nodes, over the nodes, which form a layer around a box."""
 
 
 def is_h5drm(path: Path) -> bool:
@@ -89,14 +91,11 @@ def read_h5drm(path: Path, placed: Any) -> H5drmRecord:
     open_top = abs(places[:, 2].max() - box[1][2]) < OFF * h
     frame = Frame(*box, open_top, h, about["dt"], Recorder("h5drm", 0))
     velocity = {name: np.ascontiguousarray(turned[k]) for k, name in enumerate(VELOCITIES)}
-    return H5drmRecord(
-        path,
-        frame,
-        block.shape[1],
-        dict.fromkeys(VELOCITIES, nodes),
-        dict.fromkeys(VELOCITIES, about["tstart"]),
-        velocity,
-    )
+    first = dict.fromkeys(VELOCITIES, about["tstart"])
+    record = H5drmRecord(path, frame, block.shape[1], dict.fromkeys(VELOCITIES, nodes), first, velocity)
+    for name in VELOCITIES:
+        check_samples(record, name, velocity[name], 0)
+    return record
 
 
 def _number(path: Path, file: h5py.File, name: str) -> float:
@@ -113,6 +112,12 @@ def _lattice(path: Path, file: h5py.File, places: np.ndarray, scale: float) -> t
     if not h > 0 or np.ptp(edges) > OFF * h:
         raise InputError(Problem(str(path), f"has elements of edges {edges.tolist()} m", "cubes"))
     fraction = (places - low) / h
+    count = (np.ptp(places, axis=0) / h + 1.0).prod()
+    if not count <= EMPTIEST * len(places):
+        farthest = int(np.abs(places - np.median(places, axis=0)).max(1).argmax())
+        x, y, z = places[farthest]
+        what = f"the node at ({x:g}, {y:g}, {z:g}) is far from the others"
+        raise InputError(Problem(str(path), what, f"nodes of a box of cubes of {h:g} m", DAMAGED))
     index = np.rint(fraction).astype(np.int64)
     if np.abs(fraction - index).max() > OFF:
         worst = int(np.abs(fraction - index).max(1).argmax())

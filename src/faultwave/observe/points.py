@@ -175,7 +175,11 @@ def exchange_advice(setting: Any, place: np.ndarray, distance: float, lower: np.
     and latitude exchanged; empty where it would not, or where the case has no projection."""
     if setting is None:
         return ""
-    there = projected(setting, "projection").exchanged(place)
+    projection = projected(setting, "projection")
+    for words, mirrored in projection.mirrored(place).items():
+        if ((mirrored[:2] >= lower[:2]) & (mirrored[:2] <= upper[:2])).all():
+            return f"Is the {words} of the other sign? West and south are negative."
+    there = projection.exchanged(place)
     off = float(np.linalg.norm((there - np.clip(there, lower, upper))[:2]))
     if not off < NEARER * distance:
         return ""

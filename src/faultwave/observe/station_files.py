@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from faultwave.base.errors import Problems, suggest
-from faultwave.base.units import finite_number
+from faultwave.base.units import as_float, finite_number
 from faultwave.observe.listed import Listed, on_earth
 from faultwave.observe.stations import CODE, CODE_FORM, NETWORK, NETWORK_FORM
 from faultwave.observe.sw4_stations import is_sw4, read_sw4, read_sw4_hdf5
@@ -179,7 +179,7 @@ def _csv(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> It
         columns["depth"], unit = kilometres, 1e3
     for name in ("station", "longitude", "latitude"):
         if columns[name] is None:
-            told = suggest(name, header)
+            told = suggest(name, header) or (HEADERLESS if _is_station(lines[0][1]) else "")
             problems.error(f"{path}:{lines[0][0]}", f"the header has no column {name}", ", ".join(COLUMNS[name]), told)
     if problems.errors:
         return
@@ -192,6 +192,14 @@ def _csv(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> It
         if found is not None and on_earth(found[0], found[1], f"{path}:{k}", problems):
             words = tuple(word for word in (cell("station"), cell("network")) if word)
             yield Listed(k, (found[0], found[1], -unit * found[2]), words)
+
+
+HEADERLESS = "Is the first line a station? Write the header 'station,network,longitude,latitude' above it, in the order of the columns."
+
+
+def _is_station(line: str) -> bool:
+    """Return whether a line of CSV has two numbers or more, as a station has and a header has not."""
+    return sum(as_float(word.strip()) is not None for word in next(csv.reader([line]))) >= 2
 
 
 def _cells(columns: Mapping[str, int | None], row: list[str]) -> Callable[[str], str]:

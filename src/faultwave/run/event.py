@@ -14,7 +14,7 @@ from faultwave.base.projection import Projection
 from faultwave.case.model import Case
 from faultwave.observe.result import Result
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.released import moment_of
+from faultwave.physics.sources.released import moments_of
 
 OF_EVENTS = ("receivers", "fault_receivers")
 """Kinds of results that state the event."""
@@ -50,7 +50,7 @@ def _of_sources(case: Case) -> dict[str, Any]:
     }
     volume, own = acting.potency[:, :3].sum(1) != 0, acting.potency.any(1)  # their moment depends on the rock
     moduli = np.stack([np.where(volume, np.nan, 0.0), np.where(own, np.nan, 0.0)], 1)
-    moment = moment_of(acting, moduli, case.end_time)
+    moment = moments_of(acting, acting.moment_tensors(*moduli.T), case.end_time).scalar
     return found | ({"event_magnitude": float(magnitude(moment))} if np.isfinite(moment) and moment > 0 else {})
 
 

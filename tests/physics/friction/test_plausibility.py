@@ -61,8 +61,8 @@ def test_lengths() -> None:
         ({"patch": 300}, "75 % of the fault are above its strength"),
         ({"patch": 2}, "the patch that breaks by itself is 160 m in radius, less than the critical half length 54"),
         ({"tau": 60e6, "patch": 10}, "the shear stress is below the dynamic strength on 97.5 % of the fault"),
+        ({"sigma": 120e6}, "Is compression given as positive? Write T_n: -120 MPa"),
         ({"sigma": 120e6}, "the normal stress is no compression on 100 % of the fault"),
-        ({"sigma": -120.0}, "the normal stress is 120 Pa in the median. Are stresses given in Pa?"),
     ],
 )
 def test_what_will_not_run_as_meant_is_told(more: dict, words: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.registry import entries
 from faultwave.case.model import Case
+from faultwave.case.plausibility import advice_outside
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.resolved import edge_length, resolved_frequency
 from faultwave.dg.solver import Solver
@@ -124,7 +125,8 @@ def plan(planning: Planning) -> PointSources | None:
     corners = planning.mesh.vertices.min(0), planning.mesh.vertices.max(0)
     tell_outside(
         sources, np.where(found.cells == -1, found.distance, 0.0), "mesh", problems, "a point inside",
-        advice=lambda place, far: exchange_advice(case.projection, place, far, *corners),
+        advice=lambda place, far: exchange_advice(case.projection, place, far, *corners)
+        or advice_outside(place, *corners),
     )  # fmt: skip
     tensors = _tensors(planning, sources, found.cells)
     part = PointSources(sources, found.cells, found.xi, np.arange(len(sources)), len(sources), sources, tensors)

@@ -10,6 +10,7 @@ import numpy as np
 
 from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.case.plausibility import doubt_friction, doubt_normal_stress
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault import Episode, Fault, FaultFaces, fault_faces
 from faultwave.dg.fault_forecast import FaultPiece, largest_patch, loaded_fault, put_together, sheet
@@ -163,6 +164,7 @@ def _doubt(planning: Planning, made: Rupture | None) -> None:
     if pieces:
         found = put_together(pieces)
         patch = largest_patch(found.corners, found.points)
+        doubt_normal_stress(float(np.median(np.abs(found.points.sigma))), planning.problems)
         planning.problems.extend(plausibility.doubts(found.points, patch).items)
         plausibility.doubt_resolution(found.points, planning.problems)
 
@@ -201,6 +203,7 @@ def _plan_fault(planning: Planning) -> Rupture:
     wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in field.parameters]
     given = field.evaluate(points, tags, wanted)
     problems.extend(law.check_given(given, points).items)
+    doubt_friction(given, constants if not lacking.items else {}, float(np.ptp(points, axis=0).max()), problems)
     places = FaultPoints(points, tags, faces, setting.pore_pressure)
     stress = np.zeros((len(points), 3))
     with collected(lacking):

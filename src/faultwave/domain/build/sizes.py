@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from faultwave.base.errors import InputError, Problem
 from faultwave.domain.build.relief import Relief
 
 Floats = NDArray[np.float64]
 
 MOST = 400_000
 """Points of the lattice."""
+ELONGATED = 8.0
+"""Times that a region may have more of them, as one side of it is much shorter than the others."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,17 @@ class Sizes:
 
 
 def lattice(lower: Floats, upper: Floats, finest: float) -> Sizes:
-    """Places for sizes: as fine as the finest elements, but not more than ``MOST``."""
+    """Return places for sizes: as fine as the finest elements, but about ``MOST`` at most.
+
+    Raises InputError for a region that is so much longer along one axis than along the others that it has many more.
+    """
     extent = upper - lower
     h = max(finest, float((extent.prod() / MOST) ** (1 / 3)))
+    if not np.isfinite(h) or (extent / h + 3.0).prod() > ELONGATED * MOST:
+        sides = " x ".join(f"{side:.3g}" for side in extent)
+        what = f"the region is {sides} m, which elements of {finest:.3g} m cannot fill"
+        advice = "Are lower, upper and depth in metres, or has one a digit too many?"
+        raise InputError(Problem("mesh.build", what, "sides of similar length", advice))
     count = np.maximum(np.ceil(extent / h).astype(int), 2) + 1
     return Sizes(np.asarray(lower, float), extent / (count - 1), np.full(count, np.inf))
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import Problems, suggest
 from faultwave.base.pieces import mapped
+from faultwave.domain.tets.counts import check_count
 from faultwave.domain.tets.kuhn import five_tetrahedra, grid_vertices, kuhn_paths
 from faultwave.domain.tets.mesh import (
     FILE_FACES,
@@ -51,6 +52,8 @@ def box_mesh(box: Box, name: str = "box") -> Mesh:
     settings."""
     sides = _sides(box)
     periodic = np.array([sides[axis + "-"] == "periodic" for axis in "xyz"])
+    count = box.tetrahedra * float(np.prod(np.array(box.cells, float)))
+    check_count(count, "mesh.generate.cells", "Take fewer and larger bricks.")
     lower, upper, cells = np.array(box.lower), np.array(box.upper), np.array(box.cells)
     axes = [np.linspace(lower[d], upper[d], cells[d] + 1) for d in range(3)]
     index = grid_vertices(*[np.arange(n + 1.0) for n in cells]).astype(np.int64)

@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.domain.tets.bisect import refine
+from faultwave.domain.tets.counts import check_count
 from faultwave.domain.tets.kuhn import grid_vertices, kuhn_paths
 from faultwave.domain.tets.mesh import FILE_FACES, Floats, Mesh, make_mesh, orient
 
 FREE_SURFACE, FAULT, ABSORBING = 1, 3, 5
 GROWTH = 0.5
 """Element edge gained per metre of distance from the fault."""
+WIDEST = 100.0
+"""Times the fault that the box may extend beyond it: all waves have left by then, or the units are mixed."""
+PER_VOLUME = 6.0 * 2.0**0.5
+"""Regular tetrahedra in the cube of their edge."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,20 @@ class Tpv5:
             problems.error(where, "the fault does not fit into the box", advice="Raise half_width or depth.")
         if self.size > min(self.far_size, self.fault_length, self.fault_depth):
             problems.error(f"{where}.size", f"{self.size}", "at most far_size and the extents of the fault")
+        for name, width in (*zip(("half_width", "half_width"), self.widths, strict=True), ("depth", self.depth)):
+            widest = WIDEST * max(self.fault_length, self.fault_depth)
+            if not self.size <= width <= widest:
+                allowed = f"{self.size:g} m, an element edge, to {widest:g} m, {WIDEST:g} times the fault"
+                problems.error(f"{where}.{name}", f"{width:g} m", allowed, "Is one of them in other units?")
         problems.raise_errors()
+        check_count(self.cells, "mesh.generate", "Is a length in other units? Else raise size and far_size.")
+
+    @property
+    def cells(self) -> float:
+        """Return about how many cells the mesh has: those that grow away from the fault, and those far from it."""
+        area, volume = self.fault_length * self.fault_depth, 4.0 * self.widths[0] * self.widths[1] * self.depth
+        near = 2.0 * PER_VOLUME * area / (2.0 * GROWTH * self.size**2)
+        return near + PER_VOLUME * volume / self.far_size**3
 
 
 def graded_mesh(setting: Tpv5) -> Mesh:

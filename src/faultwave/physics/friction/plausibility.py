@@ -16,7 +16,6 @@ BARRIER = 10.0
 """Points whose strength is so many times their normal stress are meant never to slip."""
 ENOUGH = 2.0
 """Points in the cohesive zone below which rupture is not resolved (Day et al. 2005 advise 3 and more in the median)."""
-LEAST_PRESSURE, MOST_PRESSURE = 1e4, 1e10  # [Pa]: of normal stress, beyond which units are doubted
 WHERE = "fault.parameters"
 
 
@@ -185,6 +184,8 @@ def _doubt_normal_stress(fault: LoadedFault, problems: Problems) -> None:
     pulled = fault.sigma >= 0
     if pulled.any():
         advice = "Friction needs compression, which is negative: only cohesion holds there."
+        if fault.share(fault.sigma > 0) > 0.5:
+            advice += " Is compression given as positive? Write T_n: -120 MPa for a pressure of 120 MPa."
         what = f"the normal stress is no compression on {100 * fault.share(pulled):.3g} % of the fault"
         problems.warn(WHERE, what, "T_n < 0", advice)
     opened = ~pulled & (fault.nucleated_sigma >= 0) if fault.nucleated_sigma is not None else np.zeros_like(pulled)
@@ -192,13 +193,6 @@ def _doubt_normal_stress(fault: LoadedFault, problems: Problems) -> None:
         what = f"nucleation takes all compression from {100 * fault.share(opened):.3g} % of the fault"
         advice = "Only cohesion holds there afterwards. Are pore pressure and normal traction of nucleation in Pa, and of the right size?"
         problems.warn("fault.nucleation", what, advice=advice)
-    size = float(np.median(np.abs(fault.sigma)))
-    if 0 < size < LEAST_PRESSURE or size > MOST_PRESSURE:
-        problems.warn(
-            WHERE,
-            f"the normal stress is {size:.3g} Pa in the median",
-            advice="Are stresses given in Pa? Texts may carry units.",
-        )
 
 
 def _doubt_start(fault: LoadedFault, patch: np.ndarray, problems: Problems) -> None:

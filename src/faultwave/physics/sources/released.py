@@ -12,7 +12,7 @@ from faultwave.base.errors import Problems
 from faultwave.base.magnitude import magnitude
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.sampled import pieces
-from faultwave.physics.sources.table import Sources
+from faultwave.physics.sources.table import LATEST, Sources
 
 PARTS = 400  # of a source's duration, in which it is weighed
 LOST = 0.01
@@ -58,6 +58,29 @@ def check_time(sources: Iterable[PointSource], end_time: float, problems: Proble
         f"{len(lost)} of {len(table)} act outside of the run, 0 to {end_time:g} s, and lose that part ({named}{more})",
         advice="Shift them by their onset, or raise end_time.",
     )
+
+
+def scalar_moments(sources: Iterable[PointSource], lam: np.ndarray, mu: np.ndarray, end_time: float) -> np.ndarray:
+    """Return the scalar moment (n,) [N m] of each source; of wavelets the largest on the way.
+
+    Parameters
+    ----------
+    sources : n sources
+    lam, mu : Lame's parameters (n,) [Pa] where they are
+    end_time : of the run [s]
+
+    Returns
+    -------
+    sqrt(M:M / 2) of each (Silver & Jordan 1982); zero for forces.
+    """
+    table = Sources.of(sources)
+    tensors, most = table.moment_tensors(lam, mu), np.zeros(len(table))
+    within, last = np.linspace(0.0, end_time, 33), np.minimum(table.end, table.onset + LATEST)
+    for piece in pieces(len(table), len(within) + 1):
+        items = np.arange(len(table))[piece]
+        until = np.hstack([table.released(within, items), table.released(last[items, None], items)])
+        most[piece] = np.abs(until - until[:, :1]).max(1)
+    return np.asarray(np.sqrt(((tensors[:, :3] ** 2).sum(1) + 2.0 * (tensors[:, 3:] ** 2).sum(1)) / 2.0) * most)
 
 
 @dataclass(frozen=True)
@@ -133,4 +156,4 @@ def _starts(names: np.ndarray) -> np.ndarray:
     return np.flatnonzero(new)
 
 
-__all__ = ["Moments", "acting_row", "check_time", "moments_of", "shares_within"]
+__all__ = ["Moments", "acting_row", "check_time", "moments_of", "scalar_moments", "shares_within"]

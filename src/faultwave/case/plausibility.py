@@ -1,0 +1,455 @@
+"""Warnings about numbers that can be computed with and are probably not meant: the mistake is named. Both engines call these functions.
+
+Pure functions of arrays. The ranges stand in ``case.ranges``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.base.magnitude import magnitude
+from faultwave.case import ranges
+from faultwave.case.model import Case
+from faultwave.case.ranges import A_PLACE, Range
+
+MOST = 0.5
+"""Share of the points that must be out of range where single points may be so on purpose."""
+TINY = 0.05
+"""Share of the resolution below which distances between points, and depths, do nothing in a run."""
+FULL_SPACE = (
+    "Name it: boundaries: { z+: free-surface } of mesh.generate, or tag the faces of the ground 1 (mesh.boundaries, "
+    "free-surface: ...). Where a full space is meant, say z+: absorbing, or mesh.boundaries: { free-surface: [] }."
+)
+ABOVE = "z points up: write -{0:g} for a depth of {0:g} m."
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a planned run consists of, as far as the plausibility of its numbers goes.
+
+    ``lower`` and ``upper`` (3,) [m] bound the domain without absorbing layers; ``resolution`` [m] is the spacing of a grid or the median
+    edge of cells; ``fastest`` [m/s] the largest wave speed; ``sources`` (n, 3) [m] with scalar moments (n,) [N m], zero for forces, and
+    ``onset`` (n,) [s]; ``receivers`` (m, 3) [m]; ``closed``: no wave leaves through a side; ``full_space``: the uppermost side lets waves
+    out and the case does not say that it shall.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    resolution: float
+    fastest: float
+    sources: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    moment: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    onset: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    receivers: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    closed: bool = False
+    full_space: bool = False
+
+    @property
+    def size(self) -> float:
+        """Return the longest side [m]."""
+        return float((self.upper - self.lower).max())
+
+
+def doubt_rock(values: Mapping[str, np.ndarray], size: float, problems: Problems) -> None:
+    """Warn where the parameters ``values`` (n,) of a model of a ``size`` [m] look like km/s, g/cm^3 or GPa, or exchanged.
+
+    Parameters
+    ----------
+    values : arrays (n,) by name: rho [kg/m^3], lambda and mu [Pa], maybe Qp and Qs
+    size : longest side of the model [m]; below ``ranges.A_PLACE`` numbers may be without units
+    problems : takes the warnings
+    """
+    if size < A_PLACE or not {"rho", "lambda", "mu"} <= values.keys():
+        return
+    rho, shear = np.asarray(values["rho"], float), np.asarray(values["mu"], float)
+    with np.errstate(all="ignore"):  # what is no material is reported elsewhere
+        fast = np.sqrt((values["lambda"] + 2.0 * shear) / rho)
+        slow = np.sqrt(shear / rho)[shear > 0]
+        ratio = fast[shear > 0] / slow
+    if not np.isfinite(fast).all() or not np.isfinite(slow).all() or not len(slow):
+        return
+    heavy = _doubt(ranges.DENSITY, rho, "material", "the density is", problems, "kg/m^3", _of_density)
+    if (
+        heavy and not ranges.P_SPEED.beyond(fast / np.sqrt(1e3)).any()
+    ):  # given by moduli, speeds only follow from that density
+        return
+    odd = _doubt(ranges.P_SPEED, fast, "material", "P waves have", problems, "m/s", _of_speeds)
+    odd |= _doubt(ranges.S_SPEED, slow, "material", "S waves have", problems, "m/s", _of_speeds)
+    if not odd:
+        _doubt_ratio(ratio, problems)
+    for name in (n for n in ("Qp", "Qs") if n in values):
+        _doubt(ranges.QUALITY, np.asarray(values[name], float), "material", f"{name} is", problems, "", _of_quality)
+
+
+def _of_speeds(unit: str) -> str:
+    given = f"Is the speed in {unit}?" if unit else "Are speeds in km/s, or moduli in GPa?"
+    return f"{given} Numbers are in m/s, Pa and kg/m^3; texts may carry units: '6 km/s'."
+
+
+def _of_density(unit: str) -> str:
+    return f"Is it in {unit or 'g/cm^3'}? Numbers are in kg/m^3; texts may carry units: '2.7 g/cm^3'."
+
+
+def _of_quality(unit: str) -> str:
+    return "Is it 1/Q? Q is the quality factor, 20 to 1000 in rock."
+
+
+def _doubt_ratio(ratio: np.ndarray, problems: Problems) -> None:
+    limits = ranges.SPEED_RATIO
+    high, low = ratio > limits.high, ratio < limits.low
+    if high.any():
+        what = f"Vp/Vs is up to {ratio.max():.4g}, at {100 * high.mean():.3g} % of the points above {limits.high:g}"
+        advice = "Has one of the two a unit that the other has not, as vp: 6 km/s and vs: 3.464? Or are vs and rho exchanged?"
+        problems.warn("material", what, limits.allowed, advice)
+    if low.mean() > MOST:
+        with np.errstate(all="ignore"):
+            poisson = (ratio**2 - 2.0) / (2.0 * (ratio**2 - 1.0))
+        what = f"Vp/Vs is down to {ratio.min():.4g}: Poisson's ratio is {poisson[ratio.argmin()]:.3g}"
+        problems.warn("material", what, limits.allowed, "Are vp and vs exchanged, or lambda and mu?")
+
+
+def _doubt(
+    limits: Range, values: np.ndarray, where: str, words: str, problems: Problems, unit: str, advice: Any, share: float = 0.0
+) -> bool:  # fmt: skip
+    """Warn where more than a ``share`` of values is out of a range; return whether a warning was made. ``advice``: of the unit that was
+    probably meant."""
+    beyond = limits.beyond(values)
+    if not beyond.any() or beyond.mean() <= share:
+        return False
+    worst = values[beyond]
+    part = "" if beyond.all() else f" at {100 * beyond.mean():.3g} % of the points"
+    some = "Has one layer or region another unit, or a digit too many?"
+    told = advice(limits.meant(float(np.median(worst)))) if beyond.mean() > MOST else some
+    problems.warn(where, f"{words} {_span(worst)}{f' {unit}' if unit else ''}{part}", limits.allowed, told)
+    return True
+
+
+def doubt_friction(
+    values: Mapping[str, np.ndarray], constants: Mapping[str, float], length: float, problems: Problems
+) -> None:
+    """Warn where parameters of friction look like mm, MPa or per cent.
+
+    Parameters
+    ----------
+    values : arrays (n,) of the parameters that the case gives at points of the fault, by name [SI]
+    constants : constants of the friction law by name [SI]
+    length : longest side of the fault [m]
+    problems : takes the warnings
+    """
+
+    def advice(name: str, unit: str) -> Any:
+        return lambda meant: (
+            f"Is {name} in {meant}? Numbers are in {unit}; texts may carry units."
+            if meant
+            else f"Numbers are in {unit}."
+        )
+
+    def given(*names: str) -> list[tuple[str, np.ndarray]]:
+        listed = [(n, np.asarray(values[n], float)) for n in names if n in values]
+        return listed + [(n, np.array([constants[n]])) for n in names if n in constants and n not in values]
+
+    where = "fault.parameters"
+    for name, x in given("mu_s", "mu_d", "rs_f0", "rs_muw", "rs_muW"):
+        usual = x[(x >= 0.0) & (x < 10.0)]  # SCEC's barriers have 10000, and -1 stands for what is not given
+        if len(usual):
+            _doubt(
+                ranges.FRICTION,
+                usual,
+                where,
+                f"{name} is",
+                problems,
+                "",
+                lambda unit: "Is it in per cent, or an angle in degrees?",
+                MOST,
+            )
+    for name, x in given("rs_a", "rs_b"):
+        _doubt(
+            ranges.RATE_DEPENDENCE,
+            np.maximum(x, 0.0),
+            where,
+            f"{name} is",
+            problems,
+            "",
+            lambda unit: "0.01 is usual.",
+            MOST,
+        )
+    if length > 0:
+        for name, x in given("d_c", "rs_sl0", "rs_srL"):
+            _doubt_lengths(ranges.WEAKENING_DISTANCE, name, x, length, problems)
+        slips = given("strike_slip", "dip_slip", "slip")
+        for name, x in slips:
+            _doubt_lengths(ranges.SLIP, name, np.abs(x), length, problems)
+    for name, x in given("cohesion"):
+        size = np.abs(x[x != 0])
+        if len(size) and length >= A_PLACE:
+            _doubt(ranges.COHESION, size, where, f"{name} is", problems, "Pa", advice(name, "Pa"), MOST)
+    for name, x in given("tp_initial_temperature", "tp_iniTemp", "IniTemp"):
+        if np.any((x > -100.0) & (x < ranges.TEMPERATURE.low)):
+            what = f"{name} is {_span(x)} K"
+            problems.warn(
+                where, what, ranges.TEMPERATURE.allowed, "Is it in degrees Celsius? Texts may carry units: '210 degC'."
+            )
+
+
+def _doubt_lengths(limits: Range, name: str, x: np.ndarray, length: float, problems: Problems) -> None:
+    share = x / length
+    beyond = limits.beyond(share)
+    if beyond.mean() > MOST:
+        size = float(np.median(x[beyond]))
+        unit = limits.meant(size / length)
+        advice = f"Is {name} in {unit}? Numbers are in m; texts may carry units." if unit else "Numbers are in m."
+        problems.warn(
+            "fault.parameters",
+            f"{name} is {_span(x[beyond])} m on a fault of {length:.4g} m",
+            f"up to {limits.high * length:.3g} m",
+            advice,
+        )
+
+
+def doubt_normal_stress(size: float, problems: Problems) -> None:
+    """Warn where the median ``size`` [Pa] of the normal stress on a fault is beyond its range: units."""
+    if size == 0 or not ranges.NORMAL_STRESS.beyond(np.array([size])).any():
+        return
+    unit = ranges.NORMAL_STRESS.meant(size)
+    advice = f"Is stress in {unit}? " if unit else "Are stresses given in Pa? "
+    problems.warn(
+        "fault.parameters", f"the normal stress is {size:.3g} Pa in the median", ranges.NORMAL_STRESS.allowed,
+        f"{advice}Numbers are in Pa; texts may carry units: '120 MPa'.",
+    )  # fmt: skip
+
+
+def doubt_scene(case: Case, scene: Scene, problems: Problems) -> None:
+    """Warn of places, moments, times and sides of a planned run that are probably not meant."""
+    if scene.full_space and scene.size >= A_PLACE:
+        problems.warn(_side(case), "no side is a free surface: the waves are those of a full space", advice=FULL_SPACE)
+    if scene.size < A_PLACE:
+        return
+    _doubt_height(case, scene, problems)
+    _doubt_shallow(case, scene, problems)
+    _doubt_receivers(scene, problems)
+    _doubt_moments(scene, problems)
+    _doubt_times(case, scene, problems)
+
+
+def _side(case: Case) -> str:
+    return "mesh.generate.boundaries" if case.mesh is not None and case.mesh.generate is not None else "mesh.boundaries"
+
+
+def _doubt_height(case: Case, scene: Scene, problems: Problems) -> None:
+    """A model of a place on a map that lies above sea level from its bottom on: depth was counted downwards."""
+    where = "grid" if case.engine == "fd" else "mesh"
+    if case.projection is not None and scene.lower[2] >= 0 and scene.upper[2] > 9e3:
+        what = f"the model reaches from z = {scene.lower[2]:g} to {scene.upper[2]:g} m: its surface is higher than any ground"
+        problems.warn(
+            where, what, advice="Is depth positive? z points up: the ground is at z = 0 and depth is negative."
+        )
+
+
+def _doubt_shallow(case: Case, scene: Scene, problems: Problems) -> None:
+    """Sources that would be at a usual depth if their z were in km."""
+    depth = scene.upper[2] - scene.sources[:, 2]
+    moments = scene.moment > 0
+    tiny = moments & (depth > 0) & (depth < TINY * scene.resolution) & (scene.sources[:, 2] < 0)
+    inside = scene.sources[:, 2] * 1e3 > scene.lower[2]
+    found = tiny & inside
+    if moments.any() and found.sum() > MOST * moments.sum():
+        z = float(scene.sources[found, 2].min())
+        what = (
+            f"{int(found.sum())} of {int(moments.sum())} lie {-z:.4g} m deep, and points of the solution are "
+            f"{scene.resolution:.4g} m apart"
+        )
+        problems.warn(
+            "sources", what, advice=f"Is the depth in km? Numbers are in m; texts may carry units: '{z:g} km'."
+        )
+
+
+def _doubt_receivers(scene: Scene, problems: Problems) -> None:
+    """Receivers that all lie within a few metres of the origin and would be spread over the model if their places were in km; receivers at
+    a source."""
+    places = scene.receivers
+    if not len(places):
+        return
+    flat = np.abs(places[:, :2])
+    inside = (
+        (places * 1e3 >= scene.lower - 1e-9 * scene.size) & (places * 1e3 <= scene.upper + 1e-9 * scene.size)
+    ).all()
+    if 0 < flat.max() < TINY * scene.resolution and inside:
+        what = (
+            f"all {len(places)} lie within {flat.max():.4g} m of x = y = 0, and points of the solution are "
+            f"{scene.resolution:.4g} m apart"
+        )
+        problems.warn(
+            "output.receivers", what, advice="Are places in km? Numbers are in m; texts may carry units: '0.4 km'."
+        )
+    if len(places) * len(scene.sources) > 10_000_000:
+        return
+    for k, source in enumerate(scene.sources):
+        apart = np.linalg.norm(places - source, axis=1)
+        if apart.min() < 1e-3 * scene.resolution:
+            n = int(apart.argmin())
+            x, y, z = places[n]
+            what = f"receiver {n + 1} at ({x:g}, {y:g}, {z:g}) lies at source {k + 1}, where the motion is not finite"
+            problems.warn("output.receivers", what, advice="Move one of the two by an element or more.")
+            return
+
+
+def _doubt_moments(scene: Scene, problems: Problems) -> None:
+    """Moments that are magnitudes, dyne cm, or too large for where they are."""
+    acting = scene.moment[scene.moment > 0]
+    if not len(acting):
+        return
+    total, limits = float(acting.sum()), ranges.MAGNITUDE_AS_MOMENT
+    if limits.low <= acting.max() <= limits.high and len(acting) < 10:
+        meant = 10 ** (1.5 * acting.max() + 9.1)
+        what = f"the largest seismic moment is {acting.max():.4g} N m, Mw {magnitude(acting.max()):.2f}"
+        problems.warn(
+            "sources",
+            what,
+            advice=f"Is it a magnitude? Mw {acting.max():.4g} is a moment of {meant:.3g} N m; kind double-couple takes a magnitude.",
+        )
+        return
+    if total > ranges.LARGEST_MOMENT.high:
+        what = f"the seismic moment is {total:.3g} N m, Mw {magnitude(total):.2f}: no earthquake has been as large"
+        problems.warn(
+            "sources",
+            what,
+            f"up to {ranges.LARGEST_MOMENT.high:g} N m",
+            "Is it in dyne*cm? Numbers are in N m; texts may carry units: '1e25 dyne*cm'.",
+        )
+        return
+    if len(acting) < 10:
+        radius = float((7.0 / 16.0 * total / 1e8) ** (1.0 / 3.0))  # of a crack with 100 MPa
+        diagonal = float(np.linalg.norm(scene.upper - scene.lower))
+        if radius > diagonal:
+            what = (
+                f"points release {total:.3g} N m, Mw {magnitude(total):.2f}: even with a stress drop of 100 MPa such a rupture has a "
+                f"radius of {radius:.3g} m, and the model is {diagonal:.3g} m across"
+            )
+            problems.warn("sources", what, advice="Is the moment in dyne*cm? A large rupture is a finite source.")
+        return
+    places = scene.sources[scene.moment > 0]
+    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(np.cov(places.T)), 0.0) * 12.0)[::-1]  # sides of a rectangle
+    area = float(spread[0] * max(spread[1], scene.resolution))
+    drop = total / max(area, 1.0) ** 1.5
+    if ranges.STRESS_DROP.beyond(np.array([drop])).any():
+        what = (
+            f"{len(acting):,} subfaults release {total:.3g} N m, Mw {magnitude(total):.2f}, on about {spread[0]:.3g} m x "
+            f"{spread[1]:.3g} m: a stress drop of the order of {drop:.2g} Pa"
+        )
+        advice = (
+            "Is the moment in dyne*cm, or slip in cm?"
+            if drop > ranges.STRESS_DROP.high
+            else "Is slip in m, and are places in m and not in km?"
+        )
+        problems.warn("sources", what, ranges.STRESS_DROP.allowed, advice)
+
+
+def _doubt_times(case: Case, scene: Scene, problems: Problems) -> None:
+    """Runs that end before anything arrives, or go on long after all waves have left."""
+    if not scene.fastest > 0:
+        return
+    crossings = case.end_time * scene.fastest / scene.size
+    if crossings > ranges.CROSSINGS.high and not scene.closed:
+        what = (
+            f"P waves cross the model of {scene.size:.4g} m {crossings:.3g} times in the {case.end_time:g} s of the run, and leave "
+            f"through its sides"
+        )
+        problems.warn(
+            "end_time", what, f"{ranges.CROSSINGS.high:g} times at most", "Is the time in ms, or are places in km?"
+        )
+    alone = (
+        not any((case.fault, case.incident, case.injection, case.dirichlet, case.currents))
+        and case.initial.kind == "zero"
+    )
+    if alone and len(scene.sources) and len(scene.receivers) and len(scene.sources) * len(scene.receivers) < 10_000_000:
+        first = min(
+            float(np.linalg.norm(scene.receivers - place, axis=1).min()) / scene.fastest + float(onset)
+            for place, onset in zip(scene.sources, scene.onset, strict=True)
+        )
+        if first > case.end_time:
+            what = (
+                f"the run ends at {case.end_time:g} s, and the first wave of a source is at a receiver at {first:.4g} s"
+            )
+            problems.warn(
+                "end_time",
+                what,
+                f"above {first:.4g} s",
+                "All seismograms will be zero. Is the time in ms, or are places in other units than m?",
+            )
+
+
+def advice_outside(place: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> str:
+    """Return what to do about a place (3,) [m] above or beside a box that would be inside with its depth, unit or axes changed.
+
+    An empty string: none of these explains it.
+    """
+
+    def inside(p: np.ndarray) -> bool:
+        return bool(((p >= lower) & (p <= upper)).all())
+
+    x, y, z = (float(v) for v in place)
+    if z > upper[2] and inside(np.array([x, y, upper[2] - z])):
+        return "Is depth positive? " + ABOVE.format(z)
+    if inside(np.array([y, x, z])):
+        return "Are x and y exchanged? The other way round it is inside."
+    if inside(np.array([x, y, z]) * 1e-3) and np.abs(place).max() > 20.0 * (upper - lower).max():
+        return "Is the place in mm? Numbers are in m."
+    return ""
+
+
+def doubt_angles(case: Case, problems: Problems) -> None:
+    """Warn of strike, dip and rake that look like radians."""
+    for n, source in enumerate(case.sources):
+        angles = [source.strike, source.dip, source.rake]
+        if source.kind != "double-couple" or any(a is None for a in angles):
+            continue
+        strike, dip, rake = (float(a) for a in angles if a is not None)
+        whole = all(a == round(a) for a in (strike, dip, rake))
+        if not whole and max(abs(strike), abs(rake)) <= 2.0 * pi + 1e-9 and 0 < dip <= pi / 2.0 + 1e-9:
+            what = f"strike {strike:g}, dip {dip:g} and rake {rake:g} are small angles in degrees"
+            problems.warn(
+                f"sources[{n}]",
+                what,
+                advice="Are they in radians? Numbers are in degrees; texts may carry units: '1.57 rad'.",
+            )
+
+
+def doubt_sampling(case: Case, problems: Problems) -> None:
+    """Warn of seismograms whose interval is too long for the highest frequency that the case names."""
+    receivers = case.output.receivers
+    if receivers is None:
+        return
+    named = [
+        f.frequency
+        for f in (s.time_function for s in case.sources)
+        if f is not None and f.kind in ("ricker", "burst") and f.frequency
+    ]
+    if case.grid is not None and case.grid.frequency is not None:
+        named.append(case.grid.frequency)
+    built = None if case.mesh is None else case.mesh.build
+    if built is not None and built.frequency is not None:
+        named.append(built.frequency)
+    if named and receivers.interval * 2.0 * max(named) > 1.0 + 1e-9 and receivers.interval <= case.end_time:
+        what = f"{receivers.interval:g} s is too long for {max(named):g} Hz: higher frequencies fold back"
+        problems.warn(
+            "output.receivers.interval",
+            what,
+            f"up to {0.5 / max(named):.3g} s",
+            "Is it in ms? Numbers are in s; texts may carry units: '10 ms'.",
+        )
+
+
+def _span(values: np.ndarray) -> str:
+    low, high = f"{values.min():.3g}", f"{values.max():.3g}"
+    return low if low == high else f"{low} to {high}"
+
+
+__all__ = [
+    "Scene", "advice_outside", "doubt_angles", "doubt_friction", "doubt_normal_stress", "doubt_rock", "doubt_sampling", "doubt_scene",
+]  # fmt: skip
