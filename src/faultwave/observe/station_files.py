@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from faultwave.base.errors import Problems, suggest
+from faultwave.base.xml_text import refuse_declarations
 
 FORMS = "StationXML, SPECFEM's STATIONS, SW4's rec lines, or CSV with a header station,longitude,latitude"
 COLUMNS = {
@@ -64,17 +65,21 @@ def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
     from xml.etree import ElementTree  # few cases have stations in XML
 
     try:
+        refuse_declarations(text.encode())
         root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, ValueError) as error:
         problems.error(str(path), f"is no XML: {error}", "StationXML")
         return
+    at, number = 0, 1  # stations stand in the order of the file
     for network in root.iter():
         if network.tag.rpartition("}")[2] != "Network":
             continue
         for station in (s for s in network if s.tag.rpartition("}")[2] == "Station"):
             told = {child.tag.rpartition("}")[2]: child.text for child in station}
             code = station.get("code", "")
-            number = 1 + text[: max(text.find(f'code="{code}"'), 0)].count("\n")
+            found = text.find(f'code="{code}"', at)
+            if found >= 0:
+                at, number = found + 1, number + text.count("\n", at, found)
             where = f"{path}:{number}"
             place = _numbers([told.get("Longitude"), told.get("Latitude")], where, f"station {code}", problems)
             if place is not None and _on_earth(place, where, problems):
