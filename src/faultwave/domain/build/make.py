@@ -6,7 +6,6 @@ import hashlib
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from faultwave.base.errors import InputError, Problem, Problems, as_places
 from faultwave.base.log import get_logger
 from faultwave.base.memory import machine_memory
 from faultwave.base.projection import Projection
+from faultwave.base.scratch import scratch_folder
 from faultwave.domain.build import child, coast, region
 from faultwave.domain.build.faults import VARIANTS, Fault, check_inside, clipped, facets, from_trace, join
 from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed
@@ -379,8 +379,8 @@ def _walls(water: Integers, vertices: Floats, box: FlatBox) -> Integers:
 
 def _meshed(box: FlatBox) -> Meshed:
     """What the child makes of a box, or has made before. Raises InputError with what it says."""
-    with tempfile.TemporaryDirectory(prefix="faultwave-") as folder:
-        given, made = Path(folder) / "box.npz", Path(folder) / "mesh.npz"
+    with scratch_folder() as folder:
+        given, made = folder / "box.npz", folder / "mesh.npz"
         box.save(given)
         kept = _place_in_cache(box)
         try:
@@ -425,8 +425,9 @@ CLOSE = (
 
 def _run(given: Path, made: Path) -> None:
     command = [*PYTHON, "-m", child.__name__, str(given), str(made)]
+    environment = without_launcher() | {"TMPDIR": str(given.parent)}  # what a child that is killed leaves there goes with the folder
     done = subprocess.run(
-        command, env=without_launcher(), cwd=given.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+        command, env=environment, cwd=given.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
         check=False,
     )  # fmt: skip
     said = done.stdout.strip().splitlines()

@@ -10,12 +10,12 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from faultwave.base.children import PYTHON, without_launcher
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.scratch import scratch_folder
 from faultwave.domain.tets import gmsh_child
 from faultwave.domain.tets.generate import GMSH_ADVICE
 from faultwave.domain.tets.gmsh_reader import read_gmsh
@@ -48,11 +48,11 @@ def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
         raise InputError(Problem("mesh.size", f"is missing: '{path.name}' says no element sizes", "largest edge [m]"))
     if script:
         check_script(path)
-    with tempfile.TemporaryDirectory(prefix="faultwave-") as folder:
-        made = Path(folder) / f"{path.stem}.msh"
+    with scratch_folder() as folder:
+        made = folder / f"{path.stem}.msh"
         trusted = os.environ.get(TRUST) == "1"
         asked = {"geometry": str(path), "made": str(made), "size": size, "script": script, "confined": not trusted}
-        _run(path, asked, folder)
+        _run(path, asked, str(folder))
         if not made.is_file():
             raise InputError(
                 Problem(str(path), "Gmsh ended without a mesh", advice="Open it in Gmsh: it must mesh volumes.")
@@ -65,7 +65,7 @@ def _run(path: Path, asked: Mapping[str, object], folder: str) -> None:
     command = [*PYTHON, gmsh_child.__file__, json.dumps(asked)]
     try:
         child = subprocess.run(
-            command, env=without_launcher(), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            command, env=without_launcher() | {"TMPDIR": folder}, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True, errors="replace", check=False,
         )  # fmt: skip
     except OSError as error:
