@@ -79,7 +79,10 @@ def look(event: str, args: tuple[object, ...]) -> None:
     elif event == "subprocess.Popen":
         command = args[1]
         first = command[0] if isinstance(command, list | tuple) else command
-        if command == ["uname", "-p"]:  # of Python's own module platform
+        if command in (
+            ["uname", "-p"],
+            ["git", "rev-parse", "--show-toplevel"],
+        ):  # Python's module platform, ObsPy's version
             return
         if isinstance(command, str) or (
             first not in COMPILERS and shutil.which(str(first)) not in COMPILERS and first != sys.executable

@@ -171,8 +171,9 @@ def under_the_hook(folder: Path, commands: list[list[str]]) -> list[dict[str, An
         "FAULTWAVE_CACHE", str(Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "faultwave")
     )
     writable = json.dumps([str(folder), cache])
-    done = subprocess.run([sys.executable, "-P", str(HOOK), str(folder / "commands.json"), writable], cwd=folder, text=True,
-                          capture_output=True, timeout=900, env=os.environ | {"MPLBACKEND": "agg", "TMPDIR": str(folder)})  # fmt: skip
+    environment = os.environ | {"MPLBACKEND": "agg", "TMPDIR": str(folder), "MPLCONFIGDIR": str(folder)}
+    command = [sys.executable, "-P", str(HOOK), str(folder / "commands.json"), writable]
+    done = subprocess.run(command, cwd=folder, text=True, capture_output=True, timeout=900, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -34,6 +34,7 @@ from faultwave.domain.build.traces import check_scale, check_trace, other_units,
 from faultwave.domain.build.triangles import read_triangles
 from faultwave.domain.tets.assemble import Parts, assemble
 from faultwave.domain.tets.generate import GMSH_ADVICE
+from faultwave.domain.tets.gmsh_geometry import MESHING, meshing_seconds
 from faultwave.domain.tets.mesh import Mesh
 
 Floats = NDArray[np.float64]
@@ -424,7 +425,7 @@ CLOSE = (
 
 
 def _run(given: Path, made: Path) -> None:
-    command = [*PYTHON, "-m", child.__name__, str(given), str(made)]
+    command = [*PYTHON, "-m", child.__name__, str(given), str(made), str(meshing_seconds())]
     environment = without_launcher() | {"TMPDIR": str(given.parent)}  # what a child that is killed leaves there goes with the folder
     done = subprocess.run(
         command, env=environment, cwd=given.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
@@ -436,6 +437,9 @@ def _run(given: Path, made: Path) -> None:
     if done.returncode == 0 and made.is_file():
         return
     why = said[-1] if said else (done.stderr.strip().splitlines() or ["it does not say why"])[-1]
+    if done.returncode == -signal.SIGPROF:
+        what = f"Gmsh does not come to an end within {meshing_seconds():g} s of processor time"
+        raise InputError(Problem("mesh.build", what, advice=f"Make the elements larger, or set {MESHING} to more seconds."))
     if done.returncode < 0:
         why = f"it crashed ({signal.Signals(-done.returncode).name})"
     raise InputError(Problem("mesh.build", f"Gmsh could not mesh the region: {why}", advice=CLOSE))

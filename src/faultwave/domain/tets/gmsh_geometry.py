@@ -26,6 +26,25 @@ SCRIPTS = (".geo", ".geo_unrolled")
 SHAPES = (".step", ".stp", ".brep", ".iges", ".igs")
 
 
+OPENING = 60.0
+"""Processor time [s] that reading a geometry may take: a .geo file is a program, which may never end."""
+
+MESHING = "FAULTWAVE_GMSH_SECONDS"
+"""Environment: processor time [s] that meshing may take."""
+
+
+def meshing_seconds() -> float:
+    """Return the processor time [s] that Gmsh may mesh: an hour, or what the environment says."""
+    given = os.environ.get(MESHING, "3600")
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e8:
+        raise InputError(Problem(f"environment variable {MESHING}", f"'{given}' is no time", "seconds, above 0"))
+    return seconds
+
+
 def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
     """Tetrahedra of a geometry, edges of ``size`` [m] at most; a .geo file may say its sizes itself.
 
@@ -52,6 +71,7 @@ def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
         made = folder / f"{path.stem}.msh"
         trusted = os.environ.get(TRUST) == "1"
         asked = {"geometry": str(path), "made": str(made), "size": size, "script": script, "confined": not trusted}
+        asked |= {"opening": OPENING, "meshing": meshing_seconds()}
         _run(path, asked, str(folder))
         if not made.is_file():
             raise InputError(
@@ -73,6 +93,9 @@ def _run(path: Path, asked: Mapping[str, object], folder: str) -> None:
     said = child.stdout.strip().splitlines()
     if child.returncode == 3:
         raise InputError(Problem(str(path), f"needs Gmsh, which cannot be loaded: {said[-1]}", "", GMSH_ADVICE))
+    if child.returncode == -signal.SIGPROF:
+        what = f"Gmsh does not come to an end: it may read for {OPENING:g} s and mesh for {meshing_seconds():g} s of processor time"
+        raise InputError(Problem(str(path), what, advice=f"Make the elements larger, or set {MESHING} to more seconds."))
     if child.returncode < 0:
         name = signal.Signals(-child.returncode).name
         raise InputError(Problem(str(path), f"Gmsh could not mesh it: it crashed ({name})"))
