@@ -123,7 +123,15 @@ def test_gmsh_itself_can_start_no_program_and_write_nothing_else(tmp_path: Path)
     path = tmp_path / "guest.geo"
     lines = [f'SystemCall "touch {home}/called";', f'Printf("a") > "{home}/printed";']
     path.write_text("\n".join(lines) + "\n" + SCRIPT)
-    asked = {"geometry": str(path), "made": str(scratch / "guest.msh"), "size": None, "script": True, "confined": True}
+    asked = {
+        "geometry": str(path),
+        "made": str(scratch / "guest.msh"),
+        "size": None,
+        "script": True,
+        "confined": True,
+        "opening": 60.0,
+        "meshing": 60.0,
+    }
     held = subprocess.run([*PYTHON, "-c", CONFINED, gmsh_child.__file__, str(scratch)], check=False).returncode
     if held:
         pytest.skip("this Linux has no Landlock")

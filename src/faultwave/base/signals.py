@@ -37,7 +37,6 @@ class Told(KeyboardInterrupt):
         return 128 + self.number
 
 
-
 def telling_to_stop() -> list[int]:
     """SIGINT, SIGTERM, SIGUSR1, which launchers pass on, and SIGHUP, that of a lost terminal, where nohup has not made this program
     ignore it."""

@@ -206,7 +206,8 @@ def descendants(parent: int, but: int) -> list[int]:
                 with open(f"/proc/{entry}/stat", "rb") as file:
                     above = int(file.read().rpartition(b")")[2].split()[1])
                 children.setdefault(above, []).append(int(entry))
-    found, left = [], [parent]
+    found: list[int] = []
+    left = [parent]
     while left:
         below = [pid for pid in children.get(left.pop(), ()) if pid not in (but, *found)]
         found += below

@@ -63,7 +63,13 @@ FORMATS: dict[str, Callable[[bytes], str]] = {
 }
 """By the end of a file's name: ObsPy's name of its format by the first bytes, '' where they are of no such file."""
 
-CALLED = {_mseed: "miniSEED", _sac: "SAC", _gse: "GSE", _knet: "K-NET", _unread: "miniSEED, SAC, GSE or K-NET"}
+CALLED: dict[Callable[[bytes], str], str] = {
+    _mseed: "miniSEED",
+    _sac: "SAC",
+    _gse: "GSE",
+    _knet: "K-NET",
+    _unread: "miniSEED, SAC, GSE or K-NET",
+}
 
 
 def read_waveforms(path: Path) -> Any:
@@ -141,7 +147,8 @@ def _reader(kind: str, name: str) -> Callable[..., Any]:
     """ObsPy's own reader of a format, without what surrounds it in ``obspy.read``."""
     for found in entry_points(group=f"obspy.plugin.{kind}.{name}", name="readFormat"):
         if found.dist is not None and found.dist.name.lower() == "obspy":
-            return found.load()  # type: ignore[no-any-return]
+            reader: Callable[..., Any] = found.load()
+            return reader
     raise ValueError(f"this version of ObsPy does not read {name}")
 
 

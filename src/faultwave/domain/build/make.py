@@ -426,7 +426,9 @@ CLOSE = (
 
 def _run(given: Path, made: Path) -> None:
     command = [*PYTHON, "-m", child.__name__, str(given), str(made), str(meshing_seconds())]
-    environment = without_launcher() | {"TMPDIR": str(given.parent)}  # what a child that is killed leaves there goes with the folder
+    environment = without_launcher() | {
+        "TMPDIR": str(given.parent)
+    }  # what a child that is killed leaves there goes with the folder
     done = subprocess.run(
         command, env=environment, cwd=given.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
         check=False,
@@ -439,7 +441,9 @@ def _run(given: Path, made: Path) -> None:
     why = said[-1] if said else (done.stderr.strip().splitlines() or ["it does not say why"])[-1]
     if done.returncode == -signal.SIGPROF:
         what = f"Gmsh does not come to an end within {meshing_seconds():g} s of processor time"
-        raise InputError(Problem("mesh.build", what, advice=f"Make the elements larger, or set {MESHING} to more seconds."))
+        raise InputError(
+            Problem("mesh.build", what, advice=f"Make the elements larger, or set {MESHING} to more seconds.")
+        )
     if done.returncode < 0:
         why = f"it crashed ({signal.Signals(-done.returncode).name})"
     raise InputError(Problem("mesh.build", f"Gmsh could not mesh the region: {why}", advice=CLOSE))

@@ -95,7 +95,9 @@ def _run(path: Path, asked: Mapping[str, object], folder: str) -> None:
         raise InputError(Problem(str(path), f"needs Gmsh, which cannot be loaded: {said[-1]}", "", GMSH_ADVICE))
     if child.returncode == -signal.SIGPROF:
         what = f"Gmsh does not come to an end: it may read for {OPENING:g} s and mesh for {meshing_seconds():g} s of processor time"
-        raise InputError(Problem(str(path), what, advice=f"Make the elements larger, or set {MESHING} to more seconds."))
+        raise InputError(
+            Problem(str(path), what, advice=f"Make the elements larger, or set {MESHING} to more seconds.")
+        )
     if child.returncode < 0:
         name = signal.Signals(-child.returncode).name
         raise InputError(Problem(str(path), f"Gmsh could not mesh it: it crashed ({name})"))
