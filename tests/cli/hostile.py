@@ -40,6 +40,9 @@ CHANGES = (
     "shutil.rmtree",
 )
 COMPILERS = {shutil.which(name) for name in ("cc", "gcc", "clang", "mpiexec")}
+EXCUSED = (["uname", "-p"], ["git", "rev-parse"], ["fc-list", "--help"], ["fc-list", "--format=%{file}\\n"])
+"""What Python's module platform, ObsPy (its version) and Matplotlib (fonts) run when they are loaded."""
+
 found: list[str] = []
 allowed: list[str] = []
 listening = False
@@ -79,10 +82,7 @@ def look(event: str, args: tuple[object, ...]) -> None:
     elif event == "subprocess.Popen":
         command = args[1]
         first = command[0] if isinstance(command, list | tuple) else command
-        if command in (
-            ["uname", "-p"],
-            ["git", "rev-parse", "--show-toplevel"],
-        ):  # Python's module platform, ObsPy's version
+        if command[:2] in EXCUSED:
             return
         if isinstance(command, str) or (
             first not in COMPILERS and shutil.which(str(first)) not in COMPILERS and first != sys.executable
