@@ -118,3 +118,34 @@ for name in paths:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(["src", ".", os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_values_of_other_files_are_not_read(tmp_path):
+    """HDF5 can keep values in any file, of passwords too, link to other files and join them."""
+    import h5py
+    import netCDF4
+
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"s3cr3tda" * 8)
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["x"] = np.arange(8.0)
+    layout = h5py.VirtualLayout((8,), "f8")
+    layout[:] = h5py.VirtualSource(tmp_path / "other.h5", "x", (8,))
+
+    def made(name, change):
+        with netCDF4.Dataset(tmp_path / name, "w") as file:
+            file.createDimension("x", 8)
+            file.createVariable("x", "f8", ("x",))[:] = np.arange(8)
+        with h5py.File(tmp_path / name, "a") as file:
+            change(file)
+        return tmp_path / name
+
+    changes = {
+        "external.nc": lambda f: f.create_dataset("vp", (8,), "f8", external=[(str(secret), 0, 64)]),
+        "virtual.nc": lambda f: f.create_virtual_dataset("vp", layout),
+        "link.nc": lambda f: f.__setitem__("vp", h5py.ExternalLink("other.h5", "x")),
+    }
+    for name, change in changes.items():
+        with pytest.raises(InputError, match="another file|other files"):
+            open_netcdf(made(name, change), "model")
+    assert set(open_netcdf(made("sound.nc", lambda f: None), "model").variables) == {"x"}

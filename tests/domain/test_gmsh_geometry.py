@@ -12,7 +12,7 @@ import pytest
 from faultwave.base.children import PYTHON
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
-from faultwave.domain.tets import gmsh_child
+from faultwave.domain.tets import gmsh_child, gmsh_geometry
 from faultwave.domain.tets.load import read_mesh
 
 gmsh = pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
@@ -123,7 +123,15 @@ def test_gmsh_itself_can_start_no_program_and_write_nothing_else(tmp_path: Path)
     path = tmp_path / "guest.geo"
     lines = [f'SystemCall "touch {home}/called";', f'Printf("a") > "{home}/printed";']
     path.write_text("\n".join(lines) + "\n" + SCRIPT)
-    asked = {"geometry": str(path), "made": str(scratch / "guest.msh"), "size": None, "script": True, "confined": True}
+    asked = {
+        "geometry": str(path),
+        "made": str(scratch / "guest.msh"),
+        "size": None,
+        "script": True,
+        "confined": True,
+        "opening": 60.0,
+        "meshing": 60.0,
+    }
     held = subprocess.run([*PYTHON, "-c", CONFINED, gmsh_child.__file__, str(scratch)], check=False).returncode
     if held:
         pytest.skip("this Linux has no Landlock")
@@ -145,3 +153,26 @@ def test_a_trusted_script_may_do_all(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path.write_text(f'SystemCall "touch {tmp_path}/called";\n' + SCRIPT)
     monkeypatch.setenv("FAULTWAVE_TRUST_GEO", "1")
     assert len(read_mesh(path).cells) > 10 and (tmp_path / "called").exists()
+
+
+def test_a_script_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gmsh_geometry, "OPENING", 0.5)
+    path = tmp_path / "endless.geo"
+    path.write_text("For i In {1:1000000000}\n  x = i;\nEndFor\n" + SCRIPT)
+    with pytest.raises(InputError, match=r"does not come to an end: it may read for 0.5 s"):
+        read_mesh(path)
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "nan", "soon", "1e30"])
+def test_a_limit_that_is_no_time(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv(gmsh_geometry.MESHING, given)
+    with pytest.raises(InputError, match="FAULTWAVE_GMSH_SECONDS: '?.*is no time"):
+        gmsh_geometry.meshing_seconds()
+
+
+def test_meshing_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(gmsh_geometry.MESHING, "0.3")
+    path = tmp_path / "fine.geo"
+    path.write_text(SCRIPT.replace("0.3;", "0.005;"))
+    with pytest.raises(InputError, match=r"mesh for 0.3 s of processor time.*FAULTWAVE_GMSH_SECONDS"):
+        read_mesh(path)

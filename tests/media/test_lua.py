@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
+from faultwave.media.easi import lua_process
 from faultwave.media.easi.components import lua
 
 pytest.importorskip("lupa")
@@ -48,7 +50,7 @@ def test_math_has_c_functions_too(easi, at):
 
 
 def test_agrees_with_function_map_on_many_points(easi):
-    points = np.random.default_rng(1).uniform(-1e4, 1e4, (lua.CHUNK + 17, 3))
+    points = np.random.default_rng(1).uniform(-1e4, 1e4, (lua_process.LARGEST + 17, 3))
     groups = np.ones(len(points), dtype=int)
     scripted = easi(model("function f(x)\n if x.z < 0 then return {p = x.x / x.y} end\n return {p = 2 * x.z}\nend"))
     values = scripted.evaluate(points, groups, ["p"])["p"]
@@ -118,3 +120,59 @@ def test_endless_loops_and_hoarding_end(easi, at, monkeypatch):
     monkeypatch.setattr(lua, "MEMORY_LIMIT", 20_000_000)
     with pytest.raises(InputError, match="memory"):
         at(easi(model("function f(x) return {p = #string.rep('a', 1000000000)} end")), "p", [[0, 0, 0]])
+
+
+ENDLESS = {
+    "rep": "string.rep('', 1e15)",
+    "move": "table.move({}, 1, 1e15, 2, {})",
+    "find": "string.find(string.rep('a', 5000), '.-.-.-.-.-.-b')",
+    "gsub": "string.gsub(string.rep('a', 1e5), 'a.-a.-b', '')",
+    "method": "(''):rep(1e15, '')",
+    "sort": "(function() local t = {} for i = 1, 3e5 do t[i] = i end local a = setmetatable and 1 "
+    "while true do table.concat(t) end end)()",
+    "format": "(function() local s = string.rep('%s', 200) while true do s:rep(1e5):len() end end)()",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_never_returns_from_luas_own_library_ends(easi, at, monkeypatch, name):
+    """Hooks that count instructions are not called there."""
+    monkeypatch.setattr(lua_process, "SECONDS", 0.3)
+    monkeypatch.setattr(lua_process, "SLOWEST", 1e9)
+    field = easi(model(f"function f(x)\n if x.x > 0 then local y = {ENDLESS[name]} end\n return {{p = 1}}\nend"))
+    begun = time.monotonic()
+    with pytest.raises(InputError, match=r"does not come to an end within 0.3 s at a point|instructions") as caught:
+        at(field, "p", [[0, 0, 0], [7, 8, 9]])
+    assert time.monotonic() - begun < 10 and "(7, 8, 9)" in str(caught.value)
+    assert at(field, "p", [[0, 0, 0]]) == [1]  # another process goes on
+    with pytest.raises(InputError, match=r"does not come to an end|instructions"):
+        easi(model(f"local y = {ENDLESS[name]}\nfunction f(x) return {{p = 1}} end"))
+
+
+def test_a_slow_script_is_refused_before_a_mesh_of_points(easi, at, monkeypatch):
+    monkeypatch.setattr(lua_process, "SECONDS", 0.5)
+    monkeypatch.setattr(lua_process, "SLOWEST", 1e-5)
+    field = easi(model("function f(x) local s = 0 for i = 1, 100000 do s = s + i end return {p = s} end"))
+    with pytest.raises(InputError, match=r"s a point \(at most 1e-05 s\)"):
+        at(field, "p", np.zeros((2000, 3)))
+
+
+def test_an_interrupted_script_leaves_no_answer_behind(easi, at, monkeypatch):
+    field = easi(model("function f(x) return {p = x.x} end"))
+    assert at(field, "p", [[1, 0, 0]]) == [1]
+
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(lua_process.LuaProcess, "_line", interrupted)
+        at(field, "p", [[2, 0, 0]])
+    assert at(field, "p", [[3, 0, 0]]) == [3]
+
+
+def test_a_process_that_was_killed_comes_again(easi, at):
+    field = easi(model("function f(x) return {p = x.x} end"))
+    assert at(field, "p", [[1, 0, 0]]) == [1]
+    lua_process.LUA.process.kill()
+    lua_process.LUA.process.wait()
+    assert at(field, "p", [[2, 0, 0]]) == [2]

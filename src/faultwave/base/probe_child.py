@@ -126,9 +126,49 @@ def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send, allow: 
         look(file, "/", 0)
 
 
+def refuse_other_files(path: str) -> None:
+    """Raise Unsound for an HDF5 file that leads to others by links, virtual datasets or raw values kept elsewhere.
+
+    Their content would be read in place of the file's own. Nothing of the file's data is read.
+    """
+    import h5py
+
+    if not h5py.is_hdf5(path):
+        return
+    seen = set()
+
+    def look(group: Any, depth: int) -> None:
+        if depth > DEEPEST:
+            raise Unsound(f"'{group.name}' lies {depth} groups deep")
+        for key in group:
+            link, below = group.get(key, getlink=True), f"{group.name.rstrip('/')}/{key}"
+            if isinstance(link, h5py.ExternalLink):
+                raise Unsound(f"'{below}' is a link to another file, '{link.filename}'")
+            if isinstance(link, h5py.SoftLink):
+                continue  # it leads to something of this file, which is looked at where it lies
+            found = group[key]
+            info = h5py.h5o.get_info(found.id)
+            if (info.fileno, info.addr) in seen:
+                continue
+            seen.add((info.fileno, info.addr))
+            if isinstance(found, h5py.Group):
+                look(found, depth + 1)
+            elif isinstance(found, h5py.Dataset):
+                if found.external:
+                    other = os.fsdecode(found.external[0][0])
+                    raise Unsound(f"'{below}' keeps its values in another file, '{other}'")
+                if found.is_virtual:
+                    raise Unsound(f"'{below}' is put together from other files")
+
+    with h5py.File(path, "r") as file:
+        look(file["/"], 0)
+
+
 def describe_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send, allow: Allow) -> None:
     """Sends JSON: attributes, and of each variable dimensions, shape, kind of its type and attributes."""
     import netCDF4
+
+    refuse_other_files(path)
 
     def attributes(item: Any) -> dict[str, Any]:
         found = {key: item.getncattr(key) for key in item.ncattrs()}

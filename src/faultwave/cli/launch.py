@@ -22,6 +22,7 @@ import typer
 from faultwave.base import cores, signals
 from faultwave.base.children import PYTHON
 from faultwave.base.errors import BackendError, FaultwaveError, InputError, Interrupted, Problem
+from faultwave.base.watchdog import GRACE, WATCHDOG, end_children
 from faultwave.comm.world import launched, world
 
 LEAST, EACH = 16, 4
@@ -29,6 +30,9 @@ LEAST, EACH = 16, 4
 
 MACHINES = ("HYDRA_HOST_FILE", "SLURM_JOB_NODELIST", "PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "LSB_HOSTS", "PE_HOSTFILE")
 """Where launchers find the machines they start on; where none is set it is this one."""
+
+NEVER = 1 << 30
+"""Signals that end a program which waits for others that are told of them."""
 
 PR_SET_PDEATHSIG = 1
 """Of prctl(2): the signal that a process gets when its parent dies."""
@@ -84,16 +88,27 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
         while process is not None and len(passed) < len(told):
             passed.append(signal.SIGUSR1)  # launchers pass this one on; they take the others for themselves
             process.send_signal(signal.SIGUSR1)
+        if len(told) == 2 and process is not None:  # what they leave undone then is ended
+            signal.signal(signal.SIGALRM, end)
+            signal.setitimer(signal.ITIMER_REAL, GRACE)
+
+    def end(number: int, frame: Any) -> None:
+        end_children(os.getpid(), WATCHDOG.pid)
 
     old = {n: signal.signal(n, stop) for n in numbers}
     try:
-        process = subprocess.Popen(command, env=environment, start_new_session=True, preexec_fn=_bound(os.getpid()))
-        pass_on()  # what came before
-        code = process.wait()
+        with WATCHDOG.phase(NEVER, ""):
+            environment = environment | {signals.BY_OUR_LAUNCHER: "1"}
+            process = subprocess.Popen(command, env=environment, start_new_session=True, preexec_fn=_bound(os.getpid()))
+            pass_on()  # what came before
+            code = process.wait()
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in old.items():
             signal.signal(number, handler)
-    if told and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code, signals.AT_ONCE):
+    if len(told) > 1 and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code):
+        return 128 + told[-1]
+    if told and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code):
         raise too_early(told[0])
     return code if code >= 0 else 128 - code
 
@@ -114,21 +129,22 @@ def _bound(parent: int) -> Callable[[], None] | None:
     return bind
 
 
-def too_early(number: int) -> Interrupted:
-    """What to tell of a signal that came before the first step."""
+def too_early(number: int) -> signals.Told:
+    """Return what to tell of a signal that came before the first step."""
     name = signal.Signals(number).name
-    return Interrupted(
-        f"told to stop by {name} while the run was being set up; nothing was computed, the same command starts anew"
-    )
+    what = f"told to stop by {name} while the run was being set up"
+    text = f"{what}; nothing was computed and no output was changed, the same command starts anew"
+    return signals.Told(text, number)
 
 
-def unfinished(number: int) -> Interrupted:
-    """What to tell of a signal that came while a command worked that keeps nothing of what it has done."""
-    return Interrupted(f"told to stop by {signal.Signals(number).name}; the same command starts anew")
+def unfinished(number: int) -> signals.Told:
+    """Return what to tell of a signal that came while a command worked that keeps nothing of what it has done."""
+    text = f"told to stop by {signal.Signals(number).name}; nothing is left of what was begun, the same command starts anew"
+    return signals.Told(text, number)
 
 
 @contextmanager
-def heeding(told: Callable[[int], Interrupted] = too_early) -> Iterator[None]:
+def heeding(told: Callable[[int], signals.Told] = too_early) -> Iterator[None]:
     """Signals that tell a program to stop are an error that says so: what it has begun is tidied up, compilers that it started among it.
     Once it steps, a run has its own way with them."""
 
@@ -144,9 +160,9 @@ def heeding(told: Callable[[int], Interrupted] = too_early) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def leave(error: FaultwaveError) -> None:
+def leave(error: FaultwaveError | signals.Told) -> None:
     """Before this process ends with an error: others may not have been told to stop."""
-    if isinstance(error, Interrupted) and launched():
+    if isinstance(error, Interrupted | signals.Told) and launched():
         world().abort(error)
 
 
@@ -176,8 +192,14 @@ def _ours() -> bool:
     main = sys.modules.get("__main__")
     module = getattr(main, "__spec__", None)
     if module is not None:
-        return bool(module.name == "faultwave.__main__")
+        return module.name in ("faultwave.__main__", "faultwave.cli.main")
     return os.path.basename(getattr(main, "__file__", None) or "") == "faultwave"
+
+
+def watch() -> None:
+    """Let the program be ended within two seconds of a signal, where it is one of its own and nobody debugs it."""
+    if _ours() and not _watched() and threading.active_count() == 1:
+        WATCHDOG.start()
 
 
 def _watched() -> bool:

@@ -63,6 +63,7 @@ class Guarded(screen.Commands):
 
     def invoke(self, ctx: Any) -> Any:
         told = launch.too_early if launch.launched() else launch.unfinished  # launchers tell all processes at once
+        launch.watch()
         with command_line():
             try:
                 with launch.heeding(told):
@@ -74,10 +75,12 @@ class Guarded(screen.Commands):
                 screen.show_error(error)
                 launch.leave(error)
                 raise typer.Exit(error.code) from error
-            except KeyboardInterrupt as error:  # a run was told to stop a second time
+            except KeyboardInterrupt as error:
                 if str(error):
                     screen.show_error(Interrupted(str(error)))
-                raise typer.Exit(signals.AT_ONCE) from error
+                if isinstance(error, signals.Told):
+                    launch.leave(error)
+                raise typer.Exit(getattr(error, "code", signals.AT_ONCE)) from error
 
 
 def _with_value(error: typer.BadParameter) -> str:

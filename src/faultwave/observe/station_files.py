@@ -10,6 +10,7 @@ from pathlib import Path
 
 from faultwave.base.errors import Problems, suggest
 from faultwave.base.units import as_float, finite_number
+from faultwave.base.xml_text import refuse_declarations
 from faultwave.observe.listed import Listed, on_earth
 from faultwave.observe.stations import CODE, CODE_FORM, NETWORK, NETWORK_FORM
 from faultwave.observe.sw4_stations import is_sw4, read_sw4, read_sw4_hdf5
@@ -99,10 +100,12 @@ def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
     from xml.etree import ElementTree  # few cases have stations in XML
 
     try:
+        refuse_declarations(text.encode())
         root = ElementTree.fromstring(text.lstrip())
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, ValueError) as error:
         problems.error(str(path), f"is no XML: {error}", "StationXML")
         return
+    at, number = 0, 1  # stations stand in the order of the file
     for network in root.iter():
         if network.tag.rpartition("}")[2] != "Network":
             continue
@@ -110,12 +113,14 @@ def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
         for station in (s for s in network if s.tag.rpartition("}")[2] == "Station"):
             told = {child.tag.rpartition("}")[2]: child.text for child in station}
             code = station.get("code", "")
-            line = 1 + text[: max(text.find(f'code="{code}"'), 0)].count("\n")
-            where = f"{path}:{line}"
+            found = text.find(f'code="{code}"', at)
+            if found >= 0:
+                at, number = found + 1, number + text.count("\n", at, found)
+            where = f"{path}:{number}"
             place = _numbers([told.get("Longitude"), told.get("Latitude")], where, f"station {code}", problems)
             if place is not None and on_earth(place[0], place[1], where, problems):
                 words = tuple(w for w in (code, network.get("code", "")) if w)
-                made = Listed(line, (place[0], place[1], 0.0), words)
+                made = Listed(number, (place[0], place[1], 0.0), words)
                 former = epochs.get(code)
                 if former is None or math.dist(former.place, made.place) > SAME_PLACE:  # else the station's next epoch
                     epochs[code] = made

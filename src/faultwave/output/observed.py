@@ -1,4 +1,4 @@
-"""Observed records from files of seismology, by ObsPy: miniSEED, SAC and whatever else it reads, with StationXML beside them."""
+"""Observed records from files of seismology: miniSEED, SAC, GSE and K-NET, with StationXML beside them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.observe.motions.processing import QUANTITIES, direction, resampled, to_axes
 from faultwave.output.formats.waveforms import needs_obspy
+from faultwave.output.seismology_files import FORMATS, read_stations, read_waveforms, spans_gaps
 
-SUFFIXES = {".mseed", ".miniseed", ".msd", ".ms", ".seed", ".sac", ".gse", ".gse2", ".v1", ".v2", ".knet", ".xml"}
+SUFFIXES = {*FORMATS, ".xml"}
 INSTRUMENTS = {
     "N": "acceleration",
     "G": "acceleration",
@@ -117,14 +118,16 @@ def _read(folder: Path) -> _Files:
     for file in _files(folder):
         try:
             if file.suffix.lower() == ".xml":
-                found.inventory += obspy.read_inventory(str(file))
+                found.inventory += read_stations(file)
             else:
-                found.stream += obspy.read(str(file))
+                found.stream += read_waveforms(file)
         except Exception as error:  # ObsPy's readers raise what they come across
             found.problems.warn(str(file), f"cannot be read: {error}")
     for key in sorted({trace.id for trace in found.stream}):
         pieces = obspy.Stream([trace for trace in found.stream if trace.id == key])
         try:
+            if spans_gaps(pieces):
+                raise ValueError("they lie far apart in time")
             joined = pieces.copy().merge(method=1, fill_value=None)
         except Exception as error:  # of ObsPy, for pieces that differ in rate or type
             found.problems.warn(key, f"its pieces cannot be joined, and it is left out: {error}")
@@ -164,9 +167,9 @@ def _record(key: tuple[str, str], traces: Sequence[Any], files: _Files, given: s
     if len(ways) < 2 or len(quantities) != 1:
         problems.warn(where, f"{len(ways)} components of known direction: two across each other are needed")
         return None
-    begin, step, values = _together(motions)
     ways_array = np.array(ways)
     try:
+        begin, step, values = _together(motions)
         if len(ways) == 2 and np.abs(ways_array[:, 2]).max() > 0.1:
             raise ValueError("one of two components is vertical")
         motion = to_axes(values, ways_array)
@@ -289,10 +292,12 @@ def _place(trace: Any, files: _Files) -> tuple[float, float] | None:
 
 
 def _together(motions: Sequence[tuple[Any, float, np.ndarray]]) -> tuple[Any, float, np.ndarray]:
-    """Begin, step and values (k, n) of components, at the times that all have."""
+    """Return begin, step [s] and values (k, n) of components at the times that all have. Raises ValueError where they have none."""
     begin = max(start for start, _, _ in motions)
     end = min(start + step * (len(v) - 1) for start, step, v in motions)
     step = max(step for _, step, _ in motions)
+    if end - begin < step:
+        raise ValueError("its components have no times in common")
     count = max(2, int((end - begin) / step + 1e-6) + 1)
     at = step * np.arange(count)
     rows = []

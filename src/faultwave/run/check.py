@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from faultwave.base.errors import FaultwaveError, InputError, Interrupted, Problems
+from faultwave.base.errors import FaultwaveError, InputError, Problems
 from faultwave.case.doubts import doubt_case
 from faultwave.case.locate import located
 from faultwave.case.model import Case
@@ -37,8 +37,6 @@ def check(case: Case | dict[str, Any] | str | Path, ranks: int = 1, **overrides:
         problems.notes += getattr(made, "notes", ())  # engines of other packages may have none
     except InputError as error:
         problems.extend(error.problems)
-    except Interrupted:  # somebody told the program to stop: that is nothing of the case
-        raise
     except FaultwaveError as error:
         problems.error("case", str(error))
     return problems

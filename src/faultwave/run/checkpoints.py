@@ -12,6 +12,7 @@ import numpy as np
 from faultwave.base.asked import command
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
+from faultwave.base.watchdog import WATCHDOG
 from faultwave.case.model import Case
 from faultwave.engine.part import BlockState, Origin, State
 from faultwave.engine.progress import Progress
@@ -123,6 +124,10 @@ class Keeper:
     def _write(self, notes: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """All processes at once. Where that fails on one of them the last checkpoint stays, the run goes on, and the first
         process tells which one failed and why."""
+        with WATCHDOG.removing(self.writer.target()):
+            self._write_whole(notes, arrays)
+
+    def _write_whole(self, notes: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         world, writer = self.session.world, self.writer
         parts, failure = dict[str, str](), world.share(self._begin() if world.first else "")
         if not failure:

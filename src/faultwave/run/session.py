@@ -16,6 +16,7 @@ from faultwave.base.asked import command, option
 from faultwave.base.errors import InputError, Interrupted, Problem, RunError, suggest
 from faultwave.base.progress import reporting
 from faultwave.base.units import seconds
+from faultwave.base.watchdog import WATCHDOG
 from faultwave.case.model import Case
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Solver
@@ -324,6 +325,12 @@ class Session:
         return f"{TWICE}: ended at once at t = {self.time:g} s{last}"
 
     @property
+    def _where_to_go_on(self) -> str:
+        """What is told where the run is ended in the middle of a step, or of writing."""
+        folder = self.case.output.folder
+        return f"; outputs since the last checkpoint are lost. Go on from that, if there is one, with: {command('resume', folder)}"
+
+    @property
     def _go_on(self) -> str:
         return command("resume", self.folder)
 
@@ -353,9 +360,10 @@ class Session:
             told.append(number)
             signals.forget_lost_terminal()
             if len(told) > 1:
-                raise KeyboardInterrupt(TWICE)
+                raise signals.Told(TWICE, number)
             self.interrupted |= self.advancing  # what is computed is written
 
+        stack.enter_context(WATCHDOG.phase(2, f"ended at once{self._where_to_go_on}"))
         for number in signals.telling_to_stop():
             try:
                 old = signal.signal(number, stop)

@@ -13,7 +13,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -23,6 +22,7 @@ from faultwave.backends.cpu.compilers import compilers
 from faultwave.base.asked import option
 from faultwave.base.cache import cache_root, is_sealed, keep, owned_by_others, recall, write_sealed
 from faultwave.base.errors import BackendError
+from faultwave.base.scratch import scratch_folder
 from faultwave.base.telling import tell
 
 # Vectors and redundant loads are the generator's business: what is turned off takes a fifth of the compile time and gains nothing.
@@ -256,11 +256,11 @@ def _build_one(name: str, source: str) -> Path:
             _owned(target)
             if is_sealed(target):
                 return target
-        with _alone(target), tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        with _alone(target), scratch_folder(target.parent) as scratch:
             if target.exists() and is_sealed(target):  # another process has made it meanwhile
                 return target
             _tell()
-            code, library = Path(scratch) / f"{name}.c", Path(scratch) / f"{name}.so"
+            code, library = scratch / f"{name}.c", scratch / f"{name}.so"
             code.write_text(source)
             own = [EXACT] if source.startswith(AS_WRITTEN) else []
             command = [*compiler(), *flags(), *own, str(code), "-o", str(library), "-lm"]

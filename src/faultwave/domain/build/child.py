@@ -1,5 +1,8 @@
-"""The process in which Gmsh builds a mesh: ``python -P -m faultwave.domain.build.child BOX MESHED``. A geometry can make Gmsh crash, which
-must not end a run without a word. Exit code 1: the last line on standard output says what Gmsh made of it; 3: Gmsh cannot be loaded."""
+"""The process in which Gmsh builds a mesh: ``python -P -m faultwave.domain.build.child BOX MESHED SECONDS``.
+
+A geometry can make Gmsh crash, which must not end a run without a word, and take for ever, so processor time is limited to SECONDS. Exit
+code 1: the last line on standard output says what Gmsh made of it; 3: Gmsh cannot be loaded.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,16 @@ import sys
 from pathlib import Path
 
 from faultwave.domain.build.flat import FlatBox
+from faultwave.domain.tets.gmsh_child import limit_time
 
 
-def main(given: str, made: str) -> int:
+def main(given: str, made: str, seconds: str) -> int:
     try:
         from faultwave.domain.build.geometry import mesh
     except (ImportError, OSError) as error:  # OSError where its shared libraries lack some of theirs
         print(" ".join(str(error).split()))
         return 3
+    limit_time(float(seconds))
     try:
         mesh(FlatBox.load(Path(given))).save(Path(made))
     except Exception as error:  # Gmsh raises this and nothing narrower
@@ -24,4 +29,4 @@ def main(given: str, made: str) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1], sys.argv[2]))
+    raise SystemExit(main(*sys.argv[1:4]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ import gmsh
 import numpy as np
 from numpy.typing import NDArray
 
+from faultwave.base.scratch import scratch_folder
 from faultwave.domain.build.coast import shore
 from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed
 from faultwave.domain.build.sizes import Sizes
@@ -27,7 +27,7 @@ LESS_TRUE = 0.3
 def mesh(box: FlatBox) -> Meshed:
     """Tetrahedra between the ground and the bottom. Raises what Gmsh raises."""
     box = _best(box)
-    with session("faultwave-build"), tempfile.TemporaryDirectory(prefix="faultwave-") as folder:
+    with session("faultwave-build"), scratch_folder() as folder:
         pieces, cut = _geometry(box)
         outer = _outer(box)
         _background(box.sizes, Path(folder) / "flat")

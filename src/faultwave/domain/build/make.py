@@ -6,7 +6,6 @@ import hashlib
 import io
 import signal
 import subprocess
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from faultwave.base.errors import InputError, Problem, Problems, as_places
 from faultwave.base.log import get_logger
 from faultwave.base.memory import machine_memory
 from faultwave.base.projection import Projection
+from faultwave.base.scratch import scratch_folder
 from faultwave.domain.build import child, coast, region
 from faultwave.domain.build.faults import VARIANTS, Fault, check_inside, clipped, facets, from_trace, join
 from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed
@@ -34,6 +34,7 @@ from faultwave.domain.build.traces import check_scale, check_trace, other_units,
 from faultwave.domain.build.triangles import read_triangles
 from faultwave.domain.tets.assemble import Parts, assemble
 from faultwave.domain.tets.generate import GMSH_ADVICE
+from faultwave.domain.tets.gmsh_geometry import MESHING, meshing_seconds
 from faultwave.domain.tets.mesh import Mesh
 
 Floats = NDArray[np.float64]
@@ -379,8 +380,8 @@ def _walls(water: Integers, vertices: Floats, box: FlatBox) -> Integers:
 
 def _meshed(box: FlatBox) -> Meshed:
     """What the child makes of a box, or has made before. Raises InputError with what it says."""
-    with tempfile.TemporaryDirectory(prefix="faultwave-") as folder:
-        given, made = Path(folder) / "box.npz", Path(folder) / "mesh.npz"
+    with scratch_folder() as folder:
+        given, made = folder / "box.npz", folder / "mesh.npz"
         box.save(given)
         kept = _place_in_cache(box)
         try:
@@ -422,9 +423,12 @@ CLOSE = (
 
 
 def _run(given: Path, made: Path) -> None:
-    command = [*PYTHON, "-m", child.__name__, str(given), str(made)]
+    command = [*PYTHON, "-m", child.__name__, str(given), str(made), str(meshing_seconds())]
+    environment = without_launcher() | {
+        "TMPDIR": str(given.parent)
+    }  # what a child that is killed leaves there goes with the folder
     done = subprocess.run(
-        command, env=without_launcher(), cwd=given.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+        command, env=environment, cwd=given.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
         check=False,
     )  # fmt: skip
     said = done.stdout.strip().splitlines()
@@ -433,6 +437,11 @@ def _run(given: Path, made: Path) -> None:
     if done.returncode == 0 and made.is_file():
         return
     why = said[-1] if said else (done.stderr.strip().splitlines() or ["it does not say why"])[-1]
+    if done.returncode == -signal.SIGPROF:
+        what = f"Gmsh does not come to an end within {meshing_seconds():g} s of processor time"
+        raise InputError(
+            Problem("mesh.build", what, advice=f"Make the elements larger, or set {MESHING} to more seconds.")
+        )
     if done.returncode < 0:
         why = f"it crashed ({signal.Signals(-done.returncode).name})"
     raise InputError(Problem("mesh.build", f"Gmsh could not mesh the region: {why}", advice=CLOSE))

@@ -1,6 +1,7 @@
 """What the child process does that meshes a geometry with Gmsh: ``python -P gmsh_child.py JSON``, nothing of the package around it.
 
-JSON: geometry, made (the mesh to write), size or null, script (a .geo file, else a shape), confined. Exit code 1: the last line on
+JSON: geometry, made (the mesh to write), size or null, script (a .geo file, else a shape), opening and meshing (limits of processor time
+[s]), confined. Exit code 1: the last line on
 standard output says what Gmsh made of it; 3: Gmsh cannot be loaded. Where it is confined and Linux has Landlock (5.13), the process
 can start no program and write to the folder of the mesh only.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -49,7 +51,14 @@ def confine(folder: str) -> bool:
     return bool(done == 0)
 
 
-def mesh(gmsh: Any, path: str, made: str, size: float | None, script: bool) -> None:
+def limit_time(seconds: float) -> None:
+    """End this process after so much processor time [s], by a timer of the system, inside of Gmsh, too."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def mesh(gmsh: Any, path: str, made: str, size: float | None, script: bool, opening: float, meshing: float) -> None:
+    limit_time(opening)
     gmsh.option.setNumber("General.Terminal", 0)
     gmsh.option.setNumber("Mesh.ElementOrder", 1)
     if script:
@@ -64,6 +73,7 @@ def mesh(gmsh: Any, path: str, made: str, size: float | None, script: bool) -> N
         name_everything(gmsh)
     if size is not None:
         gmsh.option.setNumber("Mesh.MeshSizeMax", size)
+    limit_time(meshing)
     gmsh.model.mesh.generate(3)
     gmsh.option.setNumber("Mesh.MshFileVersion", 4.1)
     gmsh.option.setNumber("Mesh.Binary", 1)
@@ -88,7 +98,7 @@ def main(text: str) -> int:
     if asked["confined"]:
         confine(str(Path(asked["made"]).parent))
     try:
-        mesh(gmsh, asked["geometry"], asked["made"], asked["size"], asked["script"])
+        mesh(gmsh, *(asked[name] for name in ("geometry", "made", "size", "script", "opening", "meshing")))
     except Exception as error:
         print(" ".join(str(error).split()) or type(error).__name__)
         return 1

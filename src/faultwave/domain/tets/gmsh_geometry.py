@@ -10,12 +10,12 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from faultwave.base.children import PYTHON, without_launcher
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.scratch import scratch_folder
 from faultwave.domain.tets import gmsh_child
 from faultwave.domain.tets.generate import GMSH_ADVICE
 from faultwave.domain.tets.gmsh_reader import read_gmsh
@@ -24,6 +24,25 @@ from faultwave.domain.tets.mesh import Mesh
 
 SCRIPTS = (".geo", ".geo_unrolled")
 SHAPES = (".step", ".stp", ".brep", ".iges", ".igs")
+
+
+OPENING = 60.0
+"""Processor time [s] that reading a geometry may take: a .geo file is a program, which may never end."""
+
+MESHING = "FAULTWAVE_GMSH_SECONDS"
+"""Environment: processor time [s] that meshing may take."""
+
+
+def meshing_seconds() -> float:
+    """Return the processor time [s] that Gmsh may mesh: an hour, or what the environment says."""
+    given = os.environ.get(MESHING, "3600")
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e8:
+        raise InputError(Problem(f"environment variable {MESHING}", f"'{given}' is no time", "seconds, above 0"))
+    return seconds
 
 
 def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
@@ -48,11 +67,12 @@ def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
         raise InputError(Problem("mesh.size", f"is missing: '{path.name}' says no element sizes", "largest edge [m]"))
     if script:
         check_script(path)
-    with tempfile.TemporaryDirectory(prefix="faultwave-") as folder:
-        made = Path(folder) / f"{path.stem}.msh"
+    with scratch_folder() as folder:
+        made = folder / f"{path.stem}.msh"
         trusted = os.environ.get(TRUST) == "1"
         asked = {"geometry": str(path), "made": str(made), "size": size, "script": script, "confined": not trusted}
-        _run(path, asked, folder)
+        asked |= {"opening": OPENING, "meshing": meshing_seconds()}
+        _run(path, asked, str(folder))
         if not made.is_file():
             raise InputError(
                 Problem(str(path), "Gmsh ended without a mesh", advice="Open it in Gmsh: it must mesh volumes.")
@@ -65,7 +85,7 @@ def _run(path: Path, asked: Mapping[str, object], folder: str) -> None:
     command = [*PYTHON, gmsh_child.__file__, json.dumps(asked)]
     try:
         child = subprocess.run(
-            command, env=without_launcher(), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            command, env=without_launcher() | {"TMPDIR": folder}, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True, errors="replace", check=False,
         )  # fmt: skip
     except OSError as error:
@@ -73,6 +93,11 @@ def _run(path: Path, asked: Mapping[str, object], folder: str) -> None:
     said = child.stdout.strip().splitlines()
     if child.returncode == 3:
         raise InputError(Problem(str(path), f"needs Gmsh, which cannot be loaded: {said[-1]}", "", GMSH_ADVICE))
+    if child.returncode == -signal.SIGPROF:
+        what = f"Gmsh does not come to an end: it may read for {OPENING:g} s and mesh for {meshing_seconds():g} s of processor time"
+        raise InputError(
+            Problem(str(path), what, advice=f"Make the elements larger, or set {MESHING} to more seconds.")
+        )
     if child.returncode < 0:
         name = signal.Signals(-child.returncode).name
         raise InputError(Problem(str(path), f"Gmsh could not mesh it: it crashed ({name})"))

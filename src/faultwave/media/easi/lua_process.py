@@ -1,0 +1,210 @@
+"""Lua scripts run in a process of their own (``lua_child``), which is ended where one takes too long: only numbers travel."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+import faultwave
+from faultwave.base.children import PYTHON, without_launcher
+from faultwave.media.easi import lua_child
+from faultwave.media.points import Floats
+
+SECONDS = 2.0
+"""Processor time [s] of a request, loading the script included; what a point may take at most."""
+
+SLOWEST = 0.05
+"""Processor time [s] of a point, on average over at least ``SECONDS`` / 5 of work."""
+
+AIM = 0.3
+"""Processor time [s] that requests aim at."""
+
+PATIENCE = 120.0
+"""Seconds without an answer, on a machine that is busy with other things."""
+
+LARGEST = 20_000
+"""Points of a request."""
+
+
+class ScriptError(Exception):
+    """A script failed: ``message``, and the number of the point counted from 0, None where it was being loaded. ``costly``: it took so long
+    to fail that no other point should be tried."""
+
+    def __init__(self, message: str, point: int | None = None, code: int = 0, costly: bool = True):
+        super().__init__(message)
+        self.message, self.point, self.code, self.costly = message, point, code, costly
+
+
+class _Ended(Exception):
+    """The process ended without an answer; ``why``."""
+
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Script:
+    """A text that defines ``f(x)``; ``instructions`` a point and ``memory`` [bytes] that it may take."""
+
+    text: str
+    instructions: int
+    memory: int
+    number: int = field(default_factory=lambda: next(_numbers))
+
+
+class LuaProcess:
+    """Runs scripts; begins again where it had ended."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self.owner = 0
+        self.lock = threading.Lock()
+        self.buffer = bytearray()
+
+    def load(self, script: Script) -> None:
+        """Raise ScriptError where the script cannot be loaded."""
+        with self.lock:
+            self._ask(script, (), np.empty((0, 0)), ())
+
+    def apply(self, script: Script, names: Sequence[str], columns: Floats, wanted: Sequence[str]) -> Floats:
+        """Return what the script delivers at points.
+
+        Parameters
+        ----------
+        script : Script
+        names : names of the columns, as ``x`` has them
+        columns : (len(names), n)
+        wanted : names of what ``f`` returns
+
+        Returns
+        -------
+        (len(wanted), n)
+
+        Raises
+        ------
+        ScriptError
+            With the number of the first point that fails.
+        """
+        total = columns.shape[1]
+        found, done, size = np.empty((len(wanted), total)), 0, 1
+        while done < total:
+            end = min(done + size, total)
+            try:
+                with self.lock:
+                    values, seconds = self._ask(script, names, columns[:, done:end], wanted)
+            except ScriptError as error:
+                raise ScriptError(error.message, done + (error.point or 0), error.code, error.costly) from None
+            count = end - done
+            if seconds > max(SECONDS / 5, SLOWEST * count):
+                raise ScriptError(f"takes {seconds / count:.2g} s a point (at most {SLOWEST:g} s)", done)
+            found[:, done:end], done = values, end
+            size = int(min(LARGEST, 4 * size, max(1.0, AIM * count / max(seconds, 1e-9))))
+        return found
+
+    def _ask(
+        self, script: Script, names: Sequence[str], columns: Floats, wanted: Sequence[str]
+    ) -> tuple[Floats, float]:
+        """Values (len(wanted), n), and the processor time [s] they took. Raises ScriptError."""
+        for last in (False, True):
+            try:
+                return self._answer(script, names, columns, wanted)
+            except (_Ended, OSError) as error:
+                status = self.end()
+                if isinstance(error, _Ended) and (status == -signal.SIGPROF or error.args):
+                    raise ScriptError(f"does not come to an end within {SECONDS:g} s at a point", 0) from None
+                if last:  # it may have gone just when it was asked
+                    what = "could not be run" if isinstance(error, OSError) else "made Lua crash"
+                    raise ScriptError(
+                        f"{what}: {error or signal.Signals(-status).name if status < 0 else error}", 0
+                    ) from None
+            except BaseException:  # an interruption: what is still to come would be taken for the next answer
+                self.end()
+                raise
+        raise AssertionError
+
+    def _answer(
+        self, script: Script, names: Sequence[str], columns: Floats, wanted: Sequence[str]
+    ) -> tuple[Floats, float]:
+        process, count = self._running(), columns.shape[1]
+        asked = {
+            "script": script.number, "text": script.text, "instructions": script.instructions, "memory": script.memory,
+            "names": list(names), "wanted": list(wanted), "count": count, "seconds": SECONDS,
+        }  # fmt: skip
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(asked).encode() + b"\n" + np.ascontiguousarray(columns, float).tobytes())
+        process.stdin.flush()
+        deadline = time.monotonic() + PATIENCE
+        told = json.loads(self._line(deadline))
+        if told["failed"]:
+            code = int(told["failed"])
+            raise ScriptError(str(told["message"]), code - 1 if code > 0 else None, min(code, 0), told["seconds"] > AIM)
+        data = self._bytes(8 * len(wanted) * count, deadline)
+        return np.frombuffer(data).reshape(len(wanted), count), float(told["seconds"])
+
+    def _line(self, deadline: float) -> bytes:
+        while b"\n" not in self.buffer:
+            self._more(deadline)
+        line, _, rest = bytes(self.buffer).partition(b"\n")
+        self.buffer = bytearray(rest)
+        return line
+
+    def _bytes(self, count: int, deadline: float) -> bytes:
+        while len(self.buffer) < count:
+            self._more(deadline)
+        found = bytes(self.buffer[:count])
+        del self.buffer[:count]
+        return found
+
+    def _more(self, deadline: float) -> None:
+        assert self.process is not None and self.process.stdout is not None
+        pipe = self.process.stdout.fileno()
+        if not select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            raise _Ended("no answer")
+        piece = os.read(pipe, 1 << 20)
+        if not piece:
+            raise _Ended
+        self.buffer += piece
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        """The process, begun where there is none. Raises OSError where that fails."""
+        if self.process is not None and self.owner == os.getpid() and self.process.poll() is None:
+            return self.process
+        root = str(Path(faultwave.__file__).parents[1])
+        self.buffer = bytearray()
+        self.owner = os.getpid()
+        self.process = subprocess.Popen(
+            [*PYTHON, lua_child.__file__, root], env=without_launcher() | {"OPENBLAS_NUM_THREADS": "1"}, cwd="/",
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        return self.process
+
+    def end(self) -> int:
+        """End the process, and return its exit status; 0 where there is none."""
+        process, self.process = self.process, None
+        self.buffer = bytearray()
+        if process is None or self.owner != os.getpid():
+            return 0
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it may be about to end by itself
+            process.wait(0.05)
+        process.kill()
+        status = process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        return status
+
+
+LUA = LuaProcess()

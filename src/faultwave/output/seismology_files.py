@@ -1,0 +1,155 @@
+"""Files of seismology, read by ObsPy with the format named by the file's name and first bytes.
+
+ObsPy's own detection of formats offers a file to every reader it has, among them one that unpickles and thereby runs what the file holds;
+given a name it also expands patterns, fetches addresses and unpacks archives. Here a reader of one format is given the bytes of one file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.xml_text import refuse_declarations
+
+LARGEST = 1 << 31
+"""Bytes of a file that is read: far above the records of one station."""
+
+PACKED = 16
+"""Samples a byte of a file can stand for, at most; the closest packing of miniSEED holds 1.75."""
+
+GAPS = 10
+"""How many times longer than its samples the time may be that a channel spans."""
+
+
+def _sac(head: bytes) -> str:
+    """Version 6 or 7 of the header, in either order of bytes; else the same as text."""
+    if head[304:308] in (b"\6\0\0\0", b"\7\0\0\0", b"\0\0\0\6", b"\0\0\0\7"):
+        return "SAC"
+    return "SACXY" if re.fullmatch(rb"[-+0-9.eE\s]+", head[:150]) and len(head) >= 150 else ""
+
+
+def _mseed(head: bytes) -> str:
+    return "MSEED" if re.match(rb"[0-9 \0]{6}[DRQMVAST]", head) else ""
+
+
+def _gse(head: bytes) -> str:
+    begin = head.lstrip()
+    if begin.startswith((b"WID1", b"XW01")):
+        return "GSE1"
+    return "GSE2" if begin.startswith((b"WID2", b"BEGIN")) else ""
+
+
+def _knet(head: bytes) -> str:
+    return "KNET" if head.startswith(b"Origin Time") else ""
+
+
+def _unread(head: bytes) -> str:
+    """Of formats that ObsPy has no reader for, which people take for records all the same."""
+    return ""
+
+
+FORMATS: dict[str, Callable[[bytes], str]] = {
+    **dict.fromkeys((".mseed", ".miniseed", ".msd", ".ms", ".seed"), _mseed),
+    ".sac": _sac,
+    **dict.fromkeys((".gse", ".gse2"), _gse),
+    ".knet": _knet,
+    **dict.fromkeys((".v1", ".v2"), _unread),
+}
+"""By the end of a file's name: ObsPy's name of its format by the first bytes, '' where they are of no such file."""
+
+CALLED: dict[Callable[[bytes], str], str] = {
+    _mseed: "miniSEED",
+    _sac: "SAC",
+    _gse: "GSE",
+    _knet: "K-NET",
+    _unread: "miniSEED, SAC, GSE or K-NET",
+}
+
+
+def read_waveforms(path: Path) -> Any:
+    """Return the traces of a file as ObsPy's stream.
+
+    Parameters
+    ----------
+    path : Path
+        File whose name ends as one of ``FORMATS``.
+
+    Raises
+    ------
+    ValueError
+        Where the content is not of the format that the name says, or declares more samples than the file can hold.
+    Exception
+        Whatever ObsPy's reader of that format raises.
+    """
+    detect = FORMATS[path.suffix.lower()]
+    data = _content(path)
+    name = detect(data[:512])
+    if not name:
+        raise ValueError(f"it is no {CALLED[detect]} file: its first bytes are {data[:12]!r}")
+    read = _reader("waveform", name)
+    declared = sum(_samples(trace.stats.npts) for trace in read(BytesIO(data), headonly=True))
+    if declared > PACKED * len(data):
+        raise ValueError(f"it declares {declared:,} samples, more than its {len(data):,} bytes can hold")
+    stream = read(BytesIO(data))
+    for trace in stream:
+        rate = float(trace.stats.sampling_rate)
+        if not 0 < rate < 1e9:
+            raise ValueError(f"its sampling rate is {rate:g} Hz")
+        if not isinstance(trace.data, np.ndarray) or trace.data.dtype.kind not in "fiu" or trace.data.ndim != 1:
+            raise ValueError("it holds no series of numbers")
+    return stream
+
+
+def read_stations(path: Path) -> Any:
+    """Return the stations and responses of a StationXML as ObsPy's inventory.
+
+    Raises
+    ------
+    ValueError
+        Where the file is no StationXML, or declares entities.
+    Exception
+        Whatever ObsPy's reader raises.
+    """
+    data = _content(path)
+    if b"FDSNStationXML" not in data[:4096]:
+        raise ValueError("it is no StationXML")
+    refuse_declarations(data)
+    return _reader("inventory", "STATIONXML")(BytesIO(data), level="response")
+
+
+def spans_gaps(traces: Any) -> bool:
+    """Return whether the traces of a channel lie so far apart that joining them would fill memory with nothing."""
+    begin, end = min(t.stats.starttime for t in traces), max(t.stats.endtime for t in traces)
+    samples = (end - begin) * max(t.stats.sampling_rate for t in traces)
+    return bool(samples > GAPS * sum(t.stats.npts for t in traces) + 1e6)
+
+
+def _content(path: Path) -> bytes:
+    size = path.stat().st_size
+    if size > LARGEST:
+        raise ValueError(f"it has {size:,} bytes, and at most {LARGEST:,} are read")
+    return path.read_bytes()
+
+
+def _samples(count: Any) -> int:
+    if int(count) < 0:
+        raise ValueError(f"it declares {count} samples")
+    return int(count)
+
+
+def _reader(kind: str, name: str) -> Callable[..., Any]:
+    """ObsPy's own reader of a format, without what surrounds it in ``obspy.read``."""
+    for found in entry_points(group=f"obspy.plugin.{kind}.{name}", name="readFormat"):
+        if found.dist is not None and found.dist.name.lower() == "obspy":
+            reader: Callable[..., Any] = found.load()
+            return reader
+    raise ValueError(f"this version of ObsPy does not read {name}")
+
+
+__all__ = ["FORMATS", "read_stations", "read_waveforms", "spans_gaps"]
