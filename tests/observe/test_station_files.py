@@ -40,6 +40,12 @@ def test_sw4(tmp_path):
         read_station_file(path)
 
 
+@pytest.mark.parametrize(("word", "metres"), [("Depth [km]", 1000), ("depth_km", 1000), ("burial(m)", 1), ("depth/ft", 0.3048)])
+def test_units_of_depths(tmp_path, word, metres):
+    _, [(_, _, place, _)] = listed(tmp_path, "s.csv", f"station,lon,lat,{word}\nA,1,2,0.5\n")
+    assert place == pytest.approx((1, 2, -0.5 * metres))
+
+
 def test_csv(tmp_path):
     _, found = listed(
         tmp_path, "s.csv", "Station,Network,Latitude,Longitude,Depth\nCCC,CI,35.5,-117.4,\nTOW2,CI,35.8,-117.8,5\n"
@@ -64,6 +70,7 @@ def test_stationxml(tmp_path):
         ("STATIONS", "PASC CI 34.1\n", r"STATIONS:1: 'PASC CI 34.1' has 3 words"),
         ("STATIONS", "PASC CI here there 0 0\n", r"STATIONS:1: .* has no place"),
         ("STATIONS", "\n", "names no station"),
+        ("s.csv", "station,lon,lat,depth[yd]\nA,1,2,3\n", r"s.csv:1: 'depth\[yd\]' has no known unit"),
         ("s.csv", "station,lon\nA,1\n", r"s.csv:1: the header has no column latitude"),
         ("s.csv", "station,longitude,latitude\nA,35.5,-117.4\n", r"s.csv:2: .*swapped"),
         ("s.csv", "station,longitude,latitude\nA,x,1\n", r"s.csv:2: 'A,x,1' has no place"),

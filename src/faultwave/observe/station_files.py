@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,11 @@ COLUMNS = {
     "network": ("network", "net", "networkcode"),
     "longitude": ("longitude", "lon", "long", "stationlongitude"),
     "latitude": ("latitude", "lat", "stationlatitude"),
-    "depth": ("depth", "burial", "depth[m]"),
+    "depth": ("depth", "burial"),
 }
-"""Names of the columns of CSV."""
+"""Names of the columns of CSV; a unit may stand behind that of the depth, as depth[km], depth (km) or depth_km."""
+METRES = {"m": 1.0, "meters": 1.0, "metres": 1.0, "km": 1000.0, "ft": 0.3048, "feet": 0.3048}
+_UNIT = re.compile(r"(depth|burial)[\s_]*[\[(/_ ]\s*([a-z]+)\s*[\])]?")
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,14 @@ def _sw4(path: Path, lines: list[tuple[int, str]], problems: Problems) -> Iterat
 
 
 def _csv(path: Path, lines: list[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
-    header = [word.strip().lower().replace(" ", "").replace("_", "") for word in next(csv.reader([lines[0][1]]))]
+    header, factor = [], 1.0
+    for word in next(csv.reader([lines[0][1]])):
+        measured = _UNIT.fullmatch(word.strip().lower())
+        if measured is not None:
+            factor = METRES.get(measured[2], 0.0)
+            if not factor:
+                problems.error(f"{path}:{lines[0][0]}", f"'{word.strip()}' has no known unit", ", ".join(METRES))
+        header.append(measured[1] if measured else word.strip().lower().replace(" ", "").replace("_", ""))
     columns = {
         name: next((header.index(word) for word in words if word in header), None) for name, words in COLUMNS.items()
     }
@@ -133,7 +143,7 @@ def _csv(path: Path, lines: list[tuple[int, str]], problems: Problems) -> Iterat
         )
         if found is not None and _on_earth(found, f"{path}:{k}", problems):
             words = tuple(word for word in (cell("station"), cell("network")) if word)
-            yield Listed(k, (found[0], found[1], -found[2]), words)
+            yield Listed(k, (found[0], found[1], -factor * found[2]), words)
 
 
 def _cells(columns: Mapping[str, int | None], row: list[str]) -> Callable[[str], str]:

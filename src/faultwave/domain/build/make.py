@@ -233,6 +233,12 @@ def _faults(setting: Any, lower: Floats, upper: Floats, far: float, place: Place
             if asked.surface is not None:
                 name = asked.name or asked.surface.stem
                 triangles = read_triangles(asked.surface, place.projection)
+                extent = float(np.linalg.norm(np.ptp(triangles.reshape(-1, 3), axis=0)))
+                if extent < size:
+                    what = f"the surface measures {extent:.4g} m, less than an element on it ({size:.4g} m)"
+                    advice = "Are its coordinates kilometres? They are read as metres unless AXIS_UNIT of a TSurf says otherwise."
+                    problems.error(str(asked.surface), what, f"{size:.4g} m or more", advice)
+                    continue
                 found.append(Fault(name, str(asked.surface), size, triangles=triangles, stops_at=tuple(asked.stops_at)))
                 continue
             if asked.planes is not None:
