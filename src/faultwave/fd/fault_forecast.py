@@ -30,9 +30,9 @@ class Forecast:
     patch: np.ndarray
     cells: np.ndarray
 
-    def doubt(self, problems: Problems) -> None:
-        """Warn of what will probably not run as meant."""
-        problems.extend(plausibility.doubts(self.points, self.patch).items)
+    def doubt(self, problems: Problems, loads: Sequence[str]) -> None:
+        """Warn of what will probably not run as meant; ``loads``: what else may load the fault, in words."""
+        problems.extend(plausibility.doubts(self.points, self.patch, loads).items)
         plausibility.doubt_resolution(self.points, problems, FINER)
 
     def report(self) -> dict[str, list[tuple[str, ...]]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.case.doubts import loads_of
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault import Episode, Fault, FaultFaces, fault_faces
 from faultwave.dg.fault_forecast import FaultPiece, largest_patch, loaded_fault, put_together, sheet
@@ -163,7 +164,7 @@ def _doubt(planning: Planning, made: Rupture | None) -> None:
     if pieces:
         found = put_together(pieces)
         patch = largest_patch(found.corners, found.points)
-        planning.problems.extend(plausibility.doubts(found.points, patch).items)
+        planning.problems.extend(plausibility.doubts(found.points, patch, loads_of(case)).items)
         plausibility.doubt_resolution(found.points, planning.problems)
 
 
