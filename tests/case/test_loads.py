@@ -6,7 +6,12 @@ from faultwave.case.doubts import loads_of
 from faultwave.case.load import load_case
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
-FORCE = {"kind": "force", "location": [0, 0, -100], "force": [0, 0, 1e9], "time_function": {"kind": "gaussian", "duration": 0.1}}
+FORCE = {
+    "kind": "force",
+    "location": [0, 0, -100],
+    "force": [0, 0, 1e9],
+    "time_function": {"kind": "gaussian", "duration": 0.1},
+}
 BOX = {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [-1e3, -1e3, -2e3], "upper": [1e3, 1e3, 0]}}
 
 

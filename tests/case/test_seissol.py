@@ -541,7 +541,11 @@ ELEMENTWISE = "&Elementwise\nprinttimeinterval_sec = 0.2\nOutputMask = 1 1 1\n/\
     ],
 )  # fmt: skip
 def test_outputs_on_the_fault_are_written_or_it_is_said(deck, kind, fault, receivers, words):
-    changes = (("OutputPointType = 5", kind), ("&Pickpoint", ELEMENTWISE), ("EnergyOutput = 1", "FaultOutputFlag = 1\nEnergyOutput = 1"))
+    changes = (
+        ("OutputPointType = 5", kind),
+        ("&Pickpoint", ELEMENTWISE),
+        ("EnergyOutput = 1", "FaultOutputFlag = 1\nEnergyOutput = 1"),
+    )
     case, problems = deck(*changes)
     assert ((case.output.fault is not None), (case.output.fault_receivers is not None)) == (fault, receivers)
     assert len(problems.items) == len(words)

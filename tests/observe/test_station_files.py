@@ -40,7 +40,9 @@ def test_sw4(tmp_path):
         read_station_file(path)
 
 
-@pytest.mark.parametrize(("word", "metres"), [("Depth [km]", 1000), ("depth_km", 1000), ("burial(m)", 1), ("depth/ft", 0.3048)])
+@pytest.mark.parametrize(
+    ("word", "metres"), [("Depth [km]", 1000), ("depth_km", 1000), ("burial(m)", 1), ("depth/ft", 0.3048)]
+)
 def test_units_of_depths(tmp_path, word, metres):
     _, [(_, _, place, _)] = listed(tmp_path, "s.csv", f"station,lon,lat,{word}\nA,1,2,0.5\n")
     assert place == pytest.approx((1, 2, -0.5 * metres))

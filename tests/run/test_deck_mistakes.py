@@ -60,7 +60,13 @@ def test_boxes_that_no_machine_meshes(mesh: dict, words: str) -> None:
 
 
 def test_parameters_of_another_law_that_nothing_else_gives(tmp_path: Path) -> None:
-    box = {"shape": "box", "cells": [1, 1, 1], "lower": [0, 0, 0], "upper": [1, 1, 1], "boundaries": {"x": "pec", "y": "pec", "z": "pec"}}
+    box = {
+        "shape": "box",
+        "cells": [1, 1, 1],
+        "lower": [0, 0, 0],
+        "upper": [1, 1, 1],
+        "boundaries": {"x": "pec", "y": "pec", "z": "pec"},
+    }
     case = {"end_time": 1e-9, "mesh": {"generate": box}, "material": {"constant": {"relative_permittivity": 1}}}
     with pytest.raises(InputError, match="gives permittivity, which the elastic law does not read.*law: maxwell"):
         fw.simulate(case)

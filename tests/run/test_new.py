@@ -350,7 +350,12 @@ def test_steep_faults_drawn_in_opposite_directions_only_slip_along_strike(tmp_pa
 def test_properties_of_a_trace_are_used_unless_options_say_otherwise(tmp_path, trace):
     """Dip, side, depth and rake as GEM's database writes them."""
     data = json.loads(trace.read_text())
-    data["properties"] |= {"average_dip": "(50,40,60)", "dip_dir": "NW", "lower_seis_depth": "(12,,)", "average_rake": "(90,,)"}
+    data["properties"] |= {
+        "average_dip": "(50,40,60)",
+        "dip_dir": "NW",
+        "lower_seis_depth": "(12,,)",
+        "average_rake": "(90,,)",
+    }
     trace.write_text(json.dumps(data))
     short = ("--frequency", "0.15Hz", "--order", 3)
     told = well("new", tmp_path / "a", "--fault", trace, *short)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 from types import SimpleNamespace
 from typing import Any
 
@@ -136,9 +136,9 @@ def test_a_largest_step_of_minutes_is_left_unfinished(tmp_path: Path) -> None:
     often = plan.clustering.steps.max() / plan.clustering.steps.min()
     assert often > 5e3
     solver: Any = run_forecast.solver_to_try(plan)
-    began = time.process_time()
+    began = process_time()
     found = run_forecast.run_time(solver, Unwritten(1.0), report.updates(plan), 0.1)
-    assert time.process_time() - began < 1.5, "tenths of a second where the whole largest step takes several"
+    assert process_time() - began < 1.5, "tenths of a second where the whole largest step takes several"
     assert run_forecast.unfinished(solver) and found.rate > 0
     assert found.steps == pytest.approx(report.updates(plan) / found.rate, rel=0.5)
     rows = dict(report._stepping(plan))

@@ -170,7 +170,9 @@ class Build(Settings):
         return self
 
     def _meshable(self) -> tuple[bool, str]:
-        sides = [abs(b - a) for a, b in zip(self.lower, self.upper, strict=True)]
+        lower: Any = self.lower
+        upper: Any = self.upper
+        sides = [abs(upper[axis] - lower[axis]) for axis in range(2)]
         size = self.far_size or max(*sides, self.depth) / 8
         return meshable((*sides, self.depth), size, "lower, upper and depth")
 

@@ -191,7 +191,9 @@ def _idle_switches(r: Reader) -> None:
         if found:
             has = "have" if len(found) > 1 else "has"
             what = f"{', '.join(found)} {has} no effect: {switch} is not given, and off by default, as in SeisSol"
-            r.problems.warn(r.where("output", found[0]), what, advice=f"Give {switch} = 1, or 0 to say that it is meant.")
+            r.problems.warn(
+                r.where("output", found[0]), what, advice=f"Give {switch} = 1, or 0 to say that it is meant."
+            )
 
 
 def _unwritten(r: Reader, kind: int) -> None:
@@ -216,7 +218,9 @@ def _receivers(r: Reader, folders: tuple[Path, ...]) -> None:
     if not r.get(block, "ReceiverOutput", True) or interval is None:
         return
     if r.get(block, "ReceiverOutputInterval", 1.0) <= 0:
-        r.warn(block, "ReceiverOutputInterval", "switches receivers off, as in SeisSol; ReceiverOutput = 0 says so plainly")
+        r.warn(
+            block, "ReceiverOutputInterval", "switches receivers off, as in SeisSol; ReceiverOutput = 0 says so plainly"
+        )
         return
     if not r.given(block, "RFileName"):
         what = "'RFileName' is missing, no receivers are written; SeisSol asks for ReceiverOutput = 0 then"

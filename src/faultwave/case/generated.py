@@ -103,7 +103,9 @@ class GenerateTpv5(Settings):
                 self.fault_length < 2 * self.half_width[0],
                 "the fault must lie inside the box: raise half_width or cut fault_length",
             ),
-            meshable((2 * self.half_width[0], 2 * self.half_width[1], self.depth), self.far_size, "half_width and depth"),
+            meshable(
+                (2 * self.half_width[0], 2 * self.half_width[1], self.depth), self.far_size, "half_width and depth"
+            ),
             meshable((self.fault_length, self.fault_depth), self.size, "fault_length and fault_depth"),
             (self.fault_depth < self.depth, "the fault must lie inside the box: raise depth or cut fault_depth"),
             (

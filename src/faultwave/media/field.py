@@ -469,7 +469,7 @@ def check_physics(field: Field, readers: Mapping[str, str], user: str, problems:
         sources = [leaf.source for leaf in leaves(field) if set(names) & leaf.parameters]
         what = f"gives {', '.join(names)}, which {user} does not read"
         advice = f"Read by {reader}. Choose that physics, or leave {'it' if len(names) == 1 else 'them'} out."
-        problems.error(sources[-1] if sources else field.source, what, advice=advice)
+        problems.error(sources[-1] if sources else str(getattr(field, "source", user)), what, advice=advice)
 
 
 def check_used(

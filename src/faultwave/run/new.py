@@ -227,7 +227,12 @@ def _rupture(asked: Asked, traces: Sequence[Trace], projection: Projection) -> R
     middle = _middle(longest) + right * down / np.tan(dip) * (asked.dip < 90)
     size = cohesive * asked.order / (1.2 * POINTS)
     return Rupture(
-        cohesive, size, np.array([*middle, -down]), PATCH * cohesive, _reference(asked, traces, right, projection), asked.rake
+        cohesive,
+        size,
+        np.array([*middle, -down]),
+        PATCH * cohesive,
+        _reference(asked, traces, right, projection),
+        asked.rake,
     )
 
 

@@ -34,7 +34,7 @@ def write(path, **properties):
         ({"Dip_pref": 70, "Dip_dir": "SE", "Rake_pref": 135}, Properties(70, 135, 135)),
         ({"lower depth": "9000 m", "dip": "", "rake": None, "dip_dir": "V"}, Properties(bottom=9e3)),
         ({"slip_type": "Dextral", "name": "x", "net_slip_rate": "(1,,)"}, Properties()),
-        ({"Depth_D90": 15, "fault_width": "12", "dip_slip_rate": "(1,,)", "rake_err": None}, Properties(unread=("Depth_D90", "fault_width"))),
+        ({"Depth_D90": 15, "fault_width": "12", "dip_slip_rate": "1", "rake_err": None}, Properties(unread=("Depth_D90", "fault_width"))),
     ],
 )  # fmt: skip
 def test_dialects_of_databases(given, expected):
@@ -61,7 +61,9 @@ def test_the_fault_dips_where_the_file_says(tmp_path, towards, side):
     assert found.direction @ right * side == pytest.approx(1, abs=0.02)
     own = BuildFault(trace=tmp_path / "a.geojson", dip=80, depth=7e3, dip_direction=135)
     found = from_trace(trace, own, "f", 500.0, MAP)
-    assert found.dips == ((0.0, 80.0),) and found.bottom == 7e3 and found.direction @ right == pytest.approx(1, abs=0.02)
+    assert (
+        found.dips == ((0.0, 80.0),) and found.bottom == 7e3 and found.direction @ right == pytest.approx(1, abs=0.02)
+    )
 
 
 def test_a_direction_along_the_trace_is_no_side(tmp_path):

@@ -299,7 +299,10 @@ def _refuse_law(planning: Planning, case: Any) -> None:
     given = ", ".join(sorted(n for n in planning.material if n in {p.name for p in planning.law.parameters}))
     advice = "Faults need a solid: give mu (or vs) beside these."
     if case.material.easi is not None:
-        where, what = str(case.material.easi), f"gives {given}, and no mu: that is the law '{planning.law.name}' of a fluid"
+        where, what = (
+            str(case.material.easi),
+            f"gives {given}, and no mu: that is the law '{planning.law.name}' of a fluid",
+        )
     else:
         where, what = "law", f"'{planning.law.name}' has no shear stress, so nothing can slide on the fault"
         advice = "Choose a law of solids, such as elastic, or leave 'fault' out."

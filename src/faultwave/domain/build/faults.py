@@ -77,7 +77,9 @@ def side_of(trace: Trace, projection: Projection | None, xy: Floats | None = Non
     share = float(right @ _towards(trace.about.azimuth, line, projection))
     if abs(share) < ALONG:
         what = f"dips to {trace.about.azimuth:g} degrees, which is along its trace"
-        raise InputError(Problem(trace.source, what, "a direction across it", "Give dip_direction in mesh.build.faults."))
+        raise InputError(
+            Problem(trace.source, what, "a direction across it", "Give dip_direction in mesh.build.faults.")
+        )
     return right if share > 0 else -right
 
 

@@ -134,7 +134,9 @@ def _said(setting: Any, place: Place) -> list[Problem]:
     found = []
     for asked in setting.faults:
         for trace in read_traces(asked.trace, place.projection) if asked.trace is not None else ():
-            found += told_of(trace, "dip, dip_direction, top and depth of mesh.build.faults, where they are given, win.", False)
+            found += told_of(
+                trace, "dip, dip_direction, top and depth of mesh.build.faults, where they are given, win.", False
+            )
     return found
 
 

@@ -30,9 +30,26 @@ ALIKE = ("dip", "rake", "depth", "width")
 """Words in names of properties that may say where a fault lies."""
 IGNORED = ("dipslip", "exposurequality", "depthquality", "epistemicquality")
 """Beginnings of names that say something else."""
-COMPASS = {p: 22.5 * k for k, p in enumerate(("N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW"))}
-LIMITS = {"dip": (10.0, 90.0), "azimuth": (-360.0, 360.0), "rake": (-360.0, 360.0), "top": (0.0, 700e3), "bottom": (1.0, 700e3)}
-WORDS = {"dip": "degrees", "azimuth": "degrees or a point of the compass", "rake": "degrees", "top": "km", "bottom": "km"}
+COMPASS = {
+    p: 22.5 * k
+    for k, p in enumerate(
+        ("N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW")
+    )
+}
+LIMITS = {
+    "dip": (10.0, 90.0),
+    "azimuth": (-360.0, 360.0),
+    "rake": (-360.0, 360.0),
+    "top": (0.0, 700e3),
+    "bottom": (1.0, 700e3),
+}
+WORDS = {
+    "dip": "degrees",
+    "azimuth": "degrees or a point of the compass",
+    "rake": "degrees",
+    "top": "km",
+    "bottom": "km",
+}
 
 
 @dataclass(frozen=True)
@@ -113,7 +130,11 @@ def _number(name: str, value: Any) -> float | None:
         if word in COMPASS:
             return COMPASS[word]
     if name in ("top", "bottom"):
-        return float(value) * 1e3 if not isinstance(value, str) or re.fullmatch(r"[-+.\deE]+", value) else to_si(value, "m")
+        return (
+            float(value) * 1e3
+            if not isinstance(value, str) or re.fullmatch(r"[-+.\deE]+", value)
+            else to_si(value, "m")
+        )
     return float(value)
 
 

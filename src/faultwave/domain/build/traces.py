@@ -35,8 +35,8 @@ WORLD = ("crs84", "4326", "4979")
 
 @dataclass(frozen=True)
 class Trace:
-    """A line on the map: ``xy`` (n, 2) in the case's x, y [m]; ``geographic`` (n, 2) degrees where it came so; its name in the file, and what
-    the file says ``about`` the fault."""
+    """A line on the map: ``xy`` (n, 2) in the case's x, y [m]; ``geographic`` (n, 2) degrees where it came so; its name in the file, and
+    what the file says ``about`` the fault."""
 
     xy: Floats
     geographic: Floats | None
@@ -252,7 +252,11 @@ def told_of(trace: Trace, advice: str, rake: bool) -> list[Problem]:
         found.append(Problem(trace.source, what, advice=advice, severity="warning"))
     if trace.about.unread:
         what = f"properties that are not read: {', '.join(trace.about.unread)}"
-        found.append(Problem(trace.source, what, advice="If they say where the fault lies, give it in the case.", severity="warning"))
+        found.append(
+            Problem(
+                trace.source, what, advice="If they say where the fault lies, give it in the case.", severity="warning"
+            )
+        )
     return found
 
 

@@ -136,7 +136,9 @@ class _System:
                 others = [k for k in range(3) if k != axis and name in _NAMES[k]]
                 if others:
                     what = f"AXIS_NAME calls axis {axis + 1} '{words[axis]}'"
-                    advice = "GOCAD's axes are x (east), y (north), z: exchange the columns of VRTX lines, and the names."
+                    advice = (
+                        "GOCAD's axes are x (east), y (north), z: exchange the columns of VRTX lines, and the names."
+                    )
                     raise InputError(Problem(where, what, ", ".join(_NAMES[axis]), advice))
             if plain[2:3] == ["depth"] and not self.signed:
                 self.up = -1.0

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from faultwave.base.errors import Problems
 from faultwave.base.pieces import mapped
 from faultwave.domain.tets.matching import Matching, match_faces
-from faultwave.domain.tets.mesh import SORTED_FACES, BoundaryKind, Floats, Integers, Mesh, bounds, signed_volumes, sorted_tags
+from faultwave.domain.tets.mesh import (
+    SORTED_FACES,
+    BoundaryKind,
+    Floats,
+    Integers,
+    Mesh,
+    bounds,
+    signed_volumes,
+    sorted_tags,
+)
 from faultwave.domain.tets.overlaps import EXAMPLES, check_folds, check_overlaps, point, sorted_signs
 from faultwave.domain.tets.tags import INTERNAL, UNKNOWN, TagTable, tag_table
 
@@ -143,9 +152,7 @@ def check_order(
     )
 
 
-def check_places(
-    mesh: Mesh, match: Matching, volumes: Floats, flat: NDArray[np.bool_], problems: Problems
-) -> None:
+def check_places(mesh: Mesh, match: Matching, volumes: Floats, flat: NDArray[np.bool_], problems: Problems) -> None:
     """Report cells of negative volume, and cells that overlap: neighbours, or others in the same place."""
     signs = sorted_signs(volumes, match.order, flat)
     inverted = check_folds(mesh, match, volumes, signs, problems)

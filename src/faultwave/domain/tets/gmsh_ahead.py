@@ -46,7 +46,9 @@ def _counted(data: mmap.mmap, version: str, binary: bool) -> int | None:
         found = _of_binary_blocks(data, at) if binary else _of_blocks(data, at)
     elif binary:
         first = _end_of_line(data, at)
-        found = sum(r.count for r in binary_runs(data, first, int(data[at:first]), _order(data)) if r.kind == TETRAHEDRON)
+        found = sum(
+            r.count for r in binary_runs(data, first, int(data[at:first]), _order(data)) if r.kind == TETRAHEDRON
+        )
     else:
         found = _of_lines(data, begin)
     return found if found * _LEAST_LINE <= len(data) else None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -26,7 +27,8 @@ class Bytes(Protocol):
     def __len__(self) -> int: ...
 
 
-class Run(NamedTuple):
+@dataclass(frozen=True)
+class Run:
     """Elements of one type: the type, how many, tags of each, where the first begins, and bytes from one to the next."""
 
     kind: int

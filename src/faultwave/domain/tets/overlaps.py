@@ -109,8 +109,8 @@ def check_folds(mesh: Mesh, match: Matching, volumes: Floats, signs: NDArray[np.
     share = f"{100 * (total / enclosed - 1):.2g} % more than" if enclosed > 0 else "and"
     problems.error(
         mesh.name,
-        f"{len(inverted)} cells with negative volume are turned inside out and overlap their neighbours: {shown}{more}. The volumes of all cells "
-        f"sum to {total:.6g} m^3, {share} the {enclosed:.6g} m^3 within the boundary",
+        f"{len(inverted)} cells with negative volume are turned inside out and overlap their neighbours: {shown}{more}. The volumes of all "
+        f"cells sum to {total:.6g} m^3, {share} the {enclosed:.6g} m^3 within the boundary",
         "neighbours on opposite sides of their common face",
         "A vertex lies beyond the faces opposite to it: mesh anew there, or let the mesher optimise.",
     )
@@ -209,7 +209,7 @@ def check_overlaps(mesh: Mesh, match: Matching, signs: NDArray[np.int8], problem
     if not len(cell):
         return
     corners = mesh.vertices[np.take_along_axis(match.cells[cell], SORTED_FACES[face], axis=1)]
-    outward = WINDING[face] * signs[cell]
+    outward = np.asarray(WINDING[face] * signs[cell], np.float64)
     low, high = corners.min((0, 1)), corners.max((0, 1))
     near = _TOUCHING * float((high - low).max())
     touching: dict[int, Floats] = {}
@@ -269,8 +269,7 @@ def _crossings(corners: Floats, outward: Floats, low: Floats, high: Floats, axis
     at = [low[i] + (high[i] - low[i]) * (np.arange(count) + random.uniform(0.1, 0.9, count)) / count for i in (u, v)]
     first = [np.searchsorted(a, corners[:, :, i].min(1)) for a, i in zip(at, (u, v), strict=True)]
     number = [
-        np.searchsorted(a, corners[:, :, i].max(1), side="right") - f
-        for a, i, f in zip(at, (u, v), first, strict=True)
+        np.searchsorted(a, corners[:, :, i].max(1), side="right") - f for a, i, f in zip(at, (u, v), first, strict=True)
     ]
     tries = number[0] * number[1]
     faces = np.repeat(np.arange(len(corners)), tries)

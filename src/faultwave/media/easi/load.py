@@ -50,7 +50,9 @@ class TreeBuilder:
         try:
             root = Source.read(path).compose()
             for line in root.source.indented:
-                what = "a tag in the column of the key before it is no YAML; it is read as the key's, as yaml-cpp reads it"
+                what = (
+                    "a tag in the column of the key before it is no YAML; it is read as the key's, as yaml-cpp reads it"
+                )
                 self.warn(f"{path}:{line}", what, "Indent it, or write it behind the key.")
             return self.component(root, self.roots)
         finally:
@@ -91,7 +93,9 @@ class TreeBuilder:
 
         def refuse() -> None:
             raise block.error(
-                f"{block.tag} has a list in place of keys, which easi ignores", "keys", "Put the list below 'components:'."
+                f"{block.tag} has a list in place of keys, which easi ignores",
+                "keys",
+                "Put the list below 'components:'.",
             )
 
         gather([refuse, *(partial(self.component, item, inputs) for item in block.items() if item.tag)])
