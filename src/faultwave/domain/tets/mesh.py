@@ -187,17 +187,17 @@ def shuffle_vertices(mesh: Mesh, rng: np.random.Generator) -> Mesh:
     return permute_vertices(mesh, EVEN_PERMUTATIONS[rng.integers(12, size=len(mesh.cells))])
 
 
-def orient(mesh: Mesh) -> Mesh:
+def orient(mesh: Mesh, remark: bool = False) -> Mesh:
     """Swap two vertices of every cell of negative volume.
 
-    Returns the mesh, with a warning among its remarks where some cells were turned and others not: then their volumes
-    cannot tell cells in another order from cells that are turned inside out, which ``overlaps.check_folds`` finds.
+    Returns the mesh, with ``remark`` and a warning among its remarks where some cells were turned and others not: then their
+    volumes cannot tell cells in another order from cells that are turned inside out, which ``overlaps.check_folds`` finds.
     """
     negative = signed_volumes(mesh) < 0
     if not negative.any():
         return mesh
     turned = permute_vertices(mesh, _TURNED[negative.astype(np.int8)])
-    if negative.all():
+    if negative.all() or not remark:
         return turned
     few = negative if 2 * np.count_nonzero(negative) <= len(negative) else ~negative
     cells = np.flatnonzero(few)
@@ -206,14 +206,14 @@ def orient(mesh: Mesh) -> Mesh:
         for c in cells[:_SHOWN].tolist()
     )
     more = f"; and {len(cells) - _SHOWN} more" if len(cells) > _SHOWN else ""
-    remark = Problem(
+    mixed = Problem(
         mesh.name,
         f"{len(cells)} of {len(negative)} cells have their vertices in the opposite order of the others: {shown}{more}",
         "one order in all cells",
         "They are read in the order of the others, which changes no place.",
         "warning",
     )
-    return replace(turned, remarks=(*turned.remarks, remark))
+    return replace(turned, remarks=(*turned.remarks, mixed))
 
 
 def turn_mirrored(mesh: Mesh) -> Mesh:
