@@ -509,6 +509,67 @@ def test_receivers_off(deck):
     assert "'RFileName' is missing" in str(problems.warnings[0])
 
 
+def test_receivers_whose_file_is_missing(deck):
+    """SeisSol runs without; every file that something else depends on is still an error."""
+    case, problems = deck(("RFileName = 'stations.dat'", "RFileName = 'statoins.dat'"))
+    [told] = problems.items
+    assert case.output.receivers is None and told.severity == "warning"
+    line = (deck.folder / "parameters.par").read_text().splitlines().index("RFileName = 'statoins.dat'") + 1
+    assert told.where == f"{deck.folder}/parameters.par:{line}"
+    assert f"RFileName: no such file: {deck.folder}/statoins.dat nor " in told.what
+    assert "did you mean 'stations.dat'" in told.advice
+
+
+def test_receivers_that_an_interval_switches_off(deck):
+    case, problems = deck(("RFileName", "ReceiverOutputInterval = 0\nRFileName"))
+    assert case.output.receivers is None and "switches receivers off, as in SeisSol" in str(problems.warnings[0])
+    case, problems = deck(("RFileName", "ReceiverOutputInterval = 5\nRFileName"))
+    assert case.output.receivers is not None and not problems.items
+
+
+ELEMENTWISE = "&Elementwise\nprinttimeinterval_sec = 0.2\nOutputMask = 1 1 1\n/\n&Pickpoint"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault", "receivers", "words"),
+    [
+        ("OutputPointType = 5", True, True, []),
+        ("OutputPointType = 4", True, False, ["'&pickpoint' has no effect: OutputPointType = 4"]),
+        ("OutputPointType = 3", False, True, ["'&elementwise' has no effect: OutputPointType = 3"]),
+        ("", False, False, ["'&elementwise' has no effect: OutputPointType = 0, as it is not given",
+                            "'&pickpoint' has no effect", "FaultOutputFlag = 1: has no effect, as in SeisSol"]),
+    ],
+)  # fmt: skip
+def test_outputs_on_the_fault_are_written_or_it_is_said(deck, kind, fault, receivers, words):
+    changes = (
+        ("OutputPointType = 5", kind),
+        ("&Pickpoint", ELEMENTWISE),
+        ("EnergyOutput = 1", "FaultOutputFlag = 1\nEnergyOutput = 1"),
+    )
+    case, problems = deck(*changes)
+    assert ((case.output.fault is not None), (case.output.fault_receivers is not None)) == (fault, receivers)
+    assert len(problems.items) == len(words)
+    for told, word in zip(problems.warnings, words, strict=True):
+        assert word in told.what and "parameters.par:" in told.where
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ("EnergyOutput = 1\n", "", "EnergyOutputInterval has no effect: EnergyOutput is not given"),
+        ("RFileName", "SurfaceOutputInterval = 1\nSurfaceOutputRefinement = 1\nRFileName",
+         "SurfaceOutputInterval, SurfaceOutputRefinement have no effect: SurfaceOutput is not given"),
+        ("RFileName", "IntegrationMask = 1 1 1 1 1 1 1 1 1\nRFileName", "IntegrationMask has no effect: WavefieldOutput"),
+    ],
+)  # fmt: skip
+def test_outputs_that_nothing_switches_on(deck, old, new, word):
+    _, problems = deck((old, new))
+    [told] = problems.items
+    assert told.what.startswith(word) and told.severity == "warning"
+    switch = told.advice.split()[1]
+    assert not deck((old, f"{switch} = 0\n{new}"))[1].items
+
+
 def test_sources_and_initial_conditions(deck):
     case, problems = deck(
         ("&MeshNml", "&SourceType\nType = 42\nFileName = source.nrf\n/\n&MeshNml"),

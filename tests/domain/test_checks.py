@@ -3,9 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from faultwave.base.errors import InputError
+from faultwave.base.errors import InputError, Problems
 from faultwave.domain import tets
-from faultwave.domain.tets.mesh import make_mesh, permute_vertices
+from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.load import read_mesh
+from faultwave.domain.tets.mesh import make_mesh, orient, permute_vertices, signed_volumes, turn_mirrored
+from faultwave.domain.tets.overlaps import check_part_folds
 
 
 def texts(mesh, boundaries=None):
@@ -136,3 +139,89 @@ def test_real_mesh_with_one_mistake(tpv5_file):
     vertices[mesh.cells[777, 0]] += [0, 0, 30e3]
     found = texts(replace(mesh, vertices=vertices))
     assert len(found) == 1 and "cells with negative volume" in found[0]
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+def test_cells_turned_inside_out(periodic):
+    """A vertex beyond the opposite faces: the sum of volumes exceeds the box by twice the cells that are inside out."""
+    kinds = {"x": "periodic", "y": "periodic", "z": "periodic"} if periodic else {}
+    mesh = box_mesh(Box((4, 4, 4), (0, 0, 0), (4, 4, 4), kinds))
+    vertices = mesh.vertices.copy()
+    inner = np.flatnonzero((vertices == 2).all(axis=1))[0]
+    vertices[inner] += [1.4, 0.2, 0.1]
+    moved = replace(mesh, vertices=vertices)
+    volumes = signed_volumes(moved)
+    text = only(moved, f"{(volumes < 0).sum()} cells with negative volume are turned inside out")
+    for cell in np.flatnonzero(volumes < 0)[:10]:
+        assert f"cell {cell} at (" in text
+    more = 100 * (np.abs(volumes).sum() / 64 - 1)
+    assert f"sum to {np.abs(volumes).sum():.6g} m^3, {more:.2g} % more than the 64 m^3" in text
+    assert only(orient(moved), text.split(":")[0]), "turning cells does not hide them"
+
+
+def test_meshes_of_other_shapes_pass():
+    """A slab one cell wide that is periodic, a box far from the origin, a mirrored one, curved ground."""
+    thin = box_mesh(Box((1, 3, 1), (0, 0, 0), (1, 3, 1), {"x": "periodic", "y": "periodic", "z": "periodic"}))
+    far = box_mesh(Box((5, 4, 3), (4e6, 5e5, -2e3), (4.001e6, 5.01e5, 0), {}, 0.2, 3, True))
+    x, y, z = far.vertices.T
+    hilly = replace(far, vertices=np.stack([x, y, z + (z + 2e3) * 0.2 * np.sin(x / 200) * np.cos(y / 300)], axis=1))
+    for mesh in (thin, far, hilly, turn_mirrored(permute_vertices(far, np.tile([1, 0, 2, 3], (len(far.cells), 1))))):
+        assert tets.check_mesh(mesh).items == []
+
+
+def test_two_bodies():
+    """Side by side they touch, which is a warning; one within the other is an error, wherever it is."""
+    whole = box_mesh(Box((6, 5, 4), (0, 0, 0), (6, 5, 4)))
+
+    def with_other(shift, scale=1.0, cells=(3, 3, 3)):
+        other = box_mesh(Box(cells, (0, 0, 0), (3, 3, 3), {}, 0.1, 5))
+        moved = other.vertices * scale + shift
+        return make_mesh(
+            np.concatenate([whole.vertices, moved]),
+            np.concatenate([whole.cells, other.cells + len(whole.vertices)]),
+            np.concatenate([whole.groups, other.groups]),
+            np.concatenate([whole.tags, other.tags]),
+            name="two",
+        )
+
+    assert tets.check_mesh(with_other((10, 0, 0))).items == []
+    for shift in ((6, 0.2, 0.3), (0.2, 5, 0.3), (0.2, 0.3, 4)):
+        [warning] = tets.check_mesh(with_other(shift)).items
+        assert warning.severity == "warning" and "touch without common vertices" in warning.what
+        assert any(f"{x:g}" in warning.what.split("at (")[1] for x in (4, 5, 6))
+    for shift, scale in (((5.5, 1, 1), 1), ((1, 1, 1), 0.5), ((-1, -1, -1), 3), ((2, 4.7, 1), 1), ((0, 0, 0), 4)):
+        assert "cells overlap that are no neighbours: about (" in texts(with_other(shift, scale))[0]
+
+
+def test_opposite_order_in_all_cells(box, tmp_path):
+    """A file of the other convention is turned; cells of both orders are a warning where their places are sound."""
+    mirrored = permute_vertices(box, np.tile([1, 0, 2, 3], (len(box.cells), 1)))
+    tets.write_puml(tmp_path / "m.h5", mirrored)
+    read = read_mesh(tmp_path / "m.h5")
+    assert (signed_volumes(read) > 0).all() and texts(read) == []
+    tags = sorted(map(tuple, np.sort(box.tags[box.tags.any(axis=1)], axis=1).tolist()))
+    assert tags == sorted(map(tuple, np.sort(read.tags[read.tags.any(axis=1)], axis=1).tolist()))
+    order = np.tile([0, 1, 2, 3], (len(box.cells), 1))
+    order[[7, 30]] = [1, 0, 2, 3]
+    turned = orient(permute_vertices(box, order), remark=True)
+    assert texts(turned) == []
+    assert turned.remarks[0].what.startswith(f"2 of {len(box.cells)} cells have their vertices in the opposite order")
+    assert "cell 7 at (" in turned.remarks[0].what and turned.remarks[0].severity == "warning"
+    assert orient(mirrored, remark=True).remarks == ()
+
+
+def test_part_that_folds_over_its_border(box):
+    """A part sees its neighbours' orientation only by what their processes send."""
+    topology = tets.build_topology(box)
+    moved = box.vertices.copy()
+    inner = next(v for v in range(len(moved)) if (np.abs(moved[v] / [300, 400, 250] - [0, 0, -1]) < 0.9).all())
+    moved[inner] += [250, 30, 20]
+    for mesh, folded in ((box, False), (replace(box, vertices=moved), True)):
+
+        def beyond(x):
+            return np.where(topology.neighbours >= 0, x[topology.neighbours], 0.0)
+
+        problems = Problems()
+        check_part_folds(mesh, topology, topology.neighbour_faces, beyond, problems)
+        assert bool(problems.errors) == folded
+        assert all("cells overlap a neighbour: cell " in p.what for p in problems.errors)

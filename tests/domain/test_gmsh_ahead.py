@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from faultwave.base.errors import InputError, NotBuiltError
+from faultwave.base.errors import InputError
 from faultwave.domain import tets
 from faultwave.domain.tets import gmsh_ahead
 from faultwave.domain.tets.gmsh_reader import read_gmsh
-from tests.domain.test_gmsh_reader import CONTENTS, V2, Writer
+from tests.domain.test_gmsh_reader import CONTENTS, Writer
 
 
 def ahead(folder: Path, data: bytes | str) -> int | None:
@@ -80,15 +80,3 @@ def test_the_first_lines_are_read_as_the_reader_reads_them(tmp_path: Path, versi
         assert ahead(tmp_path, other) is None
         with pytest.raises(InputError):
             read_gmsh(tmp_path / "m.msh")
-
-
-def test_binary_files_of_version_2_are_refused_by_their_first_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def whole(path: Path) -> bytes:
-        raise AssertionError("the file was read")
-
-    assert ahead(tmp_path, V2.replace("2.2 0 8", "2.2 1 8")) is None
-    monkeypatch.setattr(Path, "read_bytes", whole)
-    with pytest.raises(NotBuiltError, match="binary Gmsh 2.2"):
-        read_gmsh(tmp_path / "m.msh")

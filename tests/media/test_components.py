@@ -231,6 +231,45 @@ def test_include_resolves_beside_its_file_and_sees_the_root_again(tmp_path, easi
     assert at(easi("!Include leaf.yaml"), "p", [[1, 0, 5]]) == [15]  # else from the working directory
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!Switch\n[p]:\n!LuaMap\n  returns: p\n  function: |\n    function f(x)\n      return {p = x['x'] + 1}\n    end\n",
+        "!EvalModel\nparameters: [q]\nmodel:\n!AffineMap   # as yaml-cpp takes it\n  matrix: {q: [1, 0, 0]}\n  translation: {q: 1}\n"
+        "components:\n!AffineMap\n  matrix: {p: [1]}\n  translation: {p: 0}\n",
+        "!Any\ncomponents:\n  - !IdentityMap\n    components:\n\n    # beside it\n    !FunctionMap\n      map: {p: return x+1;}\n",
+        "!Any\r\ncomponents:\r\n!FunctionMap\r\n  map: {p: return x+1;}\r\n",
+    ],
+)
+def test_tags_in_the_column_of_their_key(easi, at, caplog, text):
+    """yaml-cpp, which easi uses, reads them; the value is that of the tag behind the key."""
+    assert at(easi(text), "p", [[1, 0, 0], [4, 0, 0]]) == [2, 5]
+    assert "a tag in the column of the key before it" in caplog.text
+
+
+def test_a_tag_before_a_list_of_components_does_nothing(easi, at, caplog):
+    inner = "- !ConstantMap {map: {p: 3}}\n- !ConstantMap {map: {p: 4}}\n"
+    field = easi("!IdentityMap\ncomponents: !Any\n" + inner)
+    assert at(field, "p", [[1, 0, 0]]) == [3] and "the tag !Any before the list" in caplog.text
+
+
+def test_missing_files_below_lists_and_models_are_told(tmp_path, easi):
+    """Whatever else is wrong on the way to them."""
+    grid = "!ASAGI {file: none.nc, parameters: [p]}"
+    for form, place in (
+        (f"!Switch\n  [p]: !Any\n    components:\n    - {grid}\n", "6:21"),
+        (f"!Switch\n  [p]: !IdentityMap\n    components: !Any\n    - {grid}\n", "6:21"),
+        (f"!Switch\n  [p]: !Any\n    - {grid}\n", "5:21"),
+    ):
+        with pytest.raises(InputError, match=rf"model.yaml:{place}: 'none.nc' does not exist"):
+            easi("!EvalModel\nparameters: [p]\nmodel: " + form)
+    (tmp_path / "inner.yaml").write_text(f"!Any\ncomponents:\n- {grid}\n")
+    with pytest.raises(InputError, match=r"inner.yaml:3:17: 'none.nc' does not exist"):
+        easi("!EvalModel\nparameters: [p]\nmodel: !Include inner.yaml\n")
+    with pytest.raises(InputError, match="!Any has a list in place of keys, which easi ignores"):
+        easi("!Any\n- !ConstantMap {map: {p: 3}}\n")
+
+
 def test_include_errors(tmp_path, easi):
     with pytest.raises(InputError, match=r"model.yaml:1:1: 'absent.yaml' does not exist"):
         easi("!Include absent.yaml")

@@ -43,15 +43,17 @@ def degrees():
     return lon, lat, height(*transform.transform(*np.meshgrid(lon, lat)))
 
 
-def write_tiff(path, values, x, y, code, missing=None, area=True, feet=False):
+def write_tiff(path, values, x, y, code, missing=None, area=True, feet=False, metadata=None, linear=None):
     h = x[1] - x[0]
     shift = 0.5 * h if area else 0.0
     tie = (0.0, 0.0, 0.0, x[0] - shift, y[-1] + shift, 0.0)
     model = 1 if code > 5000 else 2
     keys = [1, 1, 0, 3, 1024, 0, 1, model, 1025, 0, 1, 1 if area else 2, 3072 if model == 1 else 2048, 0, 1, code]
     keys += [4099, 0, 1, 9002] if feet else []
+    keys += [3076, 0, 1, linear] if linear else []
     keys[3] = len(keys) // 4 - 1
     tags = [(33550, 12, 3, (h, y[1] - y[0], 0.0), True), (33922, 12, 6, tie, True), (34735, 3, len(keys), keys, True)]
+    tags += [(42112, 2, 0, metadata, True)] if metadata else []
     tags += [(42113, 2, 0, str(missing), True)] if missing is not None else []
     tifffile.imwrite(
         path, np.asarray(values[::-1], np.float32), photometric="minisblack", extratags=tags, metadata=None
@@ -106,6 +108,38 @@ def test_every_format_gives_the_same_ground(tmp_path):
     for file, more in made:
         found = load_ground(setting(file, **more), PROJECTION, "grid.topography").elevation(XY, 10.0)
         assert np.abs(found - expected()).max() < 0.5, file.name
+
+
+def test_units_and_axes_that_files_declare(tmp_path):
+    """Scale, offset and units of bands, units of systems without a code, kilometres of projected axes, depths in place of heights."""
+    utm = {"crs": "EPSG:32611"}
+    band = '<GDALMetadata><Item name="{0}" sample="0" role="{0}">{1}</Item>{2}</GDALMetadata>'
+    packed = band.format("scale", 0.5, '<Item name="OFFSET" sample="0" role="offset">100</Item>')
+    km = EASTING / 1000, NORTHING / 1000
+    own, tiff = (tmp_path / n for n in ("own.nc", "km.tif"))
+    with netCDF4.Dataset(write_netcdf(own, projected(), *km), "a") as file:
+        file.createVariable("crs", "i4").crs_wkt = __import__("pyproj").CRS("EPSG:32611").to_wkt()
+        file["z"].grid_mapping = "crs"
+        file["x"].units = file["y"].units = "km"
+    with netCDF4.Dataset(write_netcdf(tmp_path / "down.nc", -projected(), EASTING, NORTHING), "a") as file:
+        file["z"].positive = "down"
+    with netCDF4.Dataset(write_old_grid(tmp_path / "old.grd", projected() / 1000, *km), "a") as file:
+        file["x_range"].units = file["y_range"].units = file["z"].units = "km"
+    made = [
+        (write_tiff(tmp_path / "packed.tif", 2 * (projected() - 100), EASTING, NORTHING, 32611, metadata=packed), {}),
+        (write_tiff(tmp_path / "ft.tif", projected() / 0.3048, EASTING, NORTHING, 32611,
+                    metadata=band.format("unittype", "ft", "")), {}),
+        (write_tiff(tiff, projected(), *km, 32767, linear=9036), utm),
+        (own, {}),
+        (tmp_path / "down.nc", utm),
+        (tmp_path / "old.grd", utm),
+    ]  # fmt: skip
+    for file, more in made:
+        found = load_ground(setting(file, **more), PROJECTION, "grid.topography").elevation(XY, 10.0)
+        assert np.abs(found - expected()).max() < 0.5, file.name
+    wrong = write_tiff(tmp_path / "w.tif", projected(), EASTING, NORTHING, 32611,
+                       metadata=band.format("unittype", "fathom", ""))  # fmt: skip
+    assert "heights are in the unit 'fathom'" in problem(wrong)
 
 
 def test_a_raster_in_the_cases_own_coordinates(tmp_path):

@@ -187,6 +187,12 @@ def test_fdsn_text(tmp_path):
     )
     _, found = listed(tmp_path, "s.txt", text)
     assert found == [(2, ("CCC", "CI"), (-117.36453, 35.52495, 0.0), True)]
+@pytest.mark.parametrize(
+    ("word", "metres"), [("Depth [km]", 1000), ("depth_km", 1000), ("depthkm", 1000), ("burial(m)", 1), ("depth/ft", 0.3048)]
+)
+def test_units_of_depths(tmp_path, word, metres):
+    _, [(_, _, place, _)] = listed(tmp_path, "s.csv", f"station,lon,lat,{word}\nA,1,2,0.5\n")
+    assert place == pytest.approx((1, 2, -0.5 * metres))
 
 
 def test_csv(tmp_path):
@@ -219,6 +225,7 @@ def test_stationxml(tmp_path):
         ("STATIONS", "PASC CI -118.1 34.1 0 0\n", r"STATIONS:1: latitude -118.1, longitude 34.1 .*exchanged"),
         ("s.json", '{"type": "FeatureCollection",\n "features": []}', "s.json:1: is JSON, which is not read"),
         ("s.csv", "station,longitude,latitude\nLos Angeles,-117,35\n", r"s.csv:2: 'Los Angeles' is no station code"),
+        ("s.csv", "station,lon,lat,depth[yd]\nA,1,2,3\n", r"s.csv:1: 'depth\[yd\]' has no known unit"),
         ("s.csv", "station,lon\nA,1\n", r"s.csv:1: the header has no column latitude"),
         ("s.csv", "station,longitude,latitude\nA,35.5,-117.4\n", r"s.csv:2: .*exchanged"),
         ("s.csv", "station,longitude,latitude\nA,x,1\n", r"s.csv:2: 'A,x,1' has no place"),

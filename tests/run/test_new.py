@@ -345,3 +345,24 @@ def test_steep_faults_drawn_in_opposite_directions_only_slip_along_strike(tmp_pa
     code, text = typed(*words)
     assert code == 2 and "two.csv:4" in text and "dips the other way than the longest trace" in text, text
     assert not (tmp_path / "case").exists()
+
+
+def test_properties_of_a_trace_are_used_unless_options_say_otherwise(tmp_path, trace):
+    """Dip, side, depth and rake as GEM's database writes them."""
+    data = json.loads(trace.read_text())
+    data["properties"] |= {
+        "average_dip": "(50,40,60)",
+        "dip_dir": "NW",
+        "lower_seis_depth": "(12,,)",
+        "average_rake": "(90,,)",
+    }
+    trace.write_text(json.dumps(data))
+    short = ("--frequency", "0.15Hz", "--order", 3)
+    told = well("new", tmp_path / "a", "--fault", trace, *short)
+    assert "are used: dip 50 deg, dips to 315 deg, lower edge 12 km deep, rake 90 deg" in told
+    text = (tmp_path / "a" / "case.yaml").read_text()
+    assert 'trace: "trace.geojson" }' in text and "the rake is 90 degrees" in text
+    east, north = map(float, text.split("A patch of")[1].split("about (")[1].split(",")[:2])
+    assert east < -1e3 and north > 1e3, "the hypocentre lies on the side that the file names"
+    well("new", tmp_path / "b", "--fault", trace, "--dip", 70, "--fault-depth", "8km", *short)
+    assert 'trace: "trace.geojson", dip: 70 deg, depth: 8 km }' in (tmp_path / "b" / "case.yaml").read_text()

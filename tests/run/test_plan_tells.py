@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,8 @@ from faultwave.base.children import PYTHON
 from faultwave.dg import report, run_forecast
 from faultwave.dg.partial import Partial
 from faultwave.dg.parts import fault
+from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.puml import write_puml
 from faultwave.engine import forecast
 from faultwave.engine.forecast import RunTime, Unwritten
 from tests.run.rupture.setup import settings, slip_weakening
@@ -118,6 +121,29 @@ def test_a_large_mesh_is_stepped_in_part(tmp_path: Path, monkeypatch: pytest.Mon
     assert told is not None and 0 < told < 2**36
     rows = dict(report._cost(plan, solver, part))
     assert "% of each cluster" in rows["measured"] and "estimated run time" in rows
+
+
+def test_a_largest_step_of_minutes_is_left_unfinished(tmp_path: Path) -> None:
+    """A vertex a millimetre beside a face: a largest step holds thousands of smallest ones; some of them give the rate."""
+    mesh = box_mesh(Box((4, 4, 4), (0, 0, -1e4), (1e4, 1e4, 0), {"z+": "free-surface"}))
+    inner = int(np.flatnonzero((mesh.vertices == (5e3, 5e3, -5e3)).all(1))[0])
+    cell = next(c for c in mesh.cells if inner in c)
+    opposite = mesh.vertices[cell[cell != inner]].mean(axis=0)
+    mesh.vertices[inner] += (1 - 1e-7) * (opposite - mesh.vertices[inner])
+    write_puml(tmp_path / "sliver.h5", mesh)
+    asked = box(tmp_path / "out", 4, {"order": 2}) | {"mesh": {"file": str(tmp_path / "sliver.h5")}, "end_time": 1.0}
+    plan = fw.simulate(asked).plan
+    often = plan.clustering.steps.max() / plan.clustering.steps.min()
+    assert often > 5e3
+    solver: Any = run_forecast.solver_to_try(plan)
+    began = process_time()
+    found = run_forecast.run_time(solver, Unwritten(1.0), report.updates(plan), 0.1)
+    assert process_time() - began < 1.5, "tenths of a second where the whole largest step takes several"
+    assert run_forecast.unfinished(solver) and found.rate > 0
+    assert found.steps == pytest.approx(report.updates(plan) / found.rate, rel=0.5)
+    rows = dict(report._stepping(plan))
+    shares = [float(v.split(", ")[1].split(" %")[0]) for k, v in rows.items() if k.startswith("cluster")]
+    assert sum(shares) == pytest.approx(100, abs=1)
 
 
 def _largest_step(plan: Any) -> float:

@@ -26,6 +26,7 @@ from faultwave.case.load import load_case
 from faultwave.dg.basis import triangle_size
 from faultwave.dg.between_clusters import places
 from faultwave.dg.plan import Plan, make_plan
+from faultwave.dg.run_forecast import PATIENCE, advance_for, unfinished
 from faultwave.dg.solver import Solver
 from faultwave.dg.weights import weights_of
 from faultwave.domain.tets.partition import imbalance, partition
@@ -115,12 +116,16 @@ def measure(plan: Plan, solver: Solver, seconds: float) -> Costs:
     return Costs(max(cell - step * load.steps / load.updates, 0.1 * cell), face, step)
 
 
-def _stepped(solver: Solver, seconds: float) -> tuple[float, int, float]:
-    """Wall time, largest steps and seconds of friction."""
+def _stepped(solver: Solver, seconds: float) -> tuple[float, float, float]:
+    """Return wall time, largest steps (a share of one where it takes far longer than ``seconds``) and seconds of friction."""
     march = solver.march
-    march.advance(march.time + march.longest)  # warms caches and the friction state
+    begun, first, at_first = clock.perf_counter(), solver.updates, solver.seconds["fault"]
+    advance_for(solver, PATIENCE * seconds)  # warms caches and the friction state
     solver.backend.finish()
-    started, before, steps = clock.perf_counter(), solver.seconds["fault"], 0
+    if unfinished(solver):
+        share = (solver.updates - first) / load_of(solver.plan).updates
+        return clock.perf_counter() - begun, share, solver.seconds["fault"] - at_first
+    started, before, steps = clock.perf_counter(), solver.seconds["fault"], 0.0
     while clock.perf_counter() - started < seconds:
         march.advance(march.time + march.longest)
         solver.backend.finish()

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import InputFile, Settings, ascending, need
+from faultwave.case.common import InputFile, Settings, ascending, meshable, need
 
 Corner = tuple[Quantity("m"), Quantity("m")]
 
@@ -163,10 +163,18 @@ class Build(Settings):
     def _sound(self) -> Self:
         need(
             ascending(self.lower, self.upper),
+            self._meshable(),
             (not self.sea or self.topography is not None, "sea needs topography, which says where the sea floor is"),
             (self.sea or self.sea_surface == "free-surface", "sea_surface needs sea: true"),
         )
         return self
+
+    def _meshable(self) -> tuple[bool, str]:
+        lower: Any = self.lower
+        upper: Any = self.upper
+        sides = [abs(upper[axis] - lower[axis]) for axis in range(2)]
+        size = self.far_size or max(*sides, self.depth) / 8
+        return meshable((*sides, self.depth), size, "lower, upper and depth")
 
     def edge_on_faults(self, order: int) -> float | None:
         """``fault_size`` [m], or what follows from ``cohesive_zone`` for a solution of this order; None where neither is given."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -101,6 +102,24 @@ def ascending(lower: Any, upper: Any, what: str = "lower must be below upper on 
         return True, what
     wrong = [f"{a} is from {low:g} to {up:g}" for a, low, up in zip("xyz", lower, upper, strict=False) if not low < up]
     return not wrong, f"{what}: {', '.join(wrong)}"
+
+
+FARTHEST = 1e8
+"""Metres that no region on Earth measures."""
+
+MOST_ELEMENTS = 1e10
+"""Elements of a mesh that no machine makes in one piece."""
+
+
+def meshable(sides: Sequence[float], size: float, keys: str) -> tuple[bool, str]:
+    """For ``need``: whether a box with ``sides`` [m] can be meshed with elements up to ``size`` [m]; ``keys`` name its extents."""
+    count = 1.0
+    for side in sides:
+        count *= min(max(side, size) / size, 1e30)
+    return max(sides) <= FARTHEST and count <= MOST_ELEMENTS, (
+        f"{keys} make a box of {' x '.join(f'{side:.4g}' for side in sides)} m, which holds about {count:.2g} elements of {size:.4g} m: "
+        f"at most {FARTHEST:g} m a side and {MOST_ELEMENTS:g} elements. Are metres meant, or kilometres?"
+    )
 
 
 def need(*conditions: tuple[object, str]) -> None:

@@ -42,7 +42,7 @@ cubegenerator: cubex I, cubey I, cubez I, cubeminx I, cubemaxx I, cubeminy I, cu
 discretization: CFL R, FixTimeStep R, ClusteredLTS L, LtsWiggleFactorMin R, LtsWiggleFactorStepsize R,
   LtsMaxNumberOfClusters R
 output: OutputFile S, Format I, WavefieldOutput B, TimeInterval R, iOutputMask M13, iPlasticityMask M7, IntegrationMask M13, refinement I,
-  OutputRegionBounds V6, OutputGroups L, WavefieldVtkOrder I, xdmfWriterBackend S, ReceiverOutput B, RFileName P,
+  OutputRegionBounds V6, OutputGroups L, WavefieldVtkOrder I, xdmfWriterBackend S, ReceiverOutput B, ReceiverOutputInterval R, RFileName P,
   pickdt R, ReceiverComputeRotation B, ReceiverComputeStrainRate B, SurfaceOutput B, SurfaceOutputInterval R,
   SurfaceOutputRefinement I, SurfaceVtkOrder I, EnergyOutput B, EnergyOutputInterval R,
   FaultEnergiesFromAcrossFaultVelocities B, Checkpoint B, CheckpointInterval R
@@ -59,7 +59,7 @@ discretization: LtsWiggleFactorEnforceMaximumDifference B, LtsAutoMergeClusters 
   LtsAllowedRelativePerformanceLossAutoMerge R, LtsAutoMergeCostBaseline S, LtsWeightTypeId I, LtsClusteringSearch S,
   LtsCostUpdate R, LtsCostLaunch R, LtsCostFill R, LtsMaxRate I, vertexWeightElement I, vertexWeightDynamicRupture I,
   vertexWeightFreeSurfaceWithGravity I
-output: ReceiverOutputInterval R, ReceiverFormat S, ReceiverCollectiveIO B, EnergyTerminalOutput B,
+output: ReceiverFormat S, ReceiverCollectiveIO B, EnergyTerminalOutput B,
   EnergyTerminalPrecision I, ComputeVolumeEnergiesEveryOutput I, LoopStatisticsNetcdfOutput B
 """
 
@@ -87,6 +87,7 @@ OBSOLETE_BLOCKS = frozenset(
 
 ALIASES: dict[tuple[str, str], tuple[str, str]] = {
     ("dynamicrupture", "v_star"): ("dynamicrupture", "pc_vstar"),
+    ("dynamicrupture", "rsnewtontolerance"): ("dynamicrupture", "rsslipratetolerance"),
     ("dynamicrupture", "l"): ("dynamicrupture", "pc_prakashlength"),
     ("dynamicrupture", "mu_w"): ("dynamicrupture", "rs_muw"),
     ("dynamicrupture", "alpha_th"): ("dynamicrupture", "tp_thermaldiffusivity"),

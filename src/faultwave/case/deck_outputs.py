@@ -6,7 +6,7 @@ from math import isfinite
 from pathlib import Path, PurePath
 from typing import Any
 
-from faultwave.base.paths import is_file
+from faultwave.base.paths import is_file, similar
 from faultwave.case.deck_reader import Reader
 from faultwave.case.deck_syntax import unquoted, words
 from faultwave.case.outputs import MOST_DEGREE
@@ -40,10 +40,11 @@ def read_outputs(r: Reader, frictional: bool, folders: tuple[Path, ...] = ()) ->
     """All outputs; those on the fault only if it has friction. Files of points are looked for in the ``folders``."""
     _files(r)
     _volume(r)
-    _receivers(r)
+    _receivers(r, folders)
     _check_count(r, "output", "nrecordpoints", "RFileName", folders)
     _surface(r)
     _energies(r)
+    _idle_switches(r)
     if frictional:
         kind = r.get("dynamicrupture", "OutputPointType", 0)
         if kind not in (0, 3, 4, 5):
@@ -53,6 +54,7 @@ def read_outputs(r: Reader, frictional: bool, folders: tuple[Path, ...] = ()) ->
             _check_count(r, "pickpoint", "noutpoints", "PPFileName", folders)
         if kind in (4, 5):
             _fault(r)
+        _unwritten(r, kind)
     if r.get("output", "Checkpoint", True) and r.get("output", "CheckpointInterval", 0.0) > 0:
         r.copy(("output", "checkpoint", "interval"), "output", "CheckpointInterval")
 
@@ -172,14 +174,63 @@ def _degree(r: Reader, block: str, key: str) -> int | None:
     return order
 
 
-def _receivers(r: Reader) -> None:
+_SWITCHES = {
+    "WavefieldOutput": ("TimeInterval", "IntegrationMask", "OutputRegionBounds", "OutputGroups", "WavefieldVtkOrder"),
+    "SurfaceOutput": ("SurfaceOutputInterval", "SurfaceOutputRefinement", "SurfaceVtkOrder"),
+    "EnergyOutput": ("EnergyOutputInterval", "FaultEnergiesFromAcrossFaultVelocities"),
+}
+"""Switches that are off unless a deck sets them, and keys of theirs."""
+
+
+def _idle_switches(r: Reader) -> None:
+    """Warn of keys of an output that a deck neither switches on nor off: it is off, which their author may not have meant."""
+    for switch, keys in _SWITCHES.items():
+        if r.given("output", switch) or (switch == "WavefieldOutput" and r.given("output", "Format")):
+            continue
+        found = [r.spelt("output", key) for key in keys if r.given("output", key)]
+        if found:
+            has = "have" if len(found) > 1 else "has"
+            what = f"{', '.join(found)} {has} no effect: {switch} is not given, and off by default, as in SeisSol"
+            r.problems.warn(
+                r.where("output", found[0]), what, advice=f"Give {switch} = 1, or 0 to say that it is meant."
+            )
+
+
+def _unwritten(r: Reader, kind: int) -> None:
+    """Warn of outputs on the fault that a deck describes, or once asked for, and ``OutputPointType`` does not."""
+    names = {"elementwise": ("the whole fault", (4, 5)), "pickpoint": ("receivers on the fault", (3, 5))}
+    for block, (what, kinds) in names.items():
+        if r.deck.blocks.get(block) and kind not in kinds:
+            says = f"{r.spelt('dynamicrupture', 'OutputPointType')} = {kind}"
+            says += "" if r.given("dynamicrupture", "OutputPointType") else ", as it is not given,"
+            text = f"'&{block}' has no effect: {says} asks for no output of {what}, in SeisSol either"
+            r.problems.warn(r.deck.where(r.deck.lines[block]), text, f"{kinds[0]}, or 5 for both")
+    flag = r.deck.blocks.get("output", {}).get("faultoutputflag")
+    if flag is not None and kind == 0 and unquoted(flag.text).strip() not in ("0", ".false.", "f", "F"):
+        text = f"{flag.name} = {flag.text}: has no effect, as in SeisSol; no output of the fault is written"
+        advice = "OutputPointType of &DynamicRupture asks for it: 3 receivers, 4 the whole fault, 5 both."
+        r.problems.warn(r.deck.where(flag.line), text, advice=advice)
+
+
+def _receivers(r: Reader, folders: tuple[Path, ...]) -> None:
     block = "output"
     interval = _interval(r, block, "pickdt", 0.005)
     if not r.get(block, "ReceiverOutput", True) or interval is None:
         return
+    if r.get(block, "ReceiverOutputInterval", 1.0) <= 0:
+        r.warn(
+            block, "ReceiverOutputInterval", "switches receivers off, as in SeisSol; ReceiverOutput = 0 says so plainly"
+        )
+        return
     if not r.given(block, "RFileName"):
         what = "'RFileName' is missing, no receivers are written; SeisSol asks for ReceiverOutput = 0 then"
         r.problems.warn(r.where(block, "RFileName"), what)
+        return
+    places = [folder / r.get(block, "RFileName") for folder in folders]
+    if folders and not any(is_file(place) for place in places):
+        looked = " nor ".join(dict.fromkeys(map(str, places)))
+        what = f"no such file: {looked}; no receivers are written, as SeisSol runs without"
+        r.problems.warn(r.where(block, "RFileName"), f"{r.spelt(block, 'RFileName')}: {what}", advice=similar(places))
         return
     setting = {
         "file": r.get(block, "RFileName"),

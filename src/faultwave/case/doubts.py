@@ -15,6 +15,24 @@ MOVERS = ("sources", "fault", "incident", "injection", "currents", "ports", "dir
 """Settings that may set something in motion; whether a fault breaks is judged where its stress is known."""
 
 
+LOADS = {
+    "sources": "sources",
+    "incident": "the incident wave",
+    "injection": "injection",
+    "dirichlet": "what dirichlet faces impose",
+    "parts": "parts of other packages",
+}
+"""Settings that may change the stress or the pore pressure at a fault during a run, and what they are in words."""
+
+
+def loads_of(case: Case) -> tuple[str, ...]:
+    """Return what may load or weaken a fault of the case besides its own stress and nucleation, in words."""
+    found = [words for name, words in LOADS.items() if getattr(case, name)]
+    if case.initial.kind != "zero":
+        found.append(f"the initial state ({case.initial.kind})")
+    return tuple(found)
+
+
 def doubt_case(case: Case) -> Problems:
     """Cases in which everything stays at rest, outputs whose interval is longer than the run, and more threads than cores."""
     problems = Problems()

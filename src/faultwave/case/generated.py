@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import Settings, Vector, ascending, need
+from faultwave.case.common import Settings, Vector, ascending, meshable, need
 from faultwave.case.grid import Side
 
 SideKind = Literal[
@@ -103,6 +103,10 @@ class GenerateTpv5(Settings):
                 self.fault_length < 2 * self.half_width[0],
                 "the fault must lie inside the box: raise half_width or cut fault_length",
             ),
+            meshable(
+                (2 * self.half_width[0], 2 * self.half_width[1], self.depth), self.far_size, "half_width and depth"
+            ),
+            meshable((self.fault_length, self.fault_depth), self.size, "fault_length and fault_depth"),
             (self.fault_depth < self.depth, "the fault must lie inside the box: raise depth or cut fault_depth"),
             (
                 all(

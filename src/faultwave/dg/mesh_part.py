@@ -7,6 +7,7 @@ that of the border, or of the points.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from faultwave.domain import tets
 from faultwave.domain.tets.clusters import Nowhere
 from faultwave.domain.tets.load import transform
 from faultwave.domain.tets.mesh import fingerprint
+from faultwave.domain.tets.overlaps import check_part_folds
 from faultwave.domain.tets.parts import Slice, read_slice, slice_topology, stored_parts
 
 ELSEWHERE = -2
@@ -37,7 +39,9 @@ class WholeMesh(Nowhere):
 
     def prepared(self, mesh: tets.Mesh, case: Case) -> tuple[tets.Mesh, tets.Topology]:
         """The mesh, checked, and its topology."""
-        return mesh, tets.build_topology(mesh, case.mesh.boundaries, volumes=True)
+        warned = Problems()
+        topology = tets.build_topology(mesh, case.mesh.boundaries, volumes=True, warned=warned)
+        return replace(mesh, remarks=(*mesh.remarks, *warned.items)), topology
 
     def across(self, neighbours: np.ndarray) -> np.ndarray:
         """(nc, 4) faces with a cell beyond, wherever it is."""
@@ -124,6 +128,9 @@ class MeshPart(WholeMesh):
         topology = slice_topology(self.slice, mesh, case.mesh.boundaries, problems)
         self.agree(problems)
         assert topology is not None
+        near = topology.neighbours
+        check_part_folds(mesh, topology, self.slice.neighbour_faces, lambda x: self.beyond(x, near), problems)
+        self.agree(problems)
         cell, face = self.border.T
         if case.fault is not None and self.any(bool((topology.kinds[cell, face] == tets.BoundaryKind.FAULT).any())):
             self.agreed = True

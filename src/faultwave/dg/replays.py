@@ -66,7 +66,7 @@ class Replays:
         steps = self._at_once(most) if clustered and solver.backend.asynchronous else 0
         until = march.time_after(steps)
         if not steps or not self.on_device(until):
-            march.advance(march.time + march.longest)
+            march.advance(march.time + march.longest, pause)
             return
         calls = self.device_calls()
         ahead, due = [steps * n for n in self.each], tuple(call.due(until) for call, _ in calls)

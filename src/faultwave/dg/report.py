@@ -183,9 +183,10 @@ def _stepping(plan: Plan) -> Rows:
         ("element updates", f"{updates(plan):,.0f}"),
         ("speedup of local over global stepping", f"{c.speedup:.2f}"),
     ]
+    work = c.histogram / c.steps
     rows += [
-        (f"cluster {i}: step {s:.4g} s", f"{n:,} cells")
-        for i, (s, n) in enumerate(zip(c.steps, c.histogram, strict=True))
+        (f"cluster {i}: step {s:.4g} s", f"{n:,} cells, {100 * w / work.sum():.3g} % of the updates")
+        for i, (s, n, w) in enumerate(zip(c.steps, c.histogram, work, strict=True))
     ]
     return rows
 

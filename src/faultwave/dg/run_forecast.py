@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,15 @@ UPDATES = 4e6
 """Updates of elements in a largest step up to which all cells are stepped; of a step of more as many as that."""
 
 
+PATIENCE = 3.0
+"""How many times as long as it was asked for a forecast steps before its first largest step is left unfinished: where a sliver has
+steps a million times as short as other cells, that one takes minutes."""
+
+
+class _Enough(Exception):
+    """A largest step is left unfinished."""
+
+
 def solver_to_try(plan: Plan) -> Solver:
     """The solver of a run, or one that does a share of every step where the mesh is large."""
     numerics = plan.case.numerics
@@ -54,12 +64,16 @@ def solver_to_try(plan: Plan) -> Solver:
 def run_time(solver: Any, files: Unwritten, updates: float, seconds: float) -> RunTime:
     """Step for some ``seconds``; ``updates`` of elements until the end. The solver is of no use afterwards."""
     held = resident_memory() or 0
-    first = _stretch(solver, solver.replays.advance)
+    first = _stretch(solver, lambda: advance_for(solver, PATIENCE * seconds))
     held = (resident_memory() or 0) - held
     later = _Stretch(0.0, 0.0, 0)
+    if unfinished(solver):
+        first, later = _Stretch(0.0, 0.0, 0), first
     # beyond the run's end records would grow that the run never holds
     unseen = min(seconds, stepping.UNSEEN, 0.02 * first.wall * updates / max(first.updates, 1))
-    while not later.updates or (later.wall < seconds and first.updates + later.updates < updates):
+    while not unfinished(solver) and (
+        not later.updates or (later.wall < seconds and first.updates + later.updates < updates)
+    ):
         later += _stretch(solver, lambda: solver.replays.advance(AHEAD, _after(unseen)))
     one, share = first.updates / later.updates, _share(solver)
     taken = max(0.0, first.observed - one * later.observed) if files.first else 0.0
@@ -72,6 +86,25 @@ def run_time(solver: Any, files: Unwritten, updates: float, seconds: float) -> R
     more = untouched(solver.backend.places()) or 0 if isinstance(solver.backend, Partial) else 0
     touch = touching * (1.0 + more / held) if held > 0 else touching
     return RunTime(rate, share, solver.plan.seconds + solver.wall["setup"] - solver.compiling, touch, steps, output)
+
+
+def advance_for(solver: Any, seconds: float) -> None:
+    """Take one largest step, or leave it unfinished after so many seconds; the solver is then of no use for more steps."""
+    late = _after(seconds)
+
+    def pause() -> bool:
+        if late() and solver.updates > begun:
+            raise _Enough
+        return False
+
+    begun = solver.updates
+    with suppress(_Enough):
+        solver.replays.advance(pause=pause)
+
+
+def unfinished(solver: Any) -> bool:
+    """Return whether the solver was left in the middle of a largest step."""
+    return any(c.corrected < c.limit for c in solver.march.clocks)
 
 
 def whole_memory(solver: Any) -> float | None:
@@ -131,4 +164,4 @@ def look(solver: Any) -> None:
     solver.good = (solver.time, solver.operator.raw_means())
 
 
-__all__ = ["look", "run_time", "solver_to_try", "whole_memory"]
+__all__ = ["advance_for", "look", "run_time", "solver_to_try", "unfinished", "whole_memory"]

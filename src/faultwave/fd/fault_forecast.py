@@ -31,10 +31,10 @@ class Forecast:
     patch: np.ndarray
     cells: np.ndarray
 
-    def doubt(self, problems: Problems) -> None:
-        """Warn of what will probably not run as meant."""
+    def doubt(self, problems: Problems, loads: Sequence[str]) -> None:
+        """Warn of what will probably not run as meant; ``loads``: what else may load the fault, in words."""
         doubt_normal_stress(float(np.median(np.abs(self.points.sigma))), problems)
-        problems.extend(plausibility.doubts(self.points, self.patch).items)
+        problems.extend(plausibility.doubts(self.points, self.patch, loads).items)
         plausibility.doubt_resolution(self.points, problems, FINER)
 
     def report(self) -> dict[str, list[tuple[str, ...]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +22,11 @@ COLUMNS = {
     "network": ("network", "net", "networkcode"),
     "longitude": ("longitude", "lon", "long", "stationlongitude"),
     "latitude": ("latitude", "lat", "stationlatitude"),
-    "depth": ("depth", "burial", "depth[m]", "depth(m)", "depthm"),
+    "depth": ("depth", "burial"),
 }
-"""Names of the columns of CSV."""
-KILOMETRES = ("depthkm", "depth[km]", "depth(km)")
-"""Names of a column of CSV with depths in kilometres."""
+"""Names of the columns of CSV; a unit may stand behind that of the depth, as depth[km], depth (km) or depth_km."""
+METRES = {"m": 1.0, "meters": 1.0, "metres": 1.0, "km": 1000.0, "ft": 0.3048, "feet": 0.3048}
+_UNIT = re.compile(r"(depth|burial)(?:[\s_]*[\[(/_ ]\s*([a-z]+)\s*[\])]?|(k?m))")
 HDF5 = b"\x89HDF\r\n\x1a\n"
 SAME_PLACE = 1e-3
 """[deg] by which epochs of one station in StationXML may differ."""
@@ -174,14 +175,17 @@ def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
 
 
 def _csv(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
-    header = [word.strip().lower().replace(" ", "").replace("_", "") for word in next(csv.reader([lines[0][1]]))]
+    header, factor = [], 1.0
+    for word in next(csv.reader([lines[0][1]])):
+        measured = _UNIT.fullmatch(word.strip().lower())
+        if measured is not None:
+            factor = METRES.get(measured[2] or measured[3], 0.0)
+            if not factor:
+                problems.error(f"{path}:{lines[0][0]}", f"'{word.strip()}' has no known unit", ", ".join(METRES))
+        header.append(measured[1] if measured else word.strip().lower().replace(" ", "").replace("_", ""))
     columns = {
         name: next((header.index(word) for word in words if word in header), None) for name, words in COLUMNS.items()
     }
-    unit = 1.0
-    kilometres = next((header.index(word) for word in KILOMETRES if word in header), None)
-    if columns["depth"] is None and kilometres is not None:
-        columns["depth"], unit = kilometres, 1e3
     for name in ("station", "longitude", "latitude"):
         if columns[name] is None:
             told = suggest(name, header) or (HEADERLESS if _is_station(lines[0][1]) else "")
@@ -196,7 +200,7 @@ def _csv(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> It
         )
         if found is not None and on_earth(found[0], found[1], f"{path}:{k}", problems):
             words = tuple(word for word in (cell("station"), cell("network")) if word)
-            yield Listed(k, (found[0], found[1], -unit * found[2]), words)
+            yield Listed(k, (found[0], found[1], -factor * found[2]), words)
 
 
 HEADERLESS = "Is the first line a station? Write the header 'station,network,longitude,latitude' above it, in the order of the columns."

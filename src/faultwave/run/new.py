@@ -17,8 +17,8 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
-from faultwave.domain.build.faults import right_of
-from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces
+from faultwave.domain.build.faults import side_of
+from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces, told_of
 from faultwave.output.atomic import explaining
 from faultwave.run import new_text as text
 from faultwave.run.new_ground import depth_below_ground
@@ -54,9 +54,10 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> Made:
     epsg = _utm(lon, lat)
     projection = Projection(epsg, (lon, lat))
     half = 0.5 * size
+    asked, said = _with_properties(asked, projection)
     traces = _traces(asked, projection, half)
     longest = max((_length(t.xy) for t in traces), default=0.0)
-    rupture = _rupture(asked, traces) if traces else None
+    rupture = _rupture(asked, traces, projection) if traces else None
     mapped = SimpleNamespace(crs=epsg, origin=(lon, lat), azimuth=0.0)
     needed = 100.0 * np.ceil(depth_below_ground(asked, mapped, half) / 100)
     if asked.depth is not None and asked.depth < needed:
@@ -64,6 +65,7 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> Made:
         raise InputError(Problem("--depth", what, f"{needed:g} m or more"))
     depth = asked.depth or max(0.5 * size, 1.6 * asked.fault_depth if traces else 0.0, _deep(asked, needed))
     source, warned = acting(asked, mapped, longest), Problems()
+    warned.extend(said)
     end, late = _times(asked, size, source.time, warned)
     lines = _header(asked, lon, lat, epsg)
     lines.append(f"end_time: {text.number(end)} s\n")
@@ -75,6 +77,35 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> Made:
     lines.append("\n" + (text.fault_text(rupture) if rupture else _source(asked, lon, lat)))
     lines.append(_numerics(asked, rupture is not None, size))
     return Made(_write(asked, folder, "".join(lines), half), warned.warnings)
+
+
+def _with_properties(asked: Asked, projection: Projection) -> tuple[Asked, list[Problem]]:
+    """Return the options with those that stand at their default as the properties of the traces say, and warnings that say so.
+
+    Dip and rake are those of the longest trace that has them; the depth is that of the deepest.
+    """
+    usual, said = Asked(), list[Problem]()
+    of_files = {path: read_traces(path, projection) for path in asked.faults}
+    traces = [t for found in of_files.values() for t in found]
+    for trace in traces:
+        said += told_of(trace, "--dip, --rake and --fault-depth win where they are given.", True)
+    by_length = sorted(traces, key=lambda t: -_length(t.xy))
+    changed: dict[str, float] = {}
+    for name, values in (
+        ("dip", [t.about.dip for t in by_length]),
+        ("rake", [t.about.rake for t in by_length]),
+        ("fault_depth", sorted((t.about.bottom for t in traces), key=lambda b: -(b or 0.0))),
+    ):
+        known = next((value for value in values if value is not None), None)
+        if known is not None and getattr(asked, name) == getattr(usual, name):
+            changed[name] = known
+    own = {
+        (path, name)
+        for path, found in of_files.items()
+        for name, key in (("dip", "dip"), ("fault_depth", "bottom"))
+        if name in changed and any(getattr(t.about, key) is not None for t in found)
+    }
+    return replace(asked, **changed, of_traces=frozenset(own)), said  # type: ignore[arg-type]
 
 
 def _traces(asked: Asked, projection: Projection, half: float) -> list[Trace]:
@@ -150,6 +181,7 @@ def _place(asked: Asked) -> tuple[float, float, float]:
         lon, lat = float(middle[0]), float(middle[1])
     if size is None:
         local = Projection(_utm(lon, lat), (lon, lat))
+        asked = _with_properties(asked, local)[0]
         lines = [t.xy for path in asked.faults for t in read_traces(path, local)]
         if not lines:
             raise InputError(
@@ -182,7 +214,7 @@ def _utm(lon: float, lat: float) -> str:
     return f"EPSG:{32600 + zone if lat >= 0 else 32700 + zone}"
 
 
-def _rupture(asked: Asked, traces: Sequence[Trace]) -> Rupture:
+def _rupture(asked: Asked, traces: Sequence[Trace], projection: Projection) -> Rupture:
     """Cohesive zone, patch and elements that fit each other, the fault and the frequency; the hypocentre is on the longest trace."""
     lengths = [_length(t.xy) for t in traces]
     longest = traces[int(np.argmax(lengths))].xy
@@ -190,23 +222,28 @@ def _rupture(asked: Asked, traces: Sequence[Trace]) -> Rupture:
     shorter = min(max(lengths), asked.fault_depth / np.sin(dip))
     of_waves = text.SLOWEST * asked.order / (10.0 * asked.frequency)
     cohesive = min(COHESIVE_SHARE * shorter, 1.2 * POINTS * of_waves / asked.order)
-    right = right_of(longest)
+    right = side_of(traces[int(np.argmax(lengths))], projection)
     down = 0.55 * asked.fault_depth
     middle = _middle(longest) + right * down / np.tan(dip) * (asked.dip < 90)
     size = cohesive * asked.order / (1.2 * POINTS)
     return Rupture(
-        cohesive, size, np.array([*middle, -down]), PATCH * cohesive, _reference(asked, traces, right), asked.rake
+        cohesive,
+        size,
+        np.array([*middle, -down]),
+        PATCH * cohesive,
+        _reference(asked, traces, right, projection),
+        asked.rake,
     )
 
 
-def _reference(asked: Asked, traces: Sequence[Trace], right: np.ndarray) -> np.ndarray:
+def _reference(asked: Asked, traces: Sequence[Trace], right: np.ndarray, projection: Projection) -> np.ndarray:
     """A direction (3,) that all hanging walls have their outward normals along; ``right`` of the longest trace.
 
     Raises InputError where there is none and the slip has a part up or down the dip, whose sense depends on it.
     """
     dip = np.radians(asked.dip)
     outward = np.array([*(-right * np.sin(dip)), -np.cos(dip)])
-    normals = np.array([[*(-right_of(t.xy) * np.sin(dip)), -np.cos(dip)] for t in traces])
+    normals = np.array([[*(-side_of(t, projection) * np.sin(dip)), -np.cos(dip)] for t in traces])
     against = normals @ outward < AGREE
     if not against.any():
         return outward
@@ -259,11 +296,13 @@ def _space(asked: Asked, box: text.Box, source_depth: float | None, rupture: Rup
     if asked.engine == "fd":
         frequency = grid_frequency(asked.frequency, 2 * box.half, source_depth)
         return [text.grid_text(box, (asked.frequency, frequency), asked.source is not None, raster)]
-    shape = f"dip: {asked.dip:g} deg, depth: {text.kilometres(asked.fault_depth)}"
-    faults = [
-        f"      - {{ trace: {text.quoted(called[p])}, {shape} }}   # dips to the right of its trace"
-        for p in asked.faults
-    ]
+    faults = []
+    for path in asked.faults:
+        own = {name for file, name in asked.of_traces if file == path}
+        shape = "" if "dip" in own else f", dip: {asked.dip:g} deg"
+        shape += "" if "fault_depth" in own else f", depth: {text.kilometres(asked.fault_depth)}"
+        why = "the rest as its properties say" if own else "dips to the right of its trace"
+        faults.append(f"      - {{ trace: {text.quoted(called[path])}{shape} }}   # {why}")
     return [text.mesh_text(box, asked.frequency, faults, rupture, raster)]
 
 

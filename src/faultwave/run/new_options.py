@@ -51,6 +51,8 @@ class Asked:
     topography_crs: str | None = None
     sea: bool = False
     end_time: float | None = None
+    of_traces: frozenset[tuple[Path, str]] = frozenset()
+    """Files of traces, and the options (dip, fault_depth) that their own properties stand for."""
 
 
 def check(asked: Asked, folder: Path, force: bool) -> None:

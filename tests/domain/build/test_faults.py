@@ -97,6 +97,51 @@ def test_surfaces_of_triangles_are_faults(tmp_path):
         read_triangles(tmp_path / "bad.ts", None)
 
 
+@pytest.mark.parametrize(
+    ("header", "factors"),
+    [
+        ('AXIS_NAME "X" "Y" "Z"\nAXIS_UNIT "km" "km" "km"\nZPOSITIVE Elevation', (1e3, 1e3, 1e3)),
+        ("AXIS_UNIT m m ft\nZPOSITIVE Depth", (1, 1, -0.3048)),
+        ('AXIS_NAME "Easting" "Northing" "Depth"\nAXIS_UNIT "km" "km" "m"', (1e3, 1e3, -1)),
+        ("ZPOSITIVE Depth", (1, 1, -1)),
+        ("", (1, 1, 1)),
+    ],
+)
+def test_units_and_axes_of_a_gocad_surface(tmp_path, header, factors):
+    """Each surface of a file by its own header: a second one counts in metres and upwards again."""
+    corners = np.array([[-4.0, 0, 1], [4, 0, 2], [4, 3, 6]])
+    rows = "".join(f"VRTX {k} {x} {y} {z}\n" for k, (x, y, z) in enumerate(corners, 1))
+    tface = f"TFACE\n{rows}TRGL 1 2 3\nEND\n"
+    head = "GOCAD TSurf 1\nHEADER {\nname:f\n}\n"
+    system = f"GOCAD_ORIGINAL_COORDINATE_SYSTEM\nNAME Default\n{header}\nEND_ORIGINAL_COORDINATE_SYSTEM\n"
+    path = tmp_path / "two.ts"
+    path.write_text(head + system + tface + head + tface)
+    found = read_triangles(path, None)
+    np.testing.assert_allclose(found, [corners * factors, corners])
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ('AXIS_UNIT "deg" "deg" "m"', "two.ts:2: AXIS_UNIT is .*Degrees must be projected"),
+        ('AXIS_UNIT "km"', "two.ts:2: AXIS_UNIT"),
+        ("ZPOSITIVE Sideways", "two.ts:2: ZPOSITIVE is 'Sideways'.*Elevation, Depth"),
+        ('AXIS_NAME "Northing" "Easting" "Z"', "two.ts:2: AXIS_NAME calls axis 1 'Northing'"),
+    ],
+)
+def test_declarations_of_a_gocad_surface_that_are_not_understood(tmp_path, line, text):
+    path = tmp_path / "two.ts"
+    path.write_text(f"GOCAD TSurf 1\n{line}\nVRTX 1 0 0 0\nVRTX 2 1 0 0\nVRTX 3 0 0 1\nTRGL 1 2 3\nEND\n")
+    with pytest.raises(InputError, match=text):
+        read_triangles(path, None)
+
+
+def test_a_surface_smaller_than_an_element_is_in_other_units(tmp_path):
+    path = write_ts(tmp_path / "f.ts", np.array([[-4, 0, 0], [4, 0, 0], [4, 3, -6], [-4, 3, -6.0]]))
+    with pytest.raises(InputError, match="measures 10.44 m, less than an element.*Are its coordinates kilometres"):
+        build(setting(faults=[fault(None, surface=path, name="ts")]), Place(Even()))
+
+
 def test_layers_are_volumes_whose_faces_lie_on_their_surfaces(tmp_path):
     def basin(xy, width):
         return -3e3 + 1e3 * np.exp(-(xy**2).sum(1) / 5e3**2)

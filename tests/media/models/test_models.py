@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import h5py
+import netCDF4
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -92,6 +93,15 @@ def test_awp_mesh(tmp_path, count, order):
 
 def test_netcdf_in_metres(tmp_path):
     check(files.netcdf(tmp_path / "m.nc"), points(sw4=False) * [1, 0.9, 1], files.NAMES[:3])
+
+
+def test_netcdf_whose_z_points_down(tmp_path):
+    """CF's attribute ``positive`` counts, not the name of the axis alone."""
+    made = files.netcdf(tmp_path / "m.nc")
+    with netCDF4.Dataset(made.file, "a") as file:
+        file["z"][:] = -file["z"][:]
+        file["z"].positive = "down"
+    check(made, points(sw4=False) * [1, 0.9, 1], files.NAMES[:3])
 
 
 def test_netcdf_in_degrees(tmp_path):

@@ -69,6 +69,17 @@ def test_what_will_not_run_as_meant_is_told(more: dict, words: str) -> None:
     assert words in warned(fault(**more))
 
 
+def test_what_else_may_load_a_fault_is_named() -> None:
+    """Nothing will break is said only of faults that nothing else reaches."""
+    quiet = fault(patch=0)
+    assert "Nothing will break: overstress a patch, or give fault.nucleation." in warned(quiet)
+    some = replace(quiet, nucleated=quiet.tau + 1e6)
+    assert "with all that fault.nucleation adds" in warned(some) and "raise what fault.nucleation adds" in warned(some)
+    said = str(doubts(quiet, np.arange(0), ("sources", "the initial state (pressureinjection)")))
+    assert "Nothing will break" not in said
+    assert "It will break only if sources or the initial state (pressureinjection) changes its stress" in said
+
+
 def test_forced_rupture_and_nucleation_start_a_fault() -> None:
     assert "no point" not in warned(fault(patch=0, forced_rupture_time=1.0))
     assert "no point" in warned(fault(patch=0, forced_rupture_time=11.0))  # the run ends before

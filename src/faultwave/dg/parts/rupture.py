@@ -10,6 +10,7 @@ import numpy as np
 
 from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.case.doubts import loads_of
 from faultwave.case.plausibility import doubt_friction, doubt_normal_stress
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault import Episode, Fault, FaultFaces, fault_faces
@@ -165,7 +166,7 @@ def _doubt(planning: Planning, made: Rupture | None) -> None:
         found = put_together(pieces)
         patch = largest_patch(found.corners, found.points)
         doubt_normal_stress(float(np.median(np.abs(found.points.sigma))), planning.problems)
-        planning.problems.extend(plausibility.doubts(found.points, patch).items)
+        planning.problems.extend(plausibility.doubts(found.points, patch, loads_of(case)).items)
         plausibility.doubt_resolution(found.points, planning.problems)
 
 
@@ -194,6 +195,8 @@ def _plan_fault(planning: Planning) -> Rupture:
         planning.mesh, planning.topology, planning.geometry, frictional, setting.reference, setting.reference_method, len(rule.phi)
     )  # fmt: skip
     material = material | planning.law.moduli(material)
+    if "mu" not in material:
+        _refuse_law(planning, case)
     _check_solid(material, faces, problems)
     positions = faces.positions(rule.points[faces.group])
     points, tags = positions.reshape(-1, 3), np.repeat(faces.tags, positions.shape[1])
@@ -292,6 +295,21 @@ def _points_or_modifiers(law: FrictionLaw) -> dict[str, str]:
     """What to do for constants that a law does not have, by name: those that are given at points, and those of modifiers."""
     names = {name for p in law.parameters for name in (p.name, *p.aliases)}
     return _elsewhere() | {name: f"{name} is a parameter: give it in fault.parameters" for name in names}
+
+
+def _refuse_law(planning: Planning, case: Any) -> None:
+    """Raise InputError for a fault in a law without shear stress, which decks have where their material lacks ``mu``."""
+    given = ", ".join(sorted(n for n in planning.material if n in {p.name for p in planning.law.parameters}))
+    advice = "Faults need a solid: give mu (or vs) beside these."
+    if case.material.easi is not None:
+        where, what = (
+            str(case.material.easi),
+            f"gives {given}, and no mu: that is the law '{planning.law.name}' of a fluid",
+        )
+    else:
+        where, what = "law", f"'{planning.law.name}' has no shear stress, so nothing can slide on the fault"
+        advice = "Choose a law of solids, such as elastic, or leave 'fault' out."
+    raise InputError(Problem(where, what, "a material with mu", advice))
 
 
 def _check_solid(material: dict[str, np.ndarray], faces: FaultFaces, problems: Problems) -> None:

@@ -16,6 +16,9 @@ from faultwave.domain.build.traces import Trace, crossing, simplified
 
 Floats = NDArray[np.float64]
 
+ALONG = 0.15
+"""Cosine between a direction of dip and the normal of a trace below which it says no side."""
+
 LONGEST = 400
 """Points that the line of a trace is divided into at most."""
 
@@ -41,15 +44,43 @@ class Fault:
 
 
 def from_trace(trace: Trace, setting: Any, name: str, size: float, projection: Projection | None) -> Fault:
-    """``setting``: dip [deg] or rows of depth [m] and dip, dip_direction [deg] or None, top, depth, stops_at."""
-    xy = simplified(trace.xy, size)
-    dip = setting.dip
+    """Return the fault of a trace.
+
+    ``setting``: dip [deg] or rows of depth [m] and dip, dip_direction [deg] or None, top, depth, stops_at. What it leaves at
+    its default is taken from the properties of the trace where these say it.
+    """
+    xy, about = simplified(trace.xy, size), trace.about
+    given = getattr(setting, "model_fields_set", frozenset(vars(setting)))
+    dip = setting.dip if about.dip is None or "dip" in given else about.dip
+    top = setting.top if about.top is None or "top" in given else about.top
+    bottom = setting.depth if about.bottom is None or "depth" in given else about.bottom
+    if top >= bottom:
+        what = f"the upper edge, {top:g} m, is not above the lower one, {bottom:g} m"
+        raise InputError(Problem(trace.source, what, "top < depth", "Give both in mesh.build.faults."))
     dips = ((0.0, float(dip)),) if isinstance(dip, int | float) else tuple((float(d), float(a)) for d, a in dip)
-    direction = right_of(xy)
+    direction = side_of(trace, projection, xy)
     if setting.dip_direction is not None:
         direction = _towards(setting.dip_direction, xy, projection)
     towards = float(direction[0]), float(direction[1])
-    return Fault(name, trace.source, size, xy, None, dips, towards, setting.top, setting.depth, tuple(setting.stops_at))
+    return Fault(name, trace.source, size, xy, None, dips, towards, top, bottom, tuple(setting.stops_at))
+
+
+def side_of(trace: Trace, projection: Projection | None, xy: Floats | None = None) -> Floats:
+    """Return the unit vector (2,) across a trace to the side that its properties say it dips to, else to the right.
+
+    Raises InputError where that direction is along the trace.
+    """
+    line = trace.xy if xy is None else xy
+    right = right_of(line)
+    if trace.about.azimuth is None:
+        return right
+    share = float(right @ _towards(trace.about.azimuth, line, projection))
+    if abs(share) < ALONG:
+        what = f"dips to {trace.about.azimuth:g} degrees, which is along its trace"
+        raise InputError(
+            Problem(trace.source, what, "a direction across it", "Give dip_direction in mesh.build.faults.")
+        )
+    return right if share > 0 else -right
 
 
 def right_of(xy: Floats) -> Floats:
@@ -298,4 +329,4 @@ def check_inside(fault: Fault, truth: Floats, lower: Floats, upper: Floats, prob
         )
 
 
-__all__ = ["VARIANTS", "Fault", "check_inside", "clipped", "facets", "from_trace", "join", "right_of"]
+__all__ = ["VARIANTS", "Fault", "check_inside", "clipped", "facets", "from_trace", "join", "right_of", "side_of"]

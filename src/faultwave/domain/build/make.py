@@ -30,7 +30,7 @@ from faultwave.domain.build.region import Heights
 from faultwave.domain.build.relief import Relief
 from faultwave.domain.build.repair import repaired
 from faultwave.domain.build.sizes import Sizes, lattice, refined, wanted
-from faultwave.domain.build.traces import check_scale, check_trace, other_units, read_traces
+from faultwave.domain.build.traces import check_scale, check_trace, other_units, read_traces, told_of
 from faultwave.domain.build.triangles import read_triangles
 from faultwave.domain.tets.assemble import Parts, assemble
 from faultwave.domain.tets.generate import GMSH_ADVICE
@@ -126,7 +126,19 @@ def build(setting: Any, place: Place) -> Mesh:
             break
         apart |= lost
     sea = Sea(relief.real + 1 if setting.sea else 0, GRAVITY if setting.sea_surface == "gravity" else FREE_SURFACE)
-    return _until_resolved(setting, box, [f.name for f in faults], place.waves, sea)
+    made = _until_resolved(setting, box, [f.name for f in faults], place.waves, sea)
+    return replace(made, remarks=(*made.remarks, *_said(setting, place)))
+
+
+def _said(setting: Any, place: Place) -> list[Problem]:
+    """What was taken from the properties of traces, and what was not."""
+    found = []
+    for asked in setting.faults:
+        for trace in read_traces(asked.trace, place.projection) if asked.trace is not None else ():
+            found += told_of(
+                trace, "dip, dip_direction, top and depth of mesh.build.faults, where they are given, win.", False
+            )
+    return found
 
 
 @dataclass(frozen=True)
@@ -234,14 +246,21 @@ def _faults(setting: Any, lower: Floats, upper: Floats, far: float, place: Place
             if asked.surface is not None:
                 name = asked.name or asked.surface.stem
                 triangles = read_triangles(asked.surface, place.projection)
+                extent = float(np.linalg.norm(np.ptp(triangles.reshape(-1, 3), axis=0)))
+                if extent < size:
+                    what = f"the surface measures {extent:.4g} m, less than an element on it ({size:.4g} m)"
+                    advice = "Are its coordinates kilometres? They are read as metres unless AXIS_UNIT of a TSurf says otherwise."
+                    problems.error(str(asked.surface), what, f"{size:.4g} m or more", advice)
+                    continue
                 found.append(Fault(name, str(asked.surface), size, triangles=triangles, stops_at=tuple(asked.stops_at)))
                 continue
             if asked.planes is not None:
                 made = _of_planes(asked, size, place)
             else:
                 made = _of_traces(asked, size, (lower, upper, len(found), {f.name for f in found}), place, problems)
-                if asked.depth > setting.depth and asked.outside == "error":
-                    what = f"{asked.depth:g} m is below the region"
+                deepest = max((fault.bottom for fault in made), default=asked.depth)
+                if deepest > setting.depth and asked.outside == "error":
+                    what = f"{deepest:g} m is below the region"
                     problems.error(f"mesh.build.faults[{number}].depth", what, f"less than depth {setting.depth:g} m")
             if asked.outside == "clip":
                 made = [clipped(fault, lower, upper) for fault in made]

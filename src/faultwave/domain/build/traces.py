@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from faultwave.base.errors import InputError, Problem, Problems, as_places
 from faultwave.base.paths import shown
 from faultwave.base.projection import NEEDED, Projection
+from faultwave.domain.build.properties import Properties, read_properties
 
 Floats = NDArray[np.float64]
 
@@ -34,12 +35,14 @@ WORLD = ("crs84", "4326", "4979")
 
 @dataclass(frozen=True)
 class Trace:
-    """A line on the map: ``xy`` (n, 2) in the case's x, y [m]; ``geographic`` (n, 2) degrees where it came so; its name in the file."""
+    """A line on the map: ``xy`` (n, 2) in the case's x, y [m]; ``geographic`` (n, 2) degrees where it came so; its name in the file, and
+    what the file says ``about`` the fault."""
 
     xy: Floats
     geographic: Floats | None
     name: str
     source: str
+    about: Properties = Properties()
 
 
 def read_traces(path: str | Path, projection: Projection | None) -> list[Trace]:
@@ -61,15 +64,17 @@ def read_traces(path: str | Path, projection: Projection | None) -> list[Trace]:
     return found
 
 
-Line = tuple[str, str, Floats, bool]
-"""Place in the file, name, points (n, 2), whether they are degrees."""
+Line = tuple[str, str, Floats, bool, Properties]
+"""Place in the file, name, points (n, 2), whether they are degrees, what the file says of the fault."""
 
 
-def _placed(path: Path, where: str, name: str, points: Floats, degrees: bool, projection: Projection | None) -> Trace:
+def _placed(
+    path: Path, where: str, name: str, points: Floats, degrees: bool, about: Properties, projection: Projection | None
+) -> Trace:
     if len(points) < 2:
         raise InputError(Problem(where, f"a trace of {len(points)} point", "at least two"))
     if not degrees:
-        return Trace(points, None, name, where)
+        return Trace(points, None, name, where, about)
     if projection is None:
         raise InputError(
             Problem(where, "gives longitudes and latitudes, but the case has no projection", advice=NEEDED)
@@ -90,7 +95,7 @@ def _placed(path: Path, where: str, name: str, points: Floats, degrees: bool, pr
         raise InputError(
             Problem(where, "lies beyond the case's projection", advice="Choose the projection of that place.")
         )
-    return Trace(local, points, name, where)
+    return Trace(local, points, name, where, about)
 
 
 def _geojson(path: Path, text: str) -> list[Line]:
@@ -116,7 +121,8 @@ def _geojson(path: Path, text: str) -> list[Line]:
         parts = {"LineString": [places], "MultiLineString": places}.get(str(kind))
         if not isinstance(parts, list):
             raise InputError(Problem(where, f"is a {shown(kind, 60)} without lines", "LineString, MultiLineString"))
-        found += [(where, name, _points(where, part), True) for part in parts]
+        said = read_properties(where, about)
+        found += [(where, name, _points(where, part), True, said) for part in parts]
     return found
 
 
@@ -180,7 +186,7 @@ def _columns(path: Path, text: str) -> list[Line]:
             begun = True
             lines[-1][2].append([factor * values[k] for k in pick])
     problems.raise_errors()
-    return [(where, name, np.array(rows), degrees) for where, name, rows in lines if rows]
+    return [(where, name, np.array(rows), degrees, Properties()) for where, name, rows in lines if rows]
 
 
 def _numbers(words: list[str]) -> list[float] | None:
@@ -235,6 +241,23 @@ def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Flo
             advice="Give its branches as faults of their own.",
             places=[crossing],
         )
+
+
+def told_of(trace: Trace, advice: str, rake: bool) -> list[Problem]:
+    """Return warnings that name what the properties of a trace say, with their ``rake`` where that is used, and those that may say
+    more and are not read."""
+    found, words = [], (trace.about if rake else replace(trace.about, rake=None)).words()
+    if words:
+        what = f"properties of the trace{f' {trace.name!r}' if trace.name else ''} are used: {words}"
+        found.append(Problem(trace.source, what, advice=advice, severity="warning"))
+    if trace.about.unread:
+        what = f"properties that are not read: {', '.join(trace.about.unread)}"
+        found.append(
+            Problem(
+                trace.source, what, advice="If they say where the fault lies, give it in the case.", severity="warning"
+            )
+        )
+    return found
 
 
 def check_scale(traces: Sequence[Trace], depth: float, problems: Problems) -> None:
@@ -310,4 +333,5 @@ __all__ = [
     "read_traces",
     "self_crossing",
     "simplified",
+    "told_of",
 ]

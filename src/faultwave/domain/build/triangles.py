@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -61,31 +62,92 @@ def _local(projection: Projection, flat: Floats) -> Floats:
 
 
 def _tsurf(path: Path) -> Floats:
-    vertices: dict[int, list[float]] = {}
+    """Read all surfaces of a file, each in the units and axes of its own header."""
+    vertices: dict[int, Floats] = {}
     triangles: list[list[int]] = []
-    down, base = False, 0
-    for line in path.read_text(errors="replace").splitlines():
+    system, base = _System(), 0
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
         words = line.split()
         if not words:
             continue
         key = words[0].upper()
         if key in ("VRTX", "PVRTX"):
-            vertices[base + int(words[1])] = [float(w) for w in words[2:5]]
+            vertices[base + int(words[1])] = system.metres(f"{path}:{number}", words[2:5])
         elif key in ("ATOM", "PATOM"):
             if base + int(words[2]) not in vertices:
                 raise ValueError(f"'{line.strip()}' repeats a vertex that does not exist before it")
             vertices[base + int(words[1])] = vertices[base + int(words[2])]
         elif key == "TRGL":
             triangles.append([base + int(w) for w in words[1:4]])
-        elif key == "ZPOSITIVE":
-            down = words[1].lower() == "depth"
+        elif key == "GOCAD":
+            system, base = _System(), max(vertices, default=-1) + 1
+            if len(words) > 1 and words[1].upper() not in ("TSURF", "PLINE", "VSET"):
+                what = f"holds a {words[1]}"
+                raise InputError(Problem(f"{path}:{number}", what, "GOCAD TSurf", "Export its surface as TSurf."))
         elif key == "END":
-            base = max(vertices, default=0) + 1
+            base = max(vertices, default=-1) + 1
+        elif key in _HEADER:
+            system.declare(f"{path}:{number}", key, line.split(None, 1)[1] if len(words) > 1 else "")
     lost = sorted({v for t in triangles for v in t} - vertices.keys())
     if lost:
         raise ValueError(f"vertex {lost[0] - base if lost[0] > base else lost[0]} of a triangle does not exist")
-    found = np.array([[vertices[v] for v in t] for t in triangles], float).reshape(-1, 3, 3)
-    return found * np.array([1.0, 1.0, -1.0 if down else 1.0])
+    return np.array([[vertices[v] for v in t] for t in triangles], float).reshape(-1, 3, 3)
+
+
+_HEADER = ("AXIS_NAME", "AXIS_UNIT", "ZPOSITIVE")
+_NAMES = (
+    ("x", "u", "east", "easting", "lon", "longitude"),
+    ("y", "v", "north", "northing", "lat", "latitude"),
+    ("z", "w", "elevation", "depth", "height", "altitude"),
+)
+"""Names of GOCAD's three axes, which stand in this order."""
+_LENGTHS = {
+    "": 1.0, "m": 1.0, "meter": 1.0, "meters": 1.0, "metre": 1.0, "metres": 1.0, "unitless": 1.0, "none": 1.0,
+    "km": 1e3, "kilometer": 1e3, "kilometers": 1e3, "kilometre": 1e3, "kilometres": 1e3,
+    "ft": 0.3048, "feet": 0.3048, "foot": 0.3048, "ift": 0.3048, "usft": 1200 / 3937, "ftus": 1200 / 3937,
+}  # fmt: skip
+"""Metres in units of length as GOCAD writes them."""
+
+
+class _System:
+    """The coordinate system of one object: metres and heights where its header says nothing else."""
+
+    def __init__(self) -> None:
+        self.factors, self.up = np.ones(3), 1.0
+        self.signed = False  # whether ZPOSITIVE stood in the header
+
+    def declare(self, where: str, key: str, text: str) -> None:
+        """Take a line of the header. Raises InputError for a declaration that is not understood."""
+        words = [(a or b).strip() for a, b in re.findall(r'"([^"]*)"|(\S+)', text)]
+        plain = [re.sub(r"[^a-z]", "", w.lower()) for w in words]
+        if key == "ZPOSITIVE":
+            if plain[:1] not in (["elevation"], ["depth"]):
+                raise InputError(Problem(where, f"ZPOSITIVE is '{text.strip()}'", "Elevation, Depth"))
+            self.up, self.signed = -1.0 if plain[0] == "depth" else 1.0, True
+        elif key == "AXIS_UNIT":
+            unknown = [w for w, p in zip(words[:3], plain, strict=False) if p not in _LENGTHS]
+            if unknown or len(words) < 3:
+                what = f"AXIS_UNIT is {text.strip()}"
+                advice = "Degrees must be projected first." if any("deg" in p for p in plain) else ""
+                raise InputError(Problem(where, what, "m, km or ft for each of three axes", advice))
+            self.factors = np.array([_LENGTHS[p] for p in plain[:3]])
+        else:
+            for axis, name in enumerate(plain[:3]):
+                others = [k for k in range(3) if k != axis and name in _NAMES[k]]
+                if others:
+                    what = f"AXIS_NAME calls axis {axis + 1} '{words[axis]}'"
+                    advice = (
+                        "GOCAD's axes are x (east), y (north), z: exchange the columns of VRTX lines, and the names."
+                    )
+                    raise InputError(Problem(where, what, ", ".join(_NAMES[axis]), advice))
+            if plain[2:3] == ["depth"] and not self.signed:
+                self.up = -1.0
+
+    def metres(self, where: str, words: list[str]) -> Floats:
+        """Return the place (3,) of a vertex [m], z up."""
+        if len(words) < 3:
+            raise InputError(Problem(where, "a vertex has fewer than three coordinates", "VRTX number x y z"))
+        return np.array([float(w) for w in words]) * self.factors * (1.0, 1.0, self.up)
 
 
 def _stl(path: Path) -> Floats:

@@ -54,7 +54,7 @@ def assemble(parts: Parts, name: str) -> Mesh:
     tags = _face_tags(cells, used, parts, name, problems)
     problems.raise_errors()
     identify = _identify(used, parts.periodic)
-    made = orient(make_mesh(vertices, cells, parts.groups, tags, identify, name))
+    made = orient(make_mesh(vertices, cells, parts.groups, tags, identify, name), remark=True)
     return replace(made, names=dict(parts.names), written=dict(parts.written))
 
 

@@ -11,10 +11,19 @@ from numpy.typing import NDArray
 from faultwave.base.errors import Problems
 from faultwave.base.pieces import mapped
 from faultwave.domain.tets.matching import Matching, match_faces
-from faultwave.domain.tets.mesh import SORTED_FACES, BoundaryKind, Integers, Mesh, bounds, signed_volumes, sorted_tags
+from faultwave.domain.tets.mesh import (
+    SORTED_FACES,
+    BoundaryKind,
+    Floats,
+    Integers,
+    Mesh,
+    bounds,
+    signed_volumes,
+    sorted_tags,
+)
+from faultwave.domain.tets.overlaps import EXAMPLES, check_folds, check_overlaps, point, sorted_signs
 from faultwave.domain.tets.tags import INTERNAL, UNKNOWN, TagTable, tag_table
 
-EXAMPLES = 10
 _FARTHEST = 1e30
 """Coordinates [m] beyond overflow in volumes and distances."""
 
@@ -33,10 +42,11 @@ def check_mesh(mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | None 
     check_numbers(mesh, problems)
     if problems.errors:
         return problems  # nothing further can be computed from vertices that are not there
-    check_volumes(mesh, problems)
+    volumes, flat = check_volumes(mesh, problems)
     match = match_faces(mesh)
     tags = sorted_tags(mesh, match.order)
     check_connections(mesh, match, tags, table, problems)
+    check_places(mesh, match, volumes, flat, problems)
     return problems
 
 
@@ -96,8 +106,16 @@ def check_numbers(mesh: Mesh, problems: Problems) -> None:
     )
 
 
-def check_volumes(mesh: Mesh, problems: Problems) -> None:
-    """Cells of positive volume."""
+def check_volumes(mesh: Mesh, problems: Problems) -> tuple[Floats, NDArray[np.bool_]]:
+    """Report cells of no volume.
+
+    Returns
+    -------
+    volumes : (nc,) array
+        Signed volumes [m^3].
+    flat : (nc,) array of bool
+        Cells whose volume is rounding noise.
+    """
     volumes = signed_volumes(mesh)
 
     def none(piece: slice) -> NDArray[np.bool_]:
@@ -106,19 +124,41 @@ def check_volumes(mesh: Mesh, problems: Problems) -> None:
         return np.asarray(np.abs(volumes[piece]) <= _FLAT * size**3)
 
     flat = mapped(none, len(volumes))
-
-    def show(c: int) -> str:
-        return f"cell {c} at {_point(mesh.vertices[mesh.cells[c]].mean(axis=0))} with {volumes[c]:.3g} m^3"
-
-    _report(problems, mesh.name, np.flatnonzero(flat), "cells with no volume", show, advice="Repair or remesh there.")
     _report(
         problems,
         mesh.name,
-        np.flatnonzero((volumes < 0) & ~flat),
+        np.flatnonzero(flat),
+        "cells with no volume",
+        lambda c: _shown(mesh, volumes, c),
+        advice="Repair or remesh there.",
+    )
+    return volumes, flat
+
+
+def check_order(
+    mesh: Mesh, volumes: Floats, flat: NDArray[np.bool_], problems: Problems, inverted: Integers | None = None
+) -> None:
+    """Report cells whose vertices are ordered the wrong way round, without those reported as ``inverted``."""
+    negative = (volumes < 0) & ~flat
+    if inverted is not None:
+        negative[inverted] = False
+    _report(
+        problems,
+        mesh.name,
+        np.flatnonzero(negative),
         "cells with negative volume",
-        show,
+        lambda c: _shown(mesh, volumes, c),
         advice="Their vertices are ordered the wrong way round: swap two of them.",
     )
+
+
+def check_places(mesh: Mesh, match: Matching, volumes: Floats, flat: NDArray[np.bool_], problems: Problems) -> None:
+    """Report cells of negative volume, and cells that overlap: neighbours, or others in the same place."""
+    signs = sorted_signs(volumes, match.order, flat)
+    inverted = check_folds(mesh, match, volumes, signs, problems)
+    check_order(mesh, volumes, flat, problems, inverted)
+    if not problems.errors:
+        check_overlaps(mesh, match, signs, problems)
 
 
 def check_connections(
@@ -128,7 +168,7 @@ def check_connections(
     centres = _FaceCentres(mesh, match)
 
     def show(face: int) -> str:
-        return f"cell {face // 4} at {_point(centres(face))} with tag {table.called(int(tags.flat[face]))}"
+        return f"cell {face // 4} at {point(centres(face))} with tag {table.called(int(tags.flat[face]))}"
 
     _report(
         problems,
@@ -154,7 +194,7 @@ def check_tags(
     centres = _FaceCentres(mesh, match)
 
     def show(face: int) -> str:
-        return f"cell {face // 4} at {_point(centres(face))} with tag {table.called(int(tags.flat[face]))}"
+        return f"cell {face // 4} at {point(centres(face))} with tag {table.called(int(tags.flat[face]))}"
 
     kinds = table.kinds(tags)
     _report(
@@ -219,7 +259,7 @@ def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTa
     spacing = np.ptp(mesh.vertices, axis=0).max()
     pairs = cKDTree(mesh.vertices[vertices]).query_pairs(1e-9 * spacing, output_type="ndarray")
     if len(pairs):
-        where = _point(mesh.vertices[vertices[pairs[0, 0]]])
+        where = point(mesh.vertices[vertices[pairs[0, 0]]])
         return f"{len(pairs)} pairs of their vertices coincide, one at {where}: merge duplicate vertices."
     if mesh.identify is None and (tags.flat[faces] == 6).all():
         return "Periodic faces need a mesh that says which vertices are one (identify or topology data)."
@@ -234,6 +274,10 @@ def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTa
 def _cells(count: int, wrong: Callable[[slice], Any]) -> Integers:
     """Numbers of the cells, of ``count``, of which ``wrong`` says so, asked piece by piece."""
     return np.flatnonzero(mapped(wrong, count))
+
+
+def _shown(mesh: Mesh, volumes: Floats, cell: int) -> str:
+    return f"cell {cell} at {point(mesh.vertices[mesh.cells[cell]].mean(axis=0))} with {volumes[cell]:.3g} m^3"
 
 
 class _FaceCentres:
@@ -259,7 +303,3 @@ def _report(
         more = f"; and {len(found) - EXAMPLES} more" if len(found) > EXAMPLES else ""
         examples = "; ".join(show(int(i)) for i in found[:EXAMPLES])
         problems.error(where, f"{len(found)} {what}: {examples}{more}", allowed, advice)
-
-
-def _point(x: NDArray[np.float64]) -> str:
-    return "(" + ", ".join(f"{v:.6g}" for v in x) + ")"

@@ -10,11 +10,8 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.pieces import in_pieces, mapped
-from faultwave.domain.tets.mesh import SORTED_FACES, Floats, Integers, Mesh, Topology
+from faultwave.domain.tets.mesh import SORTED_FACES, WINDING, Floats, Integers, Mesh, Topology
 from faultwave.domain.tets.on_demand import OnDemand
-
-# Winding of the ascending face vertices as seen from outside, for a cell of positive determinant.
-_WINDING = np.array([1.0, -1.0, 1.0, -1.0])
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ def _normals(v: Floats) -> Floats:
     """(n, 4, 3) outward unit normals of the faces of cells with corners (n, 4, 3)."""
     determinant = _edges(v)[3]
     spanned, double_areas = _spanned(v)
-    spanned *= (_WINDING * np.sign(determinant)[:, None])[:, :, None]
+    spanned *= (WINDING * np.sign(determinant)[:, None])[:, :, None]
     return np.asarray(spanned / double_areas[:, :, None])
 
 

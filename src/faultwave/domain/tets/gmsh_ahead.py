@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError
-from faultwave.domain.tets.gmsh_reader import HEADER, NODES, TETRAHEDRON, file_format
+from faultwave.domain.tets.gmsh_elements import NODES, binary_runs
+from faultwave.domain.tets.gmsh_reader import HEADER, TETRAHEDRON, file_format
 
 BLOCK = 1 << 20
 """Bytes of text in which ends of lines are looked for at once."""
@@ -28,7 +29,7 @@ _LEAST_LINE = 10
 def gmsh_cells(path: Path) -> int | None:
     """Tetrahedra that the elements of a file announce; None where it is no Gmsh mesh that can be read."""
     with (
-        suppress(ValueError, IndexError, KeyError, OSError, struct.error, InputError),
+        suppress(ValueError, IndexError, KeyError, EOFError, OSError, struct.error, InputError),
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
     ):
@@ -37,12 +38,17 @@ def gmsh_cells(path: Path) -> int | None:
 
 
 def _counted(data: mmap.mmap, version: str, binary: bool) -> int | None:
-    begin = data.find(b"\n$Elements")
+    begin = _elements_of_version_2(data) if binary and version != "4.1" else data.find(b"\n$Elements")
     if begin < 0:
         return None
     at = _end_of_line(data, begin + 1)
     if version == "4.1":
         found = _of_binary_blocks(data, at) if binary else _of_blocks(data, at)
+    elif binary:
+        first = _end_of_line(data, at)
+        found = sum(
+            r.count for r in binary_runs(data, first, int(data[at:first]), _order(data)) if r.kind == TETRAHEDRON
+        )
     else:
         found = _of_lines(data, begin)
     return found if found * _LEAST_LINE <= len(data) else None
@@ -83,8 +89,7 @@ def _of_blocks(data: mmap.mmap, at: int) -> int:
 
 def _of_binary_blocks(data: mmap.mmap, at: int) -> int:
     """Of binary files of version 4.1; their order of bytes is that of a number one behind the first lines."""
-    start = _end_of_line(data, _end_of_line(data, data.find(b"$MeshFormat")))
-    order = "<" if data[start] == 1 else ">"
+    order = _order(data)
     found, (blocks, *_) = 0, struct.unpack_from(f"{order}4Q", data, at)
     at += 32
     for _ in range(blocks):
@@ -92,6 +97,21 @@ def _of_binary_blocks(data: mmap.mmap, at: int) -> int:
         found += count if kind == TETRAHEDRON else 0
         at += 20 + 8 * count * (1 + NODES[kind])
     return found
+
+
+def _order(data: mmap.mmap) -> str:
+    start = _end_of_line(data, _end_of_line(data, data.find(b"$MeshFormat")))
+    return "<" if data[start] == 1 else ">"
+
+
+def _elements_of_version_2(data: mmap.mmap) -> int:
+    """Where the elements of a binary file of version 2.2 begin: behind its nodes, whose bytes may be anything."""
+    begin = data.find(b"\n$Nodes")
+    if begin < 0:
+        return -1
+    at = _end_of_line(data, begin + 1)
+    first = _end_of_line(data, at)
+    return data.find(b"\n$Elements", first + 28 * int(data[at:first]))
 
 
 def _of_lines(data: mmap.mmap, begin: int) -> int:

@@ -1,4 +1,4 @@
-"""Gmsh .msh files: version 2.2 ASCII, version 4.1 ASCII and binary."""
+"""Gmsh .msh files: versions 2.2 and 4.1, ASCII and binary."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.domain.tets.assemble import Parts, assemble
+from faultwave.domain.tets.gmsh_elements import NODES, binary_runs, elements_of
 from faultwave.domain.tets.gmsh_streams import BinaryStream, Stream, TextStream, whole
 from faultwave.domain.tets.mesh import Floats, Integers, Mesh
 
@@ -18,11 +19,6 @@ SHIFT = 100
 """What physical surfaces are numbered above the community's face tags."""
 HEADER = 512
 """Bytes of a file that tell its format."""
-
-# Nodes of each element type of the format's first order, and of the orders and shapes we must at least step over.
-NODES = {1: 2, 2: 3, 3: 4, 4: 4, 5: 8, 6: 6, 7: 5, 8: 3, 9: 6, 10: 9, 11: 10, 12: 27, 13: 18, 14: 14, 15: 1, 16: 8,
-         17: 20, 18: 15, 19: 13, 20: 9, 21: 10, 22: 12, 23: 15, 24: 15, 25: 21, 26: 4, 27: 5, 28: 6, 29: 20, 30: 35,
-         31: 56}  # fmt: skip
 
 _CURVED = {
     8: "second-order lines",
@@ -60,7 +56,7 @@ def read_gmsh(path: str | Path, name: str | None = None) -> Mesh:
 def file_format(name: str, start: bytes) -> tuple[str, bool]:
     """Version, and whether it is binary, of a file that begins so; others are refused before they are read.
 
-    Raises InputError for other files and versions, NotBuiltError for binary files of version 2, ValueError where the line breaks off.
+    Raises InputError for other files and versions, ValueError where the line breaks off.
     """
     mark, *lines = start.lstrip().split(b"\n", 2)
     if not mark.startswith(b"$MeshFormat"):
@@ -72,9 +68,6 @@ def file_format(name: str, start: bytes) -> tuple[str, bool]:
     if version not in ("2.2", "2.1", "2", "4.1"):
         what, advice = f"Gmsh mesh format {version}", "Save it again with Mesh.MshFileVersion = 4.1."
         raise InputError(Problem(name, what, "2.2, 4.1", advice))
-    if version != "4.1" and binary:
-        what, allowed = "binary Gmsh 2.2 meshes are not read", "2.2 ASCII, 4.1 ASCII, 4.1 binary"
-        raise NotBuiltError(Problem(name, what, allowed, "Save it again as 4.1."))
     return version, binary
 
 
@@ -89,7 +82,7 @@ class _Reader:
 
     def read(self, version: str, binary: bool) -> Mesh:
         stream: Stream = BinaryStream(self.data) if binary else TextStream(self.data)
-        sections = _SECTIONS_4 if version == "4.1" else _SECTIONS_2
+        sections = _SECTIONS_4 if version == "4.1" else _SECTIONS_2B if binary else _SECTIONS_2
         seen = set()
         for section in stream.sections():
             seen.add(section)
@@ -256,8 +249,26 @@ class _Reader:
             tags = np.where(tag_counts[mine] > 0, values[np.minimum(first + 3, len(values) - 1)], 0)
             self.elements[kind].append(_once(nodes, tags, self.name) if kind == TETRAHEDRON else (nodes, tags))
 
+    def nodes_2_binary(self, stream: Stream) -> None:
+        assert isinstance(stream, BinaryStream)
+        rows = stream.take(stream.announced(), "i4, 3f8", 28)
+        self.ids.append(rows["f0"].astype(np.int64))
+        self.coordinates.append(rows["f1"].astype(np.float64))
+
+    def elements_2_binary(self, stream: Stream) -> None:
+        assert isinstance(stream, BinaryStream)
+        count = stream.announced()
+        for run in binary_runs(stream.data, stream.at, count, stream.order):
+            self.check_type(run.kind, "")
+            stream.at = run.start + run.stride * (run.count - 1) + 4 * (1 + run.tags + NODES[run.kind])
+            if run.kind in self.elements:
+                rows = elements_of(stream.data, run, stream.order)
+                nodes, tags = rows[:, 1 + run.tags :], rows[:, 1] if run.tags else np.zeros(len(rows), np.int64)
+                self.elements[run.kind].append((nodes, tags))
+        if self.elements[TETRAHEDRON]:
+            self.elements[TETRAHEDRON] = [_once(*self.joined(TETRAHEDRON), self.name)]
+
     def periodic_2(self, stream: Stream) -> None:
-        assert isinstance(stream, TextStream)
         lines = stream.raw_lines()
 
         def line() -> bytes:
@@ -296,3 +307,4 @@ def _once(nodes: Integers, groups: Integers, name: str) -> tuple[Integers, NDArr
 _SECTIONS_4 = {"Entities": _Reader.entities, "Nodes": _Reader.nodes, "Elements": _Reader.element_blocks,
                "Periodic": _Reader.periodic_links}  # fmt: skip
 _SECTIONS_2 = {"Nodes": _Reader.nodes_2, "Elements": _Reader.elements_2, "Periodic": _Reader.periodic_2}
+_SECTIONS_2B = {"Nodes": _Reader.nodes_2_binary, "Elements": _Reader.elements_2_binary, "Periodic": _Reader.periodic_2}

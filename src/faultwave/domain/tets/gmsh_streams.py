@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ class Stream(Protocol):
     def sizes(self, count: int) -> Integers: ...
 
     def reals(self, count: int) -> Floats: ...
+
+    def raw_lines(self) -> Iterator[bytes]: ...
 
 
 class TextStream:
@@ -102,7 +104,7 @@ def _numbers(text: bytes) -> NDArray[np.float64]:
 
 
 class BinaryStream:
-    """Binary sections of version 4.1, of either byte order."""
+    """Binary sections of versions 2.2 and 4.1, of either byte order."""
 
     def __init__(self, data: bytes):
         self.data, self.at = data, 0
@@ -140,10 +142,10 @@ class BinaryStream:
             raise EOFError(f"section ${section} does not end")
         self.at = end
 
-    def take(self, count: int, kind: str, size: int) -> NDArray[np.generic]:
+    def take(self, count: int, kind: str, size: int) -> NDArray[Any]:
         if count < 0 or self.at + count * size > len(self.data):
             raise EOFError("the file ends in the middle of a section")
-        part = np.frombuffer(self.data, np.dtype(self.order + kind), count, self.at)
+        part = np.frombuffer(self.data, np.dtype(kind).newbyteorder("<" if self.order == "<" else ">"), count, self.at)
         self.at += count * size
         return part
 
@@ -155,3 +157,18 @@ class BinaryStream:
 
     def reals(self, count: int) -> Floats:
         return self.take(count, "f8", 8).astype(np.float64)
+
+    def announced(self) -> int:
+        """Return the number on the next line, which is text in version 2.2."""
+        end = self.data.index(b"\n", self.at)
+        count = int(self.data[self.at : end])
+        self.at = end + 1
+        return count
+
+    def raw_lines(self) -> Iterator[bytes]:
+        """Return the lines of a section of text; the section is then over."""
+        end = self.data.find(b"$End", self.at)
+        if end < 0:
+            raise EOFError("a section does not end")
+        body, self.at = self.data[self.at : end], end
+        return (line for line in body.split(b"\n") if line.strip())

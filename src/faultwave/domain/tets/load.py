@@ -13,7 +13,7 @@ from faultwave.base.paths import similar
 from faultwave.domain.tets.generate import generate
 from faultwave.domain.tets.gmsh_geometry import SCRIPTS, SHAPES, mesh_geometry
 from faultwave.domain.tets.gmsh_reader import read_gmsh
-from faultwave.domain.tets.mesh import Mesh, permute_vertices
+from faultwave.domain.tets.mesh import Mesh, permute_vertices, turn_mirrored
 from faultwave.domain.tets.netcdf import is_netcdf_mesh, read_netcdf
 from faultwave.domain.tets.puml import read_puml
 
@@ -65,7 +65,7 @@ def read_mesh(
     if format == "auto":
         format = _recognise(path)
     if format == "puml":
-        return read_puml(path, boundary_format, topology_format)
+        return turn_mirrored(read_puml(path, boundary_format, topology_format))
     if format not in ("gmsh", "netcdf"):
         raise InputError(Problem("mesh.format", f"'{format}'", "auto, puml, gmsh, netcdf"))
     kind = "Gmsh" if format == "gmsh" else "netCDF"
@@ -74,7 +74,7 @@ def read_mesh(
             raise InputError(
                 Problem(f"mesh.{name}", f"'{value}' does nothing with a {kind} mesh", "PUML files have one")
             )
-    return read_gmsh(path) if format == "gmsh" else read_netcdf(path)
+    return read_gmsh(path) if format == "gmsh" else turn_mirrored(read_netcdf(path))
 
 
 def _recognise(path: Path) -> str:

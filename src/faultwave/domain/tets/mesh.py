@@ -22,11 +22,17 @@ FILE_FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
 SORTED_FACES = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
 """Vertices of face f of a cell whose vertices ascend: face f is opposite vertex f."""
 
+WINDING = np.array([1.0, -1.0, 1.0, -1.0])
+"""1 where the ascending vertices of face f run anticlockwise seen from outside, -1 otherwise, for a cell of positive determinant."""
+
 FACE_OPPOSITE = np.array([2, 3, 1, 0])
 """File face opposite each file vertex."""
 
 _TURNED = np.array([[0, 1, 2, 3], [0, 2, 1, 3]], np.int8)
 """Order of the vertices of cells of positive and of negative volume."""
+
+_SHOWN = 10
+"""Cells that a message shows."""
 
 EVEN_PERMUTATIONS = np.array(
     [[0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2], [1, 0, 3, 2], [1, 3, 2, 0], [1, 2, 0, 3],
@@ -181,12 +187,45 @@ def shuffle_vertices(mesh: Mesh, rng: np.random.Generator) -> Mesh:
     return permute_vertices(mesh, EVEN_PERMUTATIONS[rng.integers(12, size=len(mesh.cells))])
 
 
-def orient(mesh: Mesh) -> Mesh:
-    """Swap two vertices of every cell of negative volume."""
+def orient(mesh: Mesh, remark: bool = False) -> Mesh:
+    """Swap two vertices of every cell of negative volume.
+
+    Returns the mesh, with ``remark`` and a warning among its remarks where some cells were turned and others not: then their
+    volumes cannot tell cells in another order from cells that are turned inside out, which ``overlaps.check_folds`` finds.
+    """
     negative = signed_volumes(mesh) < 0
     if not negative.any():
         return mesh
-    return permute_vertices(mesh, _TURNED[negative.astype(np.int8)])
+    turned = permute_vertices(mesh, _TURNED[negative.astype(np.int8)])
+    if negative.all() or not remark:
+        return turned
+    few = negative if 2 * np.count_nonzero(negative) <= len(negative) else ~negative
+    cells = np.flatnonzero(few)
+    shown = "; ".join(
+        f"cell {c} at ({', '.join(f'{x:.6g}' for x in mesh.vertices[mesh.cells[c]].mean(axis=0))})"
+        for c in cells[:_SHOWN].tolist()
+    )
+    more = f"; and {len(cells) - _SHOWN} more" if len(cells) > _SHOWN else ""
+    mixed = Problem(
+        mesh.name,
+        f"{len(cells)} of {len(negative)} cells have their vertices in the opposite order of the others: {shown}{more}",
+        "one order in all cells",
+        "They are read in the order of the others, which changes no place.",
+        "warning",
+    )
+    return replace(turned, remarks=(*turned.remarks, mixed))
+
+
+def turn_mirrored(mesh: Mesh) -> Mesh:
+    """Swap two vertices of all cells where every cell has a negative volume: a file with the opposite convention."""
+    if not len(mesh.cells) or not len(mesh.vertices):
+        return mesh
+    first = replace(mesh, cells=mesh.cells[:_SHOWN].clip(0, len(mesh.vertices) - 1))
+    if not (signed_volumes(first) < 0).all():  # nearly always, and found at once
+        return mesh
+    if mesh.cells.min() < 0 or mesh.cells.max() >= len(mesh.vertices) or not (signed_volumes(mesh) < 0).all():
+        return mesh
+    return permute_vertices(mesh, np.broadcast_to(_TURNED[1], mesh.cells.shape))
 
 
 def reorder_cells(mesh: Mesh, permutation: NDArray[np.integer]) -> Mesh:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.hdf5 import BROKEN, held, opened
-from faultwave.domain.tets.checks import check_numbers, check_tags, check_volumes
+from faultwave.domain.tets.checks import check_numbers, check_order, check_tags, check_volumes
 from faultwave.domain.tets.matching import Matching, leading_vertices, sort_cells
 from faultwave.domain.tets.mesh import Integers, Mesh, Topology, make_mesh, narrowed, reorder_cells, sorted_tags
 from faultwave.domain.tets.puml import unpack, write_puml
@@ -160,7 +160,7 @@ def slice_topology(
     check_numbers(mesh, problems)
     if problems.errors:
         return None
-    check_volumes(mesh, problems)
+    check_order(mesh, *check_volumes(mesh, problems), problems)
     cells, order = sort_cells(mesh, piece.leading)
     local = piece.neighbours - piece.first
     here = (piece.neighbours >= 0) & (local >= 0) & (local < len(cells))

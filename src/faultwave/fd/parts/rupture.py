@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave.base.collect import collected
 from faultwave.base.errors import Problem, Problems
+from faultwave.case.doubts import loads_of
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.fd.fault_forecast import Forecast, forecast_of
@@ -189,7 +190,7 @@ class Rupture(GridPart):
         grid, end = checking.placing.grid, self.case.end_time
         found = forecast_of(self.law, self.constants, given[axis], episodes, rock[axis], self.plane, grid, end)
         if found is not None:
-            found.doubt(checking.problems)
+            found.doubt(checking.problems, loads_of(self.case))
         return found
 
     def _rock(self, checking: Checking, given: Given) -> dict[str, np.ndarray]:

@@ -48,7 +48,13 @@ class TreeBuilder:
     def file(self, path: Path) -> Component:
         self.open_files.append(path.resolve())
         try:
-            return self.component(Source.read(path).compose(), self.roots)
+            root = Source.read(path).compose()
+            for line in root.source.indented:
+                what = (
+                    "a tag in the column of the key before it is no YAML; it is read as the key's, as yaml-cpp reads it"
+                )
+                self.warn(f"{path}:{line}", what, "Indent it, or write it behind the key.")
+            return self.component(root, self.roots)
         finally:
             self.open_files.pop()
 
@@ -59,6 +65,8 @@ class TreeBuilder:
         if kind is None:
             known = _registry()
             raise block.error(f"unknown component {block.tag}", ", ".join(sorted(known)), suggest(block.tag, known))
+        if block.is_list and "components" in kind.keys:
+            self._refuse_list(block, inputs)
         self._look_for_unknown_keys(block, kind)
         self.depth += 1
         self.count += 1
@@ -80,11 +88,26 @@ class TreeBuilder:
                 advice = suggest(name, kind.keys) or "Known here: " + ", ".join(sorted(kind.keys))
                 self.warn(key.where, f"{block.tag} ignores the unknown key '{name}'", advice)
 
+    def _refuse_list(self, block: Block, inputs: Sequence[str]) -> None:
+        """Raise InputError for a list in place of the keys of a component, of which easi reads nothing, and for what is wrong in it."""
+
+        def refuse() -> None:
+            raise block.error(
+                f"{block.tag} has a list in place of keys, which easi ignores",
+                "keys",
+                "Put the list below 'components:'.",
+            )
+
+        gather([refuse, *(partial(self.component, item, inputs) for item in block.items() if item.tag)])
+
     def children(self, block: Block, outputs: Sequence[str]) -> tuple[Component, ...]:
         given = None if block.is_empty else block.get("components")
         if given is None or (given.is_empty and not given.tag):
             return ()
-        if given.is_list and not given.tag:
+        if given.is_list:
+            if given.tag:
+                what = f"the tag {given.tag} before the list of components does nothing, as in easi"
+                self.warn(given.where, what, "Leave it out, or give it 'components:' of its own.")
             items = list(given.items())
             if not items:
                 raise given.error("'components' is an empty list", "at least one component")

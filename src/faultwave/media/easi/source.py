@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import bisect
 import functools
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,29 @@ from faultwave.base.errors import InputError, Problem
 
 _KINDS = {MappingNode: "a mapping", SequenceNode: "a list", ScalarNode: "a single value"}
 _INFINITIES = {".inf", ".Inf", ".INF"}
+
+
+_VALUELESS = re.compile(r"([ \t]*(?:-[ \t]+)*)[^#\s].*:[ \t]*(#.*)?")
+_TAG_ALONE = re.compile(r"([ \t]*)![^\s,\[\]{}]+[ \t]*(#.*)?")
+
+
+def _indented(text: str) -> tuple[str, tuple[int, ...]]:
+    """Return a text in which tags alone on a line, in the column of the key before them, are one column further in.
+
+    yaml-cpp, which easi uses, takes such a tag for that of the key's value; YAML wants it further in. The numbers, from 1,
+    are those of the lines that were changed.
+    """
+    lines, changed, column = text.split("\n"), [], -1
+    for number, line in enumerate(lines):
+        tag = _TAG_ALONE.fullmatch(line.rstrip("\r"))
+        if tag is not None and len(tag[1]) == column:
+            lines[number] = " " + line
+            changed.append(number + 1)
+        elif not line.strip() or line.lstrip().startswith("#"):
+            continue
+        key = _VALUELESS.fullmatch(line.rstrip("\r"))
+        column = len(key[1]) if key is not None else -1
+    return "\n".join(lines), tuple(changed)
 
 
 @functools.lru_cache(maxsize=16)
@@ -36,6 +61,8 @@ class Source:
     path: Path
     text: str
     starts: tuple[int, ...] = field(repr=False)
+    indented: tuple[int, ...] = ()
+    """Lines whose tag yaml-cpp accepts where YAML does not."""
 
     @classmethod
     def read(cls, path: Path) -> Source:
@@ -67,6 +94,10 @@ class Source:
         try:
             node = _composed(self.text)
         except Exception as error:  # the parser raises many kinds, also of its own mistakes
+            text, lines = _indented(self.text)
+            if lines and not self.indented:
+                with suppress(InputError):  # other mistakes are reported as they are in the file
+                    return replace(Source.of(self.path, text), indented=lines).compose()
             raise InputError(self._yaml_problem(error)) from None
         if node is None:
             raise InputError(Problem(str(self.path), "the file is empty", "an easi model"))

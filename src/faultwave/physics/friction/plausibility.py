@@ -5,6 +5,7 @@ Pure functions of arrays over fault points. References: Andrews (1976), Uenishi 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,15 +143,25 @@ def rows(fault: LoadedFault, patch: np.ndarray) -> list[tuple[str, str]]:
     return found
 
 
-def doubts(fault: LoadedFault, patch: np.ndarray) -> Problems:
-    """Warnings in plain words about what will probably not run as meant."""
+def doubts(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str] = ()) -> Problems:
+    """Return warnings about what will probably not run as meant.
+
+    Parameters
+    ----------
+    fault
+        Loads, strengths and lengths at its points.
+    patch : (k,) array
+        The largest connected piece of points that break by themselves.
+    loads
+        What else may change stress or pore pressure at the fault during the run, in words.
+    """
     problems = Problems()
     _doubt_normal_stress(fault, problems)
     w, after = fault.weakening, fault.nucleated_strength
     if w is None or after is None:
         return problems
     if w.threshold:
-        _doubt_start(fault, patch, problems)
+        _doubt_start(fault, patch, loads, problems)
     slips = fault.may_slip
     low = slips & (fault.tau <= w.dynamic) & (fault.nucleated <= after.dynamic)
     if slips.any() and fault.share(low) > 0.95 * fault.share(slips):
@@ -195,7 +206,7 @@ def _doubt_normal_stress(fault: LoadedFault, problems: Problems) -> None:
         problems.warn("fault.nucleation", what, advice=advice)
 
 
-def _doubt_start(fault: LoadedFault, patch: np.ndarray, problems: Problems) -> None:
+def _doubt_start(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str], problems: Problems) -> None:
     w = fault.weakening
     assert w is not None
     above = fault.share(fault.tau > w.peak)
@@ -208,8 +219,15 @@ def _doubt_start(fault: LoadedFault, patch: np.ndarray, problems: Problems) -> N
     elif not fault.starts.any():
         lack = float(np.min(fault.lack[fault.may_slip], initial=np.inf))
         nearest = f"; the nearest point lacks {lack / 1e6:.3g} MPa" if np.isfinite(lack) else ""
-        advice = "Nothing will break unless waves from elsewhere load it: overstress a patch, or give fault.nucleation."
-        problems.warn(WHERE, f"no point of the fault is above its strength{nearest}", advice=advice)
+        after = fault.nucleated_strength
+        nucleated = bool((fault.nucleated != fault.tau).any() or (after is not None and (after.peak != w.peak).any()))
+        even = ", with all that fault.nucleation adds" if nucleated else ""
+        advice = "Nothing will break: overstress a patch, or " + (
+            "raise what fault.nucleation adds." if nucleated else "give fault.nucleation."
+        )
+        if loads:
+            advice = f"It will break only if {' or '.join(loads)} changes its stress or pore pressure by as much, which only the run shows."
+        problems.warn(WHERE, f"no point of the fault is above its strength{even}{nearest}", advice=advice)
     elif len(patch):
         radius, needed = _radius(fault, patch), max(_critical(fault, patch))
         if radius < needed:

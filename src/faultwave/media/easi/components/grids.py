@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -116,7 +116,8 @@ class Asagi(Gridded):
     def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
         file, given, variable = block.require("file"), block.require("parameters"), block.get("var")
         names = given.names("'parameters'")
-        grid = read_netcdf(_beside(file), "data" if variable is None else variable.text("'var'"), file.where)
+        named = "data" if variable is None else variable.text("'var'")
+        grid = read_netcdf(_beside(file), named, file.where, builder.warn)
         if len(grid.shape) != len(inputs):
             what = f"the grid has {len(grid.shape)} dimension(s), this component sees {', '.join(inputs)}"
             raise file.error(what, "equal numbers")
@@ -141,19 +142,36 @@ class Asagi(Gridded):
         return mask
 
 
-def read_netcdf(path: Path, variable: str, where: str) -> Grid:
-    """A regular grid from a NetCDF file with coordinate variables, as ASAGI reads it (Rettenberger et al. 2016).
+def read_netcdf(path: Path, variable: str, where: str, warn: Callable[[str, str, str], None]) -> Grid:
+    """Read a regular grid from a NetCDF file, as ASAGI does (Rettenberger et al. 2016).
 
-    The variable holds plain or compound floats, slowest dimension first; the coordinates are equidistant and ascending.
-    Raises InputError at ``where`` (the deck's place) for anything else.
+    The variable holds plain or compound floats, slowest dimension first. ASAGI looks at the first and the last coordinate of
+    a dimension only: what lies between is spread evenly, with a warning where the file has it elsewhere; without coordinates
+    vertices lie at 0, 1, 2 and so on.
+
+    Parameters
+    ----------
+    path, variable
+        The file and its variable.
+    where : str
+        Place in the model that names the file.
+    warn
+        Is called with place, what is odd, and advice.
+
+    Raises
+    ------
+    InputError
+        At ``where``, for anything else, as coordinates that descend.
     """
     with _told(path, where):
         dataset = open_netcdf(path, "NetCDF grid")
         if variable not in dataset.variables:
             names = ", ".join(dataset.variables)
             raise InputError(Problem(where, f"{path} has no variable '{variable}'", names, "Choose it with 'var'"))
-        axes = [_axis(dataset, name, path, where) for name in reversed(dataset.variables[variable].dimensions)]
-        values = dataset.variables[variable].stored()
+        held = dataset.variables[variable]
+        counts = dict(zip(held.dimensions, held.shape, strict=True))
+        axes = [_axis(dataset, name, counts[name], path, where, warn) for name in reversed(held.dimensions)]
+        values = held.stored()
     kinds = [values.dtype] if values.dtype.fields is None else [values.dtype[n] for n in values.dtype.names or ()]
     if not axes or any(kind.kind not in "fiu" for kind in kinds):
         raise InputError(Problem(where, f"{path}: '{variable}' is not a grid of numbers", "floats or a flat compound"))
@@ -175,26 +193,33 @@ def _told(path: Path, where: str) -> Iterator[None]:
         raise InputError(Problem(where, f"{path} cannot be read to its end: {error}")) from None
 
 
-def _axis(dataset: NetcdfFile, name: str, path: Path, where: str) -> tuple[float, float, int]:
-    """Origin, spacing and number of vertices of one dimension."""
+def _axis(
+    dataset: NetcdfFile, name: str, count: int, path: Path, where: str, warn: Callable[[str, str, str], None]
+) -> tuple[float, float, int]:
+    """Return origin, spacing and number of vertices of one dimension."""
     if name not in dataset.variables:
-        what = f"{path}: dimension '{name}' has no coordinate variable"
-        raise InputError(Problem(where, what, "one 1-D variable named like each dimension"))
+        what = f"{path}: dimension '{name}' has no coordinate variable, so its vertices lie at 0 to {count - 1}, as in ASAGI"
+        warn(where, what, "Write a 1-D variable named like the dimension.")
+        return 0.0, 1.0, count
     x = np.asarray(dataset.variables[name].stored(), dtype=np.float64)
-    if x.ndim != 1 or len(x) < 1:
+    if x.ndim != 1 or len(x) != count or count < 1:
         raise InputError(Problem(where, f"{path}: coordinate '{name}' has shape {x.shape}", "one dimension"))
     if len(x) == 1:
         return float(x[0]), 1.0, 1
     spacing = float(x[-1] - x[0]) / (len(x) - 1)
     # Coordinates are often single precision, so equal spacing is judged with its rounding in mind.
     tolerance = 1e-3 * abs(spacing) + 4 * np.finfo(np.float32).eps * float(np.abs(x).max())
-    if not spacing > 0 or not np.all(np.abs(np.diff(x) - spacing) <= tolerance):
-        raise InputError(
-            Problem(
-                where,
-                f"{path}: coordinate '{name}' is not ascending with equal spacing",
-                "equal steps upwards, as ASAGI has them",
-            )
+    if not 0 < spacing < np.inf or not (np.diff(x) > 0).all():
+        what = f"{path}: coordinate '{name}' is not ascending"
+        raise InputError(Problem(where, what, "equal steps upwards, as ASAGI has them"))
+    off = np.abs(x - (x[0] + spacing * np.arange(count)))
+    if not np.all(np.abs(np.diff(x) - spacing) <= tolerance):
+        worst, steps = int(off.argmax()), np.diff(x)
+        warn(
+            where,
+            f"{path}: coordinate '{name}' is not ascending with equal spacing: its steps are {steps.min():.6g} to {steps.max():.6g}. ASAGI "
+            f"takes all as {spacing:.6g}, as is done here, which moves values from {x[worst]:.6g} to {x[0] + spacing * worst:.6g}",
+            "Resample the grid to equal steps.",
         )
     return float(x[0]), spacing, len(x)
 

@@ -43,7 +43,7 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
         texts = [v for v in names.values() if file.variables[v].kind not in ("f", "i", "u")]
         if texts:
             raise InputError(Problem(str(path), f"its variables {', '.join(texts)} hold no numbers", "numbers"))
-    kinds = [AXES[d.lower()] for d in order]
+    kinds = [_kind(file.variables[d]) for d in order]
     if sorted(kinds) not in (["x", "y", "z"], ["depth", "x", "y"]):
         raise InputError(
             Problem(str(path), f"its variables depend on {', '.join(order)}", "x, y, z, or longitude, latitude, depth")
@@ -76,6 +76,15 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
     degrees = order[place["x"]].lower() in DEGREES
     to_own: Map = _to_degrees(needed(path, projection), x) if degrees else (lambda xy: xy)
     return Model(str(path), (block,), to_own, None, False, setting.outside, setting.water)
+
+
+def _kind(variable: NetcdfVariable) -> str:
+    """Return x, y, z or depth; CF's attribute ``positive`` says more than the name of an upright axis."""
+    kind = AXES[variable.name.lower()]
+    positive = str(variable.attributes.get("positive", "")).strip().lower()
+    if kind in ("z", "depth") and positive in ("up", "down"):
+        return "z" if positive == "up" else "depth"
+    return kind
 
 
 def _to_degrees(projection: Projection, longitudes: Floats) -> Map:

@@ -11,13 +11,17 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.media.rasters.raster import Raster, ascending
 
 ENDINGS = (".tif", ".tiff", ".gtiff")
-SCALE, TIE_POINT, TRANSFORMATION, KEYS, NO_DATA = 33550, 33922, 34264, 34735, 42113  # tags; the last is GDAL's
-RASTER_TYPE, GEOGRAPHIC, PROJECTED, VERTICAL_UNIT = 1025, 2048, 3072, 4099
+SCALE, TIE_POINT, TRANSFORMATION, KEYS, METADATA, NO_DATA = 33550, 33922, 34264, 34735, 42112, 42113
+"""Tags; the last two are GDAL's."""
+RASTER_TYPE, GEOGRAPHIC, PROJECTED, LINEAR_UNIT, VERTICAL_UNIT = 1025, 2048, 3072, 3076, 4099
 AREA, USER_DEFINED = 1, 32767
 PACKED, SPARE = 2000, 1 << 20
 """How many times larger than in the file rasters can be, and bytes of a small one, which may be of one value throughout."""
-FEET = {9001: 1.0, 9002: 0.3048, 9003: 1200.0 / 3937.0}
-"""Metres in a unit of height, by its EPSG code."""
+LENGTHS = {9001: 1.0, 9002: 0.3048, 9003: 1200.0 / 3937.0, 9036: 1000.0}
+"""Metres in a unit of length, by its EPSG code."""
+NAMES = {"": 1.0, "m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "ft": 0.3048, "foot": 0.3048,
+         "feet": 0.3048, "us survey foot": 1200.0 / 3937.0, "km": 1000.0}  # fmt: skip
+"""Metres in a unit of length, by the names that GDAL writes."""
 
 
 def read(path: Path, variable: str | None) -> Raster:
@@ -43,10 +47,44 @@ def read(path: Path, variable: str | None) -> Raster:
                 "gdal_translate turns other rasters.",
             )
         ) from None
-    unit = keys.get(VERTICAL_UNIT, 9001)
-    if unit not in FEET:
-        raise InputError(Problem(str(path), f"heights are in the unit EPSG:{unit}", "metres or feet"))
-    return ascending(str(path), x, y, _without(values, tags.get(NO_DATA)) * FEET[unit], _crs(keys))
+    heights = _without(values, tags.get(NO_DATA))
+    scale, offset, unit = _of_band(path, tags.get(METADATA))
+    factor = _length(path, "heights are", keys.get(VERTICAL_UNIT, 9001)) if unit is None else unit
+    heights = (heights * scale + offset) * factor
+    crs = _crs(keys)
+    if crs is None and LINEAR_UNIT in keys:  # a system of its own, which the case names; its unit is told here
+        across = _length(path, "x and y are", keys[LINEAR_UNIT])
+        x, y = x * across, y * across
+    return ascending(str(path), x, y, heights, crs)
+
+
+def _length(path: Path, what: str, code: int) -> float:
+    if code not in LENGTHS:
+        raise InputError(Problem(str(path), f"{what} in the unit EPSG:{code}", "metres, kilometres or feet"))
+    return LENGTHS[code]
+
+
+def _of_band(path: Path, text: Any) -> tuple[float, float, float | None]:
+    """Return what GDAL's metadata say of the first band: scale, offset and metres in its unit, None where it names none."""
+    from xml.etree import ElementTree
+
+    found: dict[str, str] = {}
+    if isinstance(text, str) and text.strip():
+        try:
+            items = ElementTree.fromstring(text.strip().rstrip("\0"))
+        except ElementTree.ParseError as error:
+            raise InputError(Problem(str(path), f"its GDAL metadata are no XML: {error}")) from None
+        for item in items.iter("Item"):
+            if item.get("sample", "0") == "0" and item.get("role") in ("scale", "offset", "unittype"):
+                found[str(item.get("role"))] = (item.text or "").strip()
+    name = found.get("unittype", "").lower()
+    if name not in NAMES:
+        raise InputError(Problem(str(path), f"heights are in the unit '{name}'", ", ".join(n for n in NAMES if n)))
+    try:
+        scale, offset = float(found.get("scale", 1.0)), float(found.get("offset", 0.0))
+    except ValueError:
+        raise InputError(Problem(str(path), "scale or offset of its first band is no number")) from None
+    return scale, offset, NAMES[name] if name else None
 
 
 def _check_size(path: Path, page: Any) -> None:

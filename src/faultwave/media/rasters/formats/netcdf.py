@@ -27,13 +27,10 @@ def read(path: Path, variable: str | None) -> Raster:
         if {"x_range", "y_range", "z", "dimension"} <= file.variables.keys():
             return _old(path, file)
         found = _variable(path, file, variable)
-        data = found.numbers() * _metres(path, found)
+        data = found.numbers() * _metres(path, found) * _upward(found)
         axes = [file.variables[d] for d in found.dimensions]
-        x, y = (a.numbers() for a in axes[::-1])
         crs = _crs(file, found, axes)
-        if crs is None:
-            scale = [_metres(path, a) for a in axes[::-1]]
-            x, y = x * scale[0], y * scale[1]
+        x, y = (a.numbers() * _per_unit(path, a, crs) for a in axes[::-1])
     return ascending(str(path), x, y, data, crs)
 
 
@@ -67,9 +64,9 @@ def _crs(file: NetcdfFile, variable: NetcdfVariable, axes: list[NetcdfVariable])
 
 
 def _metres(path: Path, variable: NetcdfVariable) -> float:
-    """What its unit is in metres; 1 where it names none."""
+    """Return its unit in metres; 1 where it names none, or what GMT writes where nobody named one (user_z_unit)."""
     text = str(variable.attributes.get("units", "")).strip()
-    if not text or text.lower() in ("1", "none", "meters", "metres", "meter", "metre", "m"):
+    if not text or text.lower() in ("1", "none", "meters", "metres", "meter", "metre", "m") or text.startswith("user_"):
         return 1.0
     try:
         return to_si(f"1 {text}", "m")
@@ -77,11 +74,35 @@ def _metres(path: Path, variable: NetcdfVariable) -> float:
         raise InputError(Problem(str(path), f"'{variable.name}' has the unit '{text}'", "one like m")) from None
 
 
+def _upward(variable: NetcdfVariable) -> float:
+    """Return -1 for depths, as CF declares them, 1 for heights."""
+    if str(variable.attributes.get("positive", "")).strip().lower() == "down":
+        return -1.0
+    return -1.0 if "depth_below" in str(variable.attributes.get("standard_name", "")).lower() else 1.0
+
+
+def _per_unit(path: Path, axis: NetcdfVariable, crs: str | None) -> float:
+    """Return the factor of an axis to metres, or to the unit of its coordinate system where that is known."""
+    if crs is None:
+        return _metres(path, axis)
+    if any(d in str(axis.attributes.get("units", "")).lower() for d in DEGREES):
+        return 1.0
+    import pyproj  # takes long to import, and few rasters name their system
+
+    try:
+        system = pyproj.CRS.from_user_input(crs)
+    except pyproj.exceptions.ProjError:  # reported where places are turned into it
+        return 1.0
+    if system.is_geographic or not system.axis_info or not str(axis.attributes.get("units", "")).strip():
+        return 1.0
+    return _metres(path, axis) / system.axis_info[0].unit_conversion_factor
+
+
 def _old(path: Path, file: NetcdfFile) -> Raster:
     """GMT's form of version 3: ranges, and rows from the top in one long vector."""
     nx, ny = (int(n) for n in file.variables["dimension"].numbers())
     z = file.variables["z"]
-    values = z.numbers().reshape(ny, nx)
+    values = z.numbers().reshape(ny, nx) * _metres(path, z)
     pixels = 0.5 * (int(z.attributes.get("node_offset", 0)) == 1)
     x, y = (
         np.linspace(a + pixels * (b - a) / n, b - pixels * (b - a) / n, n)
@@ -89,6 +110,8 @@ def _old(path: Path, file: NetcdfFile) -> Raster:
     )
     units = [str(file.variables[f"{k}_range"].attributes.get("units", "")).lower() for k in "xy"]
     crs = GEOGRAPHIC if all(any(d in u for d in DEGREES) for u in units) else None
+    if crs is None:
+        x, y = (a * _metres(path, file.variables[f"{k}_range"]) for k, a in zip("xy", (x, y), strict=True))
     return ascending(str(path), x, y[::-1], values, crs)
 
 
