@@ -33,6 +33,7 @@ from faultwave.fd.laid import Laid
 from faultwave.fd.media import Medium, effective_medium
 from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
 from faultwave.fd.program import Scheme
+from faultwave.fd.reflections import check_reflections
 from faultwave.fd.registry import part_modules
 from faultwave.fd.resources import check_disk, check_kept, check_memory
 from faultwave.fd.share import cut_up, one_process_only, share, shared_medium, with_borders
@@ -306,6 +307,7 @@ def _check(
     with collected(problems):
         check_time(radiating, case.end_time, problems)
         check_band(radiating, highest, step, case.end_time, problems, setting.lowpass)
+        check_reflections(placing, read.sides, parts, max(m.fastest for m in media), step)
     return _Stepped(frequency, step, steps, parts)
 
 
