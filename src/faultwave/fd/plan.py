@@ -200,14 +200,15 @@ def _lay(
             problems.raise_errors()
     lower, upper = np.array([*laid[0].lower[:2], laid[-1].lower[2]]), laid[0].upper
     placing = Placing(case, law(case.law), laid[0].grid, lower, upper, problems, tuple(laid))
+    grids = [block.grid for block in laid]
+    if not check_memory(case, grids, world, problems):
+        problems.raise_errors()  # parts take memory in proportion to the grid where they are placed
     parts = {name: part.placed(placing) for name, part in read.parts.items()}
     check_faces(placing, laid, parts)
     check_beside(placing, parts)
-    grids = [block.grid for block in laid]
-    fits = check_memory(case, grids, world, problems)
     with collected(problems):
         check_disk(case, grids, float(sum(part.demand.disk for part in parts.values())), problems)
-    if field is None or not fits:
+    if field is None:
         problems.raise_errors()
     return placing, laid, parts
 

@@ -118,7 +118,10 @@ class Rupture(GridPart):
     def placed(self, placing: Placing) -> Self:
         setting: Any = placing.case.grid.fault  # type: ignore[union-attr]
         plane = plane_of(setting, placing.grid)
+        before = len(placing.problems.errors)
         self._check_place(plane, placing)
+        if len(placing.problems.errors) > before:
+            return self  # a plane that leaves the box may have any number of points
         found: Directions | None = None
         with collected(placing.problems):
             found = directions_of(placing.case.fault, plane, self.extent[0])
@@ -195,8 +198,9 @@ class Rupture(GridPart):
         found = at_points(checking.field, ["rho", "lambda", "mu"], points, np.ones(len(points), np.int64))
         return {n: np.asarray(v).reshape(given.places.shape[:3]) for n, v in found.items()}
 
-    def memory(self, steps: int, world: World) -> Memory:
-        assert self.plane is not None
+    def memory(self, steps: int, world: World) -> Memory | None:
+        if self.plane is None:
+            return None
         count = len(self.law.state_columns.widths) + len(self.law.kernel_parameters) + 12
         needed = 2.0 * self.plane.box.points * count * number_bytes(self.case)
         return Memory(needed, "grid.fault", f"{self.plane.box.points:,} split nodes", "Raise the spacing.")
