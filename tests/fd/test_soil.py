@@ -243,7 +243,10 @@ def follow(of, strains):
 def test_loops_at_a_cell_lie_on_the_curve_of_the_soil_on_coarse_grids():
     """Strain varies by a third from cell to cell: the mean of the stresses on edges would lie 4 to 15 % off."""
     reference, modulus, count = 5e-4, 1900.0 * 250.0**2, 5
-    layers = {n: f"if (z > -60) {{ return {a}; }} return {b};" for n, a, b in (("rho", 1900, 2200), ("vp", 500, 1600), ("vs", 250, 800))}
+    layers = {
+        n: f"if (z > -60) {{ return {a}; }} return {b};"
+        for n, a, b in (("rho", 1900, 2200), ("vp", 500, 1600), ("vs", 250, 800))
+    }
     made = {
         "engine": "fd", "end_time": 1.2, "material": {"expression": layers},
         "grid": {"lower": [0, 0, -120], "upper": [32, 32, 0], "spacing": 4.0, "boundaries": {"x": "periodic", "y": "periodic"}},

@@ -45,7 +45,7 @@ from faultwave.media.attenuation import Relaxation, relaxation
 from faultwave.media.field import Field, axes_of, limits_told, missing
 from faultwave.media.homogenise import at_points
 from faultwave.media.plausible import doubt_layers, doubt_rock
-from faultwave.physics.sources.released import check_time
+from faultwave.physics.sources.released import check_representable, check_time
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import law
 
@@ -307,6 +307,7 @@ def _check(
     radiating = Sources.joined([part.radiating for part in parts.values()])
     with collected(problems):
         check_time(radiating, case.end_time, problems)
+        check_representable(radiating, case.numerics.precision, problems)
         check_band(radiating, highest, step, case.end_time, problems, setting.lowpass)
         check_reflections(placing, read.sides, parts, max(m.fastest for m in media), step)
     return _Stepped(frequency, step, steps, parts)

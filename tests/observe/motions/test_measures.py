@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from faultwave.observe.motions.measures import GRAVITY, fourier, lasting, left_alone, measures, oscillator, response, smoothed
+from faultwave.observe.motions.measures import (
+    GRAVITY,
+    fourier,
+    lasting,
+    left_alone,
+    measures,
+    oscillator,
+    response,
+    smoothed,
+)
 
 STEP = 0.005
 

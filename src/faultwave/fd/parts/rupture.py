@@ -27,6 +27,7 @@ from faultwave.kernels.stencil import Axis, Box
 from faultwave.media.homogenise import at_points
 from faultwave.observe.model import Sheet
 from faultwave.physics.friction.law import FrictionLaw
+from faultwave.physics.friction.nucleation import check_starts
 
 name = "rupture"
 ROOM, DEEP = 6, 8
@@ -155,6 +156,7 @@ class Rupture(GridPart):
         problems, plane = checking.problems, self.plane
         if plane is None or self.directions is None:
             return self
+        check_starts(self.case.fault.nucleation, self.case.end_time, problems)  # type: ignore[union-attr]
         with collected(problems):
             reader = Reader(self.case.fault, self.law, self.constants, self.directions, problems)
             grid = checking.placing.grid
