@@ -6,7 +6,7 @@ import pytest
 from faultwave.base.errors import Problems
 from faultwave.base.magnitude import magnitude
 from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.released import check_time, moment_of, shares_within
+from faultwave.physics.sources.released import check_representable, check_time, moment_of, shares_within
 from faultwave.physics.sources.time_functions import (
     Brune,
     Burst,
@@ -71,3 +71,21 @@ def test_moment_within_the_run():
     assert moment_of(sources, moduli, 5.0) == pytest.approx(1e15)
     assert moment_of(sources, moduli, 10.0) == pytest.approx(1.5e15)
     assert magnitude(1.0e15) == pytest.approx(3.93, abs=0.005)
+
+
+def test_onsets_beyond_the_end_are_told_however_late_they_are():
+    """A duration beside 1e90 s is lost to rounding."""
+    for onset in (5.0, 1e90):
+        problems = Problems()
+        check_time([source(gaussian(0.1), onset)], 4.0, problems)
+        assert f"with onset {onset:g} s: 100 %" in str(problems.warnings[0])
+
+
+def test_sources_beyond_the_precision_are_an_error():
+    force = PointSource(np.zeros(3), gaussian(0.1), force=np.array([0.0, 0.0, 1e40]), name="push")
+    for precision, wrong in (("single", 1), ("double", 0)):
+        problems = Problems()
+        check_representable([source(gaussian(0.1)), force], precision, problems)
+        assert len(problems.errors) == wrong
+    check_representable([force], "single", problems)
+    assert "push is 1e+40, which single precision cannot represent" in str(problems.errors[0])
