@@ -17,12 +17,14 @@ from faultwave.base.timing import young_age
 from faultwave.case.grid import Grid as Setting
 from faultwave.case.model import Case
 from faultwave.comm import World
+from faultwave.engine import disk
 from faultwave.engine.backend import check_backend
 from faultwave.engine.precision import settle
 from faultwave.fd.absorbing import Absorber, stable_along
 from faultwave.fd.band import check_band
 from faultwave.fd.beside_faults import check_beside
 from faultwave.fd.block_layout import check_faces, lay_grid, moved
+from faultwave.fd.checkpoint import checkpoint_bytes
 from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.decomposition import Subdomain
 from faultwave.fd.enough_digits import estimate, needs_double
@@ -35,7 +37,7 @@ from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
 from faultwave.fd.program import Scheme
 from faultwave.fd.reflections import check_reflections
 from faultwave.fd.registry import part_modules
-from faultwave.fd.resources import check_disk, check_kept, check_memory
+from faultwave.fd.resources import check_disk, check_kept, check_memory, disk_needed
 from faultwave.fd.share import cut_up, one_process_only, share, shared_medium, with_borders
 from faultwave.fd.time_dispersion import check_removal
 from faultwave.fd.topography import Ground, Hanging, Lines, check_slopes, read_ground, relief_of, step_share
@@ -136,7 +138,16 @@ def _planned(case: Case, world: World) -> FdPlan:
             case, placing.law, scheme, lower, upper, filled.media[n], filled.relaxation, stepped.frequency, stepped.steps, own,
             problems.warnings, filled.field, shared,
         ))  # fmt: skip
-    return replace(blocks[0], below=tuple(blocks[1:]))
+    made = replace(blocks[0], below=tuple(blocks[1:]))
+    disk.check_disk(case.output.folder, forecast_disk(made), problems)
+    problems.raise_errors()
+    return made
+
+
+def forecast_disk(made: FdPlan) -> float:
+    """Return the bytes that a planned run takes on the disk."""
+    written = float(sum(part.demand.disk for part in made.parts.values()))
+    return disk_needed(made.case, written, 0.0 if made.case.output.checkpoint is None else checkpoint_bytes(made))
 
 
 def _read(case: Case, problems: Problems) -> _Read:
@@ -472,4 +483,4 @@ def _step(
     return own, steps
 
 
-__all__ = ["can_be_read", "coarse_look", "make_plan"]
+__all__ = ["can_be_read", "coarse_look", "forecast_disk", "make_plan"]

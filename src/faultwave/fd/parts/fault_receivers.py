@@ -12,9 +12,9 @@ from faultwave.base.collect import collected
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.comm.gather import collect
-from faultwave.engine.part import Origin, State
+from faultwave.engine.part import Demand, Origin, State
 from faultwave.fd.fault_reading import FaultReader
-from faultwave.fd.part import FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
+from faultwave.fd.part import Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
 from faultwave.fd.parts.rupture import Rupture
 from faultwave.fd.points import Sampler
 from faultwave.fd.resources import Memory
@@ -54,6 +54,7 @@ class FaultReceivers(GridPart):
     fields: tuple[str, ...]
     units: Mapping[str, str]
     located: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    demand: Demand = Demand()
     name = name
 
     @property
@@ -68,6 +69,10 @@ class FaultReceivers(GridPart):
         near = np.full(len(located), placing.grid.spacing)
         tell_moved(self.setting, self.points, located, distance, near, placing.problems)
         return replace(self, located=located)
+
+    def checked(self, checking: Checking) -> Self:
+        samples = checking.steps // self.setting.every + 1
+        return replace(self, demand=Demand(disk=8 * len(self.points) * (len(self.fields) + 1) * samples))
 
     def memory(self, steps: int, world: World) -> Memory:
         needed = 16.0 * len(self.points) * len(self.fields) * (steps / self.setting.every + 1)

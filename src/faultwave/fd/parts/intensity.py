@@ -18,7 +18,7 @@ from faultwave.base.magnitude import magnitude
 from faultwave.base.projection import Projection
 from faultwave.case.model import Case
 from faultwave.comm import World
-from faultwave.engine.part import Origin, State
+from faultwave.engine.part import Demand, Origin, State
 from faultwave.fd.part import AfterSteps, Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running
 from faultwave.fd.program import VELOCITY_LEVEL, Observer, above
 from faultwave.fd.resources import Memory, number_bytes
@@ -78,11 +78,14 @@ class Intensity(GridPart):
     periods: tuple[float, ...]
     damping: float
     points: int = 0
+    demand: Demand = Demand()
     name = "intensity"
     on_surface = True
 
     def placed(self, placing: Placing) -> Self:
-        return replace(self, points=int(np.prod(placing.surface)))
+        points = int(np.prod(placing.surface))
+        maps = len(self.periods) + 6 + 3 * len({"netcdf", *self.case.output.intensity.formats})  # type: ignore[union-attr]
+        return replace(self, points=points, demand=Demand(disk=8 * points * maps))
 
     def checked(self, checking: Checking) -> Self:
         """A warning where periods are shorter than the shortest that is resolved everywhere."""

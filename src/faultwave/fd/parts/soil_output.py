@@ -95,6 +95,7 @@ class SoilOutput(GridPart):
         cells = np.clip(grid.cell(self.points), low[::-1], high[::-1] - 1).astype(np.int64)
         disk = 8 * 2 * len(PARTS) * len(self.points) * self.samples
         columns = int(np.prod(placing.surface))
+        disk += 8 * len(MAPS) * columns
         return replace(self, demand=Demand(disk=disk), cells=cells, centres=grid.middle(cells), columns=columns)
 
     def checked(self, checking: Checking) -> Self:
