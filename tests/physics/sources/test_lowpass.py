@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError, Problems
-
 from faultwave.physics.sources.lowpass import lowpassed, lowpassed_function, usable_corner
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Brune, Samples, Triangle, Yoffe

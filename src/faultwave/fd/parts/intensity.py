@@ -258,8 +258,8 @@ class Maps(GridAttached):
         """Return the largest displacement (ANGLES, ny, nx) [m] of the oscillators of a period after the run, on ground at rest."""
         x, v = ([self.view(f"oscillator{number}_{q}{c}").astype(float) for c in COMPONENTS[:2]] for q in "xv")
         turns, period = np.pi * np.arange(ANGLES) / ANGLES, self.part.periods[number]
-        along = ([(np.cos(t) * q[0] + np.sin(t) * q[1]) for q in (x, v)] for t in turns)
-        return np.stack([left_alone(*state, period, self.part.damping) for state in along])
+        along = [[np.cos(t) * q[0] + np.sin(t) * q[1] for q in (x, v)] for t in turns]
+        return np.stack([left_alone(at, moving, period, self.part.damping) for at, moving in along])
 
     def _arias(self) -> dict[str, Variable]:
         growth, text = np.stack(self.arias), "Arias intensity, sum of both horizontal components"
