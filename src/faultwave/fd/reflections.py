@@ -22,6 +22,7 @@ LARGEST, DECAY = 2.3, 4.16
 """Error = LARGEST exp(-DECAY path / wavelength), path from source or receiver (their mean) to the outer end of the layer: fitted to the
 displacement of SPECFEM3D's layered half-space against propagator matrices, with layers of 2.5 to 7.5 km and sides at 6 and 15 km for
 waves of 16 km (25, 16, 7 and less than 1 %)."""
+LARGEST_FITTED = 0.3
 TOLERATED = 0.03
 LOOKED_AT = 200
 """Sources and receivers, at most."""
@@ -95,12 +96,17 @@ def check_reflections(
     problems: Problems = placing.problems
     problems.warn(
         "grid.absorbing",
-        f"seismograms err by about {100 * min(found.error, 1.0):.2g} % by what the side {found.side} sends back, most at the receiver "
+        f"seismograms err by about {_percent(found.error)} by what the side {found.side} sends back, most at the receiver "
         f"({where}): the layer ends {found.path / wavelength:.2g} wavelengths from there and from the source, of {wavelength:.4g} m at "
         f"{frequency:.3g} Hz",
         f"{100 * TOLERATED:g} % or less",
         f"Raise grid.absorbing.width from {bottom.width} to {points} points, or move the side away by {more:.3g} m.",
     )
+
+
+def _percent(error: float) -> str:
+    """Return an expected error in words; beyond what it was fitted to, only that it is large."""
+    return f"{100 * error:.2g} %" if error < LARGEST_FITTED else f"{100 * LARGEST_FITTED:g} % or more"
 
 
 def _some(places: np.ndarray) -> np.ndarray:
