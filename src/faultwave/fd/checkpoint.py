@@ -20,7 +20,7 @@ from faultwave.fd.time_dispersion import removes
 from faultwave.kernels.overlap import meet
 from faultwave.kernels.stencil import Box, Program, record
 
-SCHEME = "surface of second order, sampled seismograms, state by parts, sources told apart"
+SCHEME = "surface of second order, sampled seismograms, state by parts, sources told apart, steps of fault receivers, losses of soil"
 """What a step does and a checkpoint holds: another text where one of them changes, so that what an earlier version left is refused."""
 RECORDING = ("receivers", "soil_output", "fault_receivers")
 """Parts whose samples a checkpoint holds."""
