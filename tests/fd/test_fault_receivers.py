@@ -84,8 +84,9 @@ def test_a_fault_that_slides_bears_its_strength(run):
     assert sliding.sum() > 5
     shear = np.hypot(column(run, "Ts0"), column(run, "Td0"))[sliding, 0]
     strength = -(column(run, "Mud") * column(run, "Pn0"))[:, 0]
-    before = np.roll(strength, 1)[sliding]  # of the state that the step began with
-    np.testing.assert_allclose(shear, before, rtol=0.02)
+    np.testing.assert_allclose(
+        shear[:-1], strength[sliding][:-1], rtol=6e-3
+    )  # traction along dip is that of points around
     rest = run.fault_receivers["initial_traction"]
     np.testing.assert_allclose(column(run, "Ts0") - rest[:, 1], column(run, "T_s"), atol=20.0)
     np.testing.assert_allclose(column(run, "Pn0") - rest[:, 0], column(run, "P_n"), atol=20.0)

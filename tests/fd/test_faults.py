@@ -1,5 +1,6 @@
 """Faults in a plane of a grid: ruptures from settings to energies, restarts, and what is told before a run."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -287,3 +288,17 @@ def test_what_the_plan_tells_of_a_fault():
     assert part.forecast.points.area.sum() == pytest.approx(35 * 30 * 250.0**2)
     (sheet,) = part.shapes(plan)
     assert sheet.values["breaks"].sum() == 2 * 11 * 12 and sheet.points[:, 2].max() == 0.0
+
+
+@pytest.mark.parametrize("end", [1e10, 1e21])
+def test_faults_far_beyond_the_box_are_told_before_their_points_take_memory(end):
+    made = case()
+    made["grid"]["fault"]["upper"][0] = end
+    settings, found = load_case(made)
+    assert settings is not None and not found.errors
+    tracemalloc.start()
+    listed = check(settings).errors
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert any("from the side x+ of the box" in str(p) for p in listed)
+    assert most < 2e8

@@ -106,6 +106,20 @@ def test_a_step_that_is_too_long_is_told_first():
     assert "1. the step, 0.95 of the largest stable one" in str(told.value)
 
 
+@pytest.mark.parametrize(("times", "told"), [(0.9, ""), (1.1, "the waves hold")])
+def test_more_energy_than_a_hundred_times_what_sources_can_have_given_is_told(times, told):
+    """Motion of so much kinetic energy in a box at rest, whose source has acted."""
+    sim = simulate(small())
+    op, watch = sim.solver.operator, sim.solver.watch
+    op.advance(60)
+    assert watch.look() == ""
+    squares = watch._squares()[0] * sim.plan.scheme.grid.spacing**3
+    factor = np.sqrt(100.0 * times * watch.bound() ** 2 / (0.5 * watch.lightest * squares))
+    for name in "uvw":
+        op.runner.view(name)[...] *= factor
+    assert watch.look()[:14] == told
+
+
 def test_a_layer_is_told_first_where_it_is_the_place(monkeypatch):
     made = case(numerics={"threads": 1}, output={})
     sim = simulate(made)

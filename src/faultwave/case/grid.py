@@ -28,7 +28,7 @@ class AbsorbingLayer(Kinds):
         None,
         ge=4,
         description="Points, of the lowest block where grid.blocks gives several: layers are as thick in all. Default 10 for cpml, "
-        "20 for sponge; half of that with blocks.",
+        "20 for sponge.",
     )
     frequency: Quantity("Hz", gt=0) | None = Field(
         None,

@@ -13,6 +13,7 @@ from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
 from faultwave.physics.friction.initial import initial_names, initial_traction, prefix_of, pressure_name, stress_names
 from faultwave.physics.friction.law import report
+from faultwave.physics.friction.nucleation import STRESS_ALLOWED, wrong_stress
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class FaultPoints:
             field = load_field(e.stress, where)
             check_used(field, initial_names(prefix_of(e.number)), "an episode of nucleation", problems)
             traction = self.traction(field, e.number, where, problems)
-            bad = ~np.isfinite(traction).all(1)
+            bad = wrong_stress(traction)
             size = np.abs(traction).max(1, initial=0.0)
-            report(problems, bad, self.at, f"nucleation stress of episode {i + 1} is", size, "finite numbers")
+            report(problems, bad, self.at, f"nucleation stress of episode {i + 1} is", size, STRESS_ALLOWED)
             found.append(Episode(e.start, e.duration, traction.reshape(faces, -1, 3)))
         return tuple(e for e in found if np.any(e.traction))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.engine.part import Attached, Origin, State, as_numbers, as_words
+from faultwave.engine.solver import BlowUp
 from faultwave.observe.dataset import Dataset, energies_from_arrays
 from faultwave.observe.result import Result
 
@@ -24,8 +25,13 @@ class EnergyTable(Attached):
         self.rows: Rows = []
 
     def record(self) -> None:
-        """Now. All processes together."""
-        self.rows.append((self.solver.time, self.solver.energies()))
+        """Add a row of now. All processes together. Raises BlowUp where an energy overflows the precision of the run."""
+        found = self.solver.energies()
+        self.rows.append((self.solver.time, found))
+        infinite = sorted(name for name, value in found.items() if np.isinf(value))
+        if self.solver.plan.world.any(bool(infinite)):
+            self.solver.wrong = f"{', '.join(infinite)} overflowed: motion is too large for numbers of this precision"
+            raise BlowUp
 
     def state(self) -> Mapping[str, State]:
         names = list(self.rows[0][1]) if self.rows else []

@@ -51,8 +51,8 @@ def lay_grid(
         problems.error("grid.boundaries", "z is periodic, and blocks of different spacing do not meet", "z: absorbing")
     if len(problems.errors) > before:
         problems.raise_errors()
-    kind, coarsest = setting.absorbing.kind, spacings[-1]
-    width = setting.absorbing.width or WIDTH[kind] // 2
+    coarsest = spacings[-1]
+    width = setting.absorbing.width or WIDTH[setting.absorbing.kind]
     first = [float(lower[k] - width * coarsest * (sides[f"{a}-"] == "absorbing")) for k, a in enumerate("xy")]
     found: list[Laid] = []
     for n, (h, top, end) in enumerate(zip(spacings, tops, ends, strict=True)):

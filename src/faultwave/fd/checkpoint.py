@@ -14,13 +14,16 @@ from faultwave.engine.part import BlockState
 from faultwave.fd.operator import Operator
 from faultwave.fd.part import FdPlan, GridPart
 from faultwave.fd.program import build_program
+from faultwave.fd.resources import number_bytes
 from faultwave.fd.share import observers
 from faultwave.fd.time_dispersion import removes
 from faultwave.kernels.overlap import meet
 from faultwave.kernels.stencil import Box, Program, record
 
-SCHEME = "surface of second order, sampled seismograms, state by parts, sources told apart"
+SCHEME = "surface of second order, sampled seismograms, state by parts, sources told apart, steps of fault receivers, losses of soil"
 """What a step does and a checkpoint holds: another text where one of them changes, so that what an earlier version left is refused."""
+RECORDING = ("receivers", "soil_output", "fault_receivers")
+"""Parts whose samples a checkpoint holds."""
 WEIGHTS = (2654435761, 40503, 2246822519)
 """Odd numbers that make the sums of a material's bits depend on where they are."""
 
@@ -29,6 +32,19 @@ def moving(program: Program) -> dict[str, int]:
     """Every array that a step changes, and the halo that belongs to it."""
     names = {launch.names.get(n, n) for level in program.levels for launch in level for n in record(launch.stencil)[1]}
     return {name: program.arrays[name].halo for name in program.arrays if name in names}
+
+
+def checkpoint_bytes(plan: FdPlan) -> float:
+    """Return the size [bytes] of a checkpoint of a whole run: of all arrays of the grid that a step changes, those of layers, soil and maps
+    of intensity among them, and of what has been recorded by the end."""
+    number, found = number_bytes(plan.case), 0.0
+    for block in plan.blocks:
+        scheme = block.scheme
+        program = build_program(scheme, observers=observers(plan.parts, scheme, scheme.grid.box))
+        for name, halo in moving(program).items():
+            found += float(number * np.prod([n + 2.0 * halo for n in program.arrays[name].box.shape]))
+    recorded = (plan.parts[name].demand.disk for name in RECORDING if name in plan.parts)
+    return found + float(sum(recorded))
 
 
 def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from faultwave.physics.friction import frame
 from faultwave.physics.friction.initial import initial_names, initial_traction, prefix_of, stress_names
 from faultwave.physics.friction.law import FrictionLaw, report
 from faultwave.physics.friction.modifiers import composed
+from faultwave.physics.friction.nucleation import STRESS_ALLOWED, wrong_stress
 
 TAG = 3
 """Of faults, where models tell parts of a mesh apart."""
@@ -154,8 +155,8 @@ class Reader:
             check_used(field, initial_names(prefix_of(e.number)), "an episode of nucleation", Problems())
             traction = self._traction(field, e.number, where, points)
             size = np.abs(traction).max(1)
-            bad = ~np.isfinite(traction).all(1)
-            report(self.problems, bad, points, f"nucleation stress of episode {i + 1} is", size, "finite numbers")
+            bad = wrong_stress(traction)
+            report(self.problems, bad, points, f"nucleation stress of episode {i + 1} is", size, STRESS_ALLOWED)
             found |= {f"nucleation{i}_{c}": traction[:, n] for n, c in enumerate(("n", "1", "2"))}
         return found
 

@@ -26,6 +26,8 @@ RECORDED = ("traction1", "traction_n", "ruptured", "weakened", STEPS)
 """Read at points of horizontal slip, beside the state of the law."""
 VERTICAL = ("slip_rate2", "slip2", "traction2")
 """Read at points of vertical slip."""
+TRACTIONS = ("T_s", "T_d", "P_n", "Ts0", "Td0", "Pn0")
+"""Fields that are tractions, or changes of them."""
 ACROSS = (-1 / 48, 25 / 48, 25 / 48, -1 / 48)
 """Weights of the normal velocities two before to two behind the plane: the mean of its sides."""
 SIMULTANEOUS = 1e-6
@@ -97,8 +99,11 @@ def _nearest(sheet: np.ndarray, may: np.ndarray, place: np.ndarray) -> tuple[int
 
 
 class FaultReader:
-    """A sampler of ``fields`` at ``points`` (n, 3) of a fault; ``share`` (n,): lambda/(lambda + 2 mu) there. Values of a step are
-    those half a step before its end, when its slip rates are; slip is moved to there."""
+    """A sampler of ``fields`` at ``points`` (n, 3) of a fault; ``share`` (n,): lambda/(lambda + 2 mu) there.
+
+    Slip rates of a step are those in its middle, and slip is moved to there. Tractions are those at its beginning, states of laws whose
+    strength depends on slip those at its end: ``moments`` says so, and ``at_middles`` moves them to the middle once both ends are known.
+    """
 
     def __init__(
         self, scheme: Scheme, sliding: Sliding, given: Mapping[Axis, Given], to: Directions, points: np.ndarray,
@@ -146,6 +151,36 @@ class FaultReader:
         blocks = [np.asarray(b, float).reshape(len(b), -1, 5) for b in sample_buffers]
         read = dict(zip(self.names, blocks, strict=False))
         return self.fields_of(read, blocks[len(self.names) :], 0.5 * self.scheme.step)
+
+    @property
+    def moments(self) -> np.ndarray:
+        """When fields (n,) of a step were so: -1 at its beginning, 0 in its middle, 1 at its end."""
+        law = self.sliding.law
+        in_middle = law.solver == "newton"
+        of_law = dict.fromkeys(law.all_outputs, 0 if in_middle else 1) | ({"Mud": -1} if in_middle else {})
+        found = of_law | dict.fromkeys(TRACTIONS, -1)
+        return np.array([found.get(name, 0) for name in self.fields])
+
+    def at_middles(self, before: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return the fields of steps in their middles.
+
+        Parameters
+        ----------
+        before : (2, places, fields) what was read in the two steps before
+        rows : (steps, places, fields) what was read in the steps
+
+        Returns
+        -------
+        (steps + 1, places, fields): of the step before these, then of them. The last step needs the tractions at its end, which the next
+        one knows: there they are extrapolated from those at its beginning and one step earlier.
+        """
+        read, moments = np.concatenate([before, rows]), self.moments
+        found = read[1:].copy()
+        ends, begins = moments > 0, moments < 0
+        found[..., ends] = 0.5 * (read[:-1] + read[1:])[..., ends]
+        found[:-1, :, begins] = 0.5 * (read[1:-1] + read[2:])[..., begins]
+        found[-1][:, begins] = (1.5 * read[-1] - 0.5 * read[-2])[:, begins]
+        return found
 
     def first(self, velocity: np.ndarray, kept: type) -> np.ndarray:
         """The fields (places, fields) before the first step, of numbers as the run has them (``kept``); ``velocity`` (n,) is that along the

@@ -18,12 +18,14 @@ from faultwave.case.grid import Grid as Setting
 from faultwave.case.model import Case
 from faultwave.case.plausibility import Scene, doubt_rock, doubt_scene
 from faultwave.comm import World
+from faultwave.engine import disk
 from faultwave.engine.backend import check_backend
 from faultwave.engine.precision import settle
 from faultwave.fd.absorbing import Absorber, stable_along
 from faultwave.fd.band import check_band
 from faultwave.fd.beside_faults import check_beside
 from faultwave.fd.block_layout import check_faces, lay_grid, moved
+from faultwave.fd.checkpoint import checkpoint_bytes
 from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.decomposition import Subdomain
 from faultwave.fd.enough_digits import estimate, needs_double
@@ -34,8 +36,9 @@ from faultwave.fd.laid import Laid
 from faultwave.fd.media import Medium, effective_medium
 from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
 from faultwave.fd.program import Scheme
+from faultwave.fd.reflections import check_reflections
 from faultwave.fd.registry import part_modules
-from faultwave.fd.resources import check_disk, check_kept, check_memory
+from faultwave.fd.resources import check_disk, check_kept, check_memory, disk_needed
 from faultwave.fd.share import cut_up, one_process_only, share, shared_medium, with_borders
 from faultwave.fd.time_dispersion import check_removal
 from faultwave.fd.topography import Ground, Hanging, Lines, check_slopes, read_ground, relief_of, step_share
@@ -45,7 +48,7 @@ from faultwave.media.attenuation import Relaxation, relaxation
 from faultwave.media.field import Field, axes_of, limits_told, missing
 from faultwave.media.homogenise import at_points
 from faultwave.media.plausible import doubt_layers
-from faultwave.physics.sources.released import check_time, scalar_moments
+from faultwave.physics.sources.released import check_representable, check_time, scalar_moments
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import law
 
@@ -136,7 +139,16 @@ def _planned(case: Case, world: World) -> FdPlan:
             case, placing.law, scheme, lower, upper, filled.media[n], filled.relaxation, stepped.frequency, stepped.steps, own,
             problems.warnings, filled.field, shared,
         ))  # fmt: skip
-    return replace(blocks[0], below=tuple(blocks[1:]))
+    made = replace(blocks[0], below=tuple(blocks[1:]))
+    disk.check_disk(case.output.folder, forecast_disk(made), problems)
+    problems.raise_errors()
+    return made
+
+
+def forecast_disk(made: FdPlan) -> float:
+    """Return the bytes that a planned run takes on the disk."""
+    written = float(sum(part.demand.disk for part in made.parts.values()))
+    return disk_needed(made.case, written, 0.0 if made.case.output.checkpoint is None else checkpoint_bytes(made))
 
 
 def _read(case: Case, problems: Problems) -> _Read:
@@ -200,14 +212,15 @@ def _lay(
             problems.raise_errors()
     lower, upper = np.array([*laid[0].lower[:2], laid[-1].lower[2]]), laid[0].upper
     placing = Placing(case, law(case.law), laid[0].grid, lower, upper, problems, tuple(laid))
+    grids = [block.grid for block in laid]
+    if not check_memory(case, grids, world, problems):
+        problems.raise_errors()  # parts take memory in proportion to the grid where they are placed
     parts = {name: part.placed(placing) for name, part in read.parts.items()}
     check_faces(placing, laid, parts)
     check_beside(placing, parts)
-    grids = [block.grid for block in laid]
-    fits = check_memory(case, grids, world, problems)
     with collected(problems):
         check_disk(case, grids, float(sum(part.demand.disk for part in parts.values())), problems)
-    if field is None or not fits:
+    if field is None:
         problems.raise_errors()
     return placing, laid, parts
 
@@ -306,7 +319,9 @@ def _check(
     radiating = Sources.joined([part.radiating for part in parts.values()])
     with collected(problems):
         check_time(radiating, case.end_time, problems)
+        check_representable(radiating, case.numerics.precision, problems)
         check_band(radiating, highest, step, case.end_time, problems, setting.lowpass)
+        check_reflections(placing, read.sides, parts, max(m.fastest for m in media), step)
     if world.size == 1 and not problems.errors:
         doubt_scene(case, _scene(placing, parts, media, read.sides), problems)
     return _Stepped(frequency, step, steps, parts)
@@ -487,4 +502,4 @@ def _step(
     return own, steps
 
 
-__all__ = ["can_be_read", "coarse_look", "make_plan"]
+__all__ = ["can_be_read", "coarse_look", "forecast_disk", "make_plan"]

@@ -65,13 +65,22 @@ def check_kept(case: Case, grids: Sequence[Grid], world: World, kept: Sequence[M
     problems.error(largest.where, what, advice=largest.advice)
 
 
+OVERHEAD = 1 << 17
+"""Bytes of the tables, coordinates and names of all files of a run."""
+
+
+def disk_needed(case: Case, written: float, checkpoint: float) -> float:
+    """Return the bytes that a run takes on the disk: ``written`` by parts, and of checkpoints of so many bytes each, those kept and one
+    that is being written."""
+    kept = case.output.checkpoint
+    return written + OVERHEAD + (0.0 if kept is None else (kept.keep + 1.0) * checkpoint)
+
+
 def check_disk(case: Case, grids: Sequence[Grid], written: float, problems: Problems) -> None:
-    """``written`` [bytes] by parts, and checkpoints, must fit on the disk that they go to."""
-    out, needed = case.output, written
-    if out.checkpoint is not None:
-        numbers = len(fields(case.attenuation is not None)) * sum(grid.box.points for grid in grids)
-        needed += (out.checkpoint.keep + 1.0) * numbers * number_bytes(case)
-    disk.check_disk(out.folder, needed, problems)
+    """Report a run whose files do not fit on the disk that they go to, before the material is known: ``written`` [bytes] by parts, and
+    waves in checkpoints."""
+    numbers = len(fields(case.attenuation is not None)) * sum(grid.box.points for grid in grids)
+    disk.check_disk(case.output.folder, disk_needed(case, written, float(numbers * number_bytes(case))), problems)
 
 
-__all__ = ["Memory", "check_disk", "check_kept", "check_memory", "grid_bytes", "number_bytes"]
+__all__ = ["Memory", "check_disk", "check_kept", "check_memory", "disk_needed", "grid_bytes", "number_bytes"]

@@ -221,11 +221,10 @@ class Session:
             control = checkpoints.Keeper(self, self.folder, progress)
             try:
                 self._step(control)
-            except BlowUp as error:  # snapshots up to here are good: they are closed, not thrown away
-                failure = RunError(self._explain(error))
-            else:
                 for part in parts:
                     part.finish(self.time)
+            except BlowUp as error:  # snapshots up to here are good: they are closed, not thrown away
+                failure = RunError(self._explain(error))
             self.background.wait()
             if self.written is not None:
                 self.reached = self.written.reached()

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from faultwave.observe.motions.measures import GRAVITY, fourier, lasting, measures, oscillator, response, smoothed
+from faultwave.observe.motions.measures import (
+    GRAVITY,
+    fourier,
+    lasting,
+    left_alone,
+    measures,
+    oscillator,
+    response,
+    smoothed,
+)
 
 STEP = 0.005
 
@@ -28,6 +37,43 @@ def test_a_stiff_oscillator_feels_the_peak_acceleration():
     t, a = sine(0.2)
     stiff = (2 * np.pi / 0.05) ** 2 * np.abs(response(a, STEP, 0.05)).max()
     assert stiff == pytest.approx(1.0, rel=0.02)
+
+
+@pytest.mark.parametrize("period", [1.0, 2.0, 3.0, 5.0])
+@pytest.mark.parametrize("damping", [0.0, 0.05, 0.5])
+def test_oscillators_swing_on_after_a_short_record(period, damping):
+    """As after one with zeros at its end: the ground keeps the velocity it has."""
+    t = STEP * np.arange(201)
+    v = np.sin(0.5 * np.pi * t) ** 2
+    short, long = (
+        measures(STEP, w, 0.4 * w, periods=(period,), damping=damping).rotd(100)[f"SA({period})"]
+        for w in (v, np.pad(v, (0, 4000), "edge"))
+    )
+    assert short == pytest.approx(long, rel=2e-3)
+
+
+def test_oscillators_left_alone_turn_where_their_recursion_does():
+    period, damping, step = 2.0, 0.05, 1e-3
+    a, _ = oscillator(period, damping, step)
+    rng = np.random.default_rng(3)
+    x, v = rng.normal(size=20), rng.normal(scale=3.0, size=20)
+    state, largest = np.array([x, v]), np.abs(x)
+    for _ in range(4000):
+        state = a @ state
+        largest = np.maximum(largest, np.abs(state[0]))
+    np.testing.assert_allclose(left_alone(x, v, period, damping), largest, rtol=1e-5)
+    assert left_alone(np.zeros(1), np.zeros(1), period) == 0.0
+
+
+def test_windows_are_those_of_konno_and_ohmachi():
+    """Bull. Seism. Soc. Am. 88 (1998), eq. 4: (sin(b log10(f/fc)) / (b log10(f/fc)))^4, here over the sum of all."""
+    frequency, b = np.array([0.97, 0.985, 1.0, 1.012, 1.03]), 40.0
+    z = b * np.log10(frequency)
+    window = np.array([1.0 if x == 0 else (np.sin(x) / x) ** 4 for x in z])
+    for k in range(len(frequency)):
+        line = np.eye(len(frequency))[k]
+        assert smoothed(frequency, line, np.array([1.0]), b)[0] == pytest.approx(window[k] / window.sum(), rel=1e-12)
+    assert window[0] == pytest.approx(0.828, abs=1e-3)
 
 
 def test_ten_samples_a_period_are_enough():

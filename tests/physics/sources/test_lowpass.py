@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from faultwave.physics.sources.lowpass import lowpassed, lowpassed_function
+from faultwave.base.errors import InputError, Problems
+from faultwave.physics.sources.lowpass import lowpassed, lowpassed_function, usable_corner
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Brune, Samples, Triangle, Yoffe
 
@@ -46,3 +47,22 @@ def test_only_where_asked_and_as_long_as_the_run():
     t = np.linspace(0, 1.2, 200)
     assert np.allclose(short.value(t), whole.value(t)) and short.function.end < whole.function.end
     assert lowpassed([source], 2.0, 0.5)[0].onset == 1.0
+
+
+def test_corners_that_a_step_cannot_represent_filter_nothing():
+    problems = Problems()
+    assert usable_corner(None, 0.01, 10.0, problems) is None and not problems.items
+    assert usable_corner(5.0, 0.01, 10.0, problems) == 5.0 and not problems.items
+    assert usable_corner(1e30, 0.01, 10.0, problems) is None
+    assert "1e+30 Hz lies above the Nyquist frequency of the time step, 50 Hz" in str(problems.warnings[0])
+
+
+def test_corners_that_push_sources_out_of_the_run_are_told():
+    problems = Problems()
+    assert usable_corner(0.01, 0.01, 10.0, problems) == 0.01
+    assert "delays all sources by 41.6 s, and the run ends at 10 s" in str(problems.warnings[0])
+
+
+def test_more_samples_than_can_be_had_are_an_error_not_a_cut():
+    with pytest.raises(InputError, match=r"grid\.lowpass: 1e\+06 Hz needs .* samples"):
+        lowpassed_function(Triangle(2.0), 1e6, 100.0)

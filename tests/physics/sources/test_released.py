@@ -8,7 +8,7 @@ from faultwave.base.magnitude import magnitude
 from faultwave.base.projection import Projection
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.readers.srf import read_srf
-from faultwave.physics.sources.released import check_time, moments_of, shares_within
+from faultwave.physics.sources.released import check_representable, check_time, moments_of, shares_within
 from faultwave.physics.sources.time_functions import (
     Brune,
     Burst,
@@ -102,3 +102,21 @@ def test_directions_of_a_subfault_are_one_source(tmp_path):
     table = read_srf(path, Projection("EPSG:32611", (-117.0, 34.0)))
     assert len(table) == 4
     assert moments_of(table, table.moment_tensors(3e10, 3e10), 2.0).scalar == pytest.approx(2 * 3e10 * 1e6 * 5.0)
+
+
+def test_onsets_beyond_the_end_are_told_however_late_they_are():
+    """A duration beside 1e90 s is lost to rounding."""
+    for onset in (5.0, 1e90):
+        problems = Problems()
+        check_time([source(gaussian(0.1), onset)], 4.0, problems)
+        assert f"with onset {onset:g} s: 100 %" in str(problems.warnings[0])
+
+
+def test_sources_beyond_the_precision_are_an_error():
+    force = PointSource(np.zeros(3), gaussian(0.1), force=np.array([0.0, 0.0, 1e40]), name="push")
+    for precision, wrong in (("single", 1), ("double", 0)):
+        problems = Problems()
+        check_representable([source(gaussian(0.1)), force], precision, problems)
+        assert len(problems.errors) == wrong
+    check_representable([force], "single", problems)
+    assert "push is 1e+40, which single precision cannot represent" in str(problems.errors[0])

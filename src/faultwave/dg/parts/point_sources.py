@@ -24,7 +24,7 @@ from faultwave.observe.points import exchange_advice
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.outside import tell_no_pores, tell_outside
 from faultwave.physics.sources.point import PointSource, shears
-from faultwave.physics.sources.released import acting_row, check_time, moments_of
+from faultwave.physics.sources.released import acting_row, check_representable, check_time, moments_of
 from faultwave.physics.sources.spectrum import spectrum
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.sources.time_functions import time_function
@@ -113,6 +113,7 @@ def plan(planning: Planning) -> PointSources | None:
     read = load_sources(case.sources, projection=case.projection, warned=problems)
     sources = Sources.joined([read, Sources.of(_point_currents(case))])
     check_time(sources, case.end_time, problems)
+    check_representable(sources, case.numerics.precision, problems)
     if "filtration" not in planning.law.roles:
         tell_no_pores(sources, f"the {planning.law.name} law", problems)
     _check_moduli(sources, planning)

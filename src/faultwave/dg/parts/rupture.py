@@ -31,6 +31,7 @@ from faultwave.physics.friction import laws as friction_laws
 from faultwave.physics.friction.initial import initial_names
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifiers import composed, names_of_modifiers
+from faultwave.physics.friction.nucleation import check_starts
 from faultwave.physics.friction.uniform import check_absent
 
 name = "rupture"
@@ -216,6 +217,7 @@ def _plan_fault(planning: Planning) -> Rupture:
             stress = places.traction(field, 0, "fault.parameters", problems)
             places.check_sides(field, problems)
         episodes = places.episodes(setting.nucleation, problems)
+        check_starts(setting.nucleation, planning.case.end_time, problems)
     problems.extend(lacking.items)
     if lacking.items:  # nothing can be computed with; what else is missing can still be told
         check_absent(law.parameters, law.constants, {*given, *setting.constants}, problems)

@@ -12,9 +12,9 @@ from faultwave.base.collect import collected
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.comm.gather import collect
-from faultwave.engine.part import Origin, State
+from faultwave.engine.part import Demand, Origin, State
 from faultwave.fd.fault_reading import FaultReader
-from faultwave.fd.part import FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
+from faultwave.fd.part import Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
 from faultwave.fd.parts.rupture import Rupture
 from faultwave.fd.points import Sampler
 from faultwave.fd.resources import Memory
@@ -54,6 +54,7 @@ class FaultReceivers(GridPart):
     fields: tuple[str, ...]
     units: Mapping[str, str]
     located: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    demand: Demand = Demand()
     name = name
 
     @property
@@ -68,6 +69,10 @@ class FaultReceivers(GridPart):
         near = np.full(len(located), placing.grid.spacing)
         tell_moved(self.setting, self.points, located, distance, near, placing.problems)
         return replace(self, located=located)
+
+    def checked(self, checking: Checking) -> Self:
+        samples = checking.steps // self.setting.every + 1
+        return replace(self, demand=Demand(disk=8 * len(self.points) * (len(self.fields) + 1) * samples))
 
     def memory(self, steps: int, world: World) -> Memory:
         needed = 16.0 * len(self.points) * len(self.fields) * (steps / self.setting.every + 1)
@@ -112,8 +117,9 @@ class FaultReceivers(GridPart):
 
 
 class AttachedFaultReceivers(GridAttached):
-    """Of the receivers ``mine``; ``samples``: after how many steps, and blocks (samples, receivers, fields). The first is that before all
-    steps."""
+    """Of the receivers ``mine``: after how many ``steps`` samples were taken, and ``blocks`` (samples, receivers, fields) of them. The
+    first is that before all steps; all fields of the others are those in the middle of a step. ``read`` (2, receivers, fields): what the
+    last two steps were read as, from which and the next step those of the last follow."""
 
     def __init__(self, part: FaultReceivers, plan: FdPlan, mine: np.ndarray):
         self.part, self.plan, self.mine = part, plan, mine
@@ -121,6 +127,7 @@ class AttachedFaultReceivers(GridAttached):
         self.count = 0
         self.steps: list[int] = []
         self.blocks: list[np.ndarray] = []
+        self.read = np.zeros((2, len(mine), len(part.fields)))
         self.initial: Solution | None = None
 
     def start(self, state: Solution | None) -> None:
@@ -135,17 +142,24 @@ class AttachedFaultReceivers(GridAttached):
             moving = np.asarray(self.initial(places, 0.0))[:, 6 + axis]
         kept = np.float32 if self.part.case.numerics.precision == "single" else np.float64
         self.steps.append(0)
-        self.blocks.append(self.reader.first(moving, kept)[None])
+        first = self.reader.first(moving, kept)
+        self.blocks.append(first[None].copy())
+        self.read = np.stack([first, first])
 
     def sampled(self, values: np.ndarray) -> None:
+        last, *found = self.reader.at_middles(self.read, values)
+        if self.count and self.steps[-1] == self.count:
+            self.blocks[-1][-1] = last
         after = np.arange(self.count + 1, self.count + len(values) + 1)
-        due = after % self.part.setting.every == 0
+        due = np.flatnonzero(after % self.part.setting.every == 0)
+        self.read = np.concatenate([self.read, values])[-2:]
         self.count += len(values)
-        self.steps += after[due].tolist()
-        self.blocks.append(values[due])
+        if len(due):
+            self.steps += after[due].tolist()
+            self.blocks.append(np.stack([found[k] for k in due]))
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Times (nt,) [s] and values (nt, receivers, fields): slip rates are half a step before the end of each."""
+        """Return the times (nt,) [s], of middles of steps, and the values (nt, receivers, fields) then."""
         shape = (0, len(self.mine), len(self.part.fields))
         self.blocks = [np.concatenate([np.zeros(shape), *self.blocks])]  # once in memory, not twice, from here on
         steps = np.array(self.steps, float)
@@ -155,11 +169,15 @@ class AttachedFaultReceivers(GridAttached):
         def restore(values: np.ndarray, origin: Origin) -> None:
             self.blocks = [np.asarray(values, float).swapaxes(0, 1)]
 
+        def read(values: np.ndarray, origin: Origin) -> None:
+            self.read = np.asarray(values, float).swapaxes(0, 1)
+
         def count(values: np.ndarray, origin: Origin) -> None:
             self.count, *self.steps = (int(v) for v in values)
 
         return {
             "samples": State(self.mine, lambda: self.arrays()[1].swapaxes(0, 1), restore),
+            "read": State(self.mine, lambda: self.read.swapaxes(0, 1), read),
             "steps": State(None, lambda: np.array([self.count, *self.steps]), count),
         }
 

@@ -18,7 +18,7 @@ from faultwave.base.magnitude import magnitude
 from faultwave.base.projection import Projection
 from faultwave.case.model import Case
 from faultwave.comm import World
-from faultwave.engine.part import Origin, State
+from faultwave.engine.part import Demand, Origin, State
 from faultwave.fd.part import AfterSteps, Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running
 from faultwave.fd.program import VELOCITY_LEVEL, Observer, above
 from faultwave.fd.resources import Memory, number_bytes
@@ -27,7 +27,7 @@ from faultwave.kernels import math
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.grid_formats import check_formats, map_formats
-from faultwave.observe.motions.measures import GRAVITY, oscillator
+from faultwave.observe.motions.measures import GRAVITY, left_alone, oscillator
 from faultwave.observe.result import Result
 from faultwave.observe.stations import since
 from faultwave.physics.sources.released import moments_of
@@ -78,11 +78,14 @@ class Intensity(GridPart):
     periods: tuple[float, ...]
     damping: float
     points: int = 0
+    demand: Demand = Demand()
     name = "intensity"
     on_surface = True
 
     def placed(self, placing: Placing) -> Self:
-        return replace(self, points=int(np.prod(placing.surface)))
+        points = int(np.prod(placing.surface))
+        maps = len(self.periods) + 6 + 3 * len({"netcdf", *self.case.output.intensity.formats})  # type: ignore[union-attr]
+        return replace(self, points=points, demand=Demand(disk=8 * points * maps))
 
     def checked(self, checking: Checking) -> Self:
         """A warning where periods are shorter than the shortest that is resolved everywhere."""
@@ -245,9 +248,18 @@ class Maps(GridAttached):
         found = {}
         for array, name, unit, text, factor in named:
             turned = np.stack([self.view(peak(array, angle)) for angle in range(ANGLES)])
+            if array.startswith("SA"):
+                turned = np.maximum(turned, self._after_the_end(int(array[2:])))
             found[name] = Variable(factor * np.median(turned, 0), ("y", "x"), unit, f"{text}, RotD50")
         found["PGV_max"] = Variable(self.view("surface_peak"), ("y", "x"), "m/s", "largest horizontal ground speed")
         return found
+
+    def _after_the_end(self, number: int) -> np.ndarray:
+        """Return the largest displacement (ANGLES, ny, nx) [m] of the oscillators of a period after the run, on ground at rest."""
+        x, v = ([self.view(f"oscillator{number}_{q}{c}").astype(float) for c in COMPONENTS[:2]] for q in "xv")
+        turns, period = np.pi * np.arange(ANGLES) / ANGLES, self.part.periods[number]
+        along = [[np.cos(t) * q[0] + np.sin(t) * q[1] for q in (x, v)] for t in turns]
+        return np.stack([left_alone(at, moving, period, self.part.damping) for at, moving in along])
 
     def _arias(self) -> dict[str, Variable]:
         growth, text = np.stack(self.arias), "Arias intensity, sum of both horizontal components"

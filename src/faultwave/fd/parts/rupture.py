@@ -28,6 +28,7 @@ from faultwave.kernels.stencil import Axis, Box
 from faultwave.media.homogenise import at_points
 from faultwave.observe.model import Sheet
 from faultwave.physics.friction.law import FrictionLaw
+from faultwave.physics.friction.nucleation import check_starts
 
 name = "rupture"
 ROOM, DEEP = 6, 8
@@ -121,8 +122,8 @@ class Rupture(GridPart):
         plane = plane_of(setting, placing.grid)
         before = len(placing.problems.errors)
         self._check_place(plane, placing)
-        if len(placing.problems.errors) > before:  # its points would be others than the grid's, and any number of them
-            return self
+        if len(placing.problems.errors) > before:
+            return self  # a plane that leaves the box may have any number of points
         found: Directions | None = None
         with collected(placing.problems):
             found = directions_of(placing.case.fault, plane, self.extent[0])
@@ -156,6 +157,7 @@ class Rupture(GridPart):
         problems, plane = checking.problems, self.plane
         if plane is None or self.directions is None:
             return self
+        check_starts(self.case.fault.nucleation, self.case.end_time, problems)  # type: ignore[union-attr]
         with collected(problems):
             reader = Reader(self.case.fault, self.law, self.constants, self.directions, problems)
             grid = checking.placing.grid

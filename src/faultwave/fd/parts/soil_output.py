@@ -1,7 +1,10 @@
 """Strain and stress of soft soil at points, and maps of its peak strain: of the part ``soil``, from arrays that it keeps anyway.
 
-What soil has of the last step when the velocities of the next are known, strain and deviator of the stress at the centres of cells, is
-read then: its samples are those of the step before.
+The stress is that of the yield surfaces in the cell itself, the modulus times the strain that they share less what they have lost of it:
+stress and strain lie on the curve of the soil exactly. The shear stresses of the grid lie on edges and lose the mean of four cells, so
+that their mean over a cell is that of its neighbours, too, and lies off the curve wherever strain varies from cell to cell.
+
+Strain, and what was lost of it in the step, are read when the velocities of the next step are known: samples are those of the step before.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import numpy as np
 from faultwave.base.collect import collected
 from faultwave.case.model import Case
 from faultwave.comm import World
-from faultwave.engine.part import Demand, State
+from faultwave.engine.part import Demand, Origin, State
 from faultwave.fd import soil
 from faultwave.fd.part import Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
 from faultwave.fd.program import VELOCITY_LEVEL
@@ -36,6 +39,8 @@ WHERE = "output.soil"
 SHEAR = ("xy", "yz", "xz")
 STRAINS = tuple(f"gamma_{part}" if part in SHEAR else f"dev_strain_{part}" for part in PARTS)
 STRESSES = tuple(f"s_{part}" if part in SHEAR else f"dev_s_{part}" for part in PARTS)
+TENSOR = np.array([1.0 if part in SHEAR else 0.5 for part in PARTS])
+"""Of strains that are doubled, as elements count them: shear strain gamma, and the tensor's deviator."""
 LATE = 0.0
 """Of a step's length after its start: when what is read in it was so."""
 COPIES = 4
@@ -90,6 +95,7 @@ class SoilOutput(GridPart):
         cells = np.clip(grid.cell(self.points), low[::-1], high[::-1] - 1).astype(np.int64)
         disk = 8 * 2 * len(PARTS) * len(self.points) * self.samples
         columns = int(np.prod(placing.surface))
+        disk += 8 * len(MAPS) * columns
         return replace(self, demand=Demand(disk=disk), cells=cells, centres=grid.middle(cells), columns=columns)
 
     def checked(self, checking: Checking) -> Self:
@@ -121,7 +127,7 @@ class SoilOutput(GridPart):
 
 
 class CellSampler:
-    """Reads strains [1] and stresses [Pa] of soil in the cells (n, 3); a process those it owns."""
+    """Reads strains, and the strains lost in each step, of soil in the cells (n, 3); a process those it owns."""
 
     shape = (1, 2 * len(PARTS))
 
@@ -133,24 +139,24 @@ class CellSampler:
         self.mine = own
         self.sample_buffers: list[SampleBuffer] = []
         self.read: list[np.ndarray] = []  # by tile, places among those of this process
-        arrays = (soil.REFERENCE, *map(soil.total, PARTS), *map(soil.before, PARTS))
+        arrays = (soil.REFERENCE, *map(soil.total, PARTS))
         for tile in plan.parts["soil"].tiles or ():  # type: ignore[attr-defined]
             here = np.flatnonzero(tile.holds(cells[own]))
             if len(here):
                 self.read.append(here)
                 listed = cells[own][here]
-                self.sample_buffers += [SampleBuffer(VELOCITY_LEVEL, tile.named(a), listed) for a in arrays]
+                names = [*map(tile.named, arrays), *map(soil.loss, PARTS)]
+                self.sample_buffers += [SampleBuffer(VELOCITY_LEVEL, n, listed) for n in names]
         if not self.read:  # which tells how many steps there were
             self.sample_buffers.append(SampleBuffer(VELOCITY_LEVEL, ANY, cells[:0]))
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
-        """(steps, points, 1, 10)"""
+        """Return strains and the strains lost in each step, both doubled where the tensor's is, (steps, points, 1, 10)."""
         result = np.zeros((len(sample_buffers[0]), len(self.mine), *self.shape))
         each = 1 + 2 * len(PARTS)
         for n, here in enumerate(self.read):
             reference, *others = (b.astype(float) for b in sample_buffers[n * each : (n + 1) * each])
-            factors = [reference * (1.0 if part in SHEAR else 0.5) for part in PARTS]
-            strains = [a * b for a, b in zip(factors, others, strict=False)]
+            strains = [reference * strain for strain in others[: len(PARTS)]]
             result[:, here, 0] = np.stack([*strains, *others[len(PARTS) :]], -1)
         return result
 
@@ -160,6 +166,9 @@ class AttachedSoilOutput(GridAttached):
 
     def __init__(self, part: SoilOutput, solver: Running, mine: np.ndarray):
         self.part, self.plan, self.operator, self.mine = part, solver.plan, solver.operator, mine
+        (_, y0, x0), op = solver.operator.subdomain.owned.box.lo, solver.operator
+        cells = part.cells[mine]
+        self.modulus = np.array([0.5 * op.plane("mu2", z)[y - y0, x - x0] for z, y, x in cells]).reshape(-1, 1)
         self.start(None)
 
     def start(self, state: Solution | None) -> None:
@@ -168,14 +177,24 @@ class AttachedSoilOutput(GridAttached):
         first = np.zeros((len(self.mine), *CellSampler.shape), kept)
         late = [LATE] * first.shape[-1]
         self.recorder = SeriesRecorder(self.plan.scheme.step, late, first, self.part.interval)
+        self.lost = np.zeros((len(self.mine), len(PARTS)))
 
     def sampled(self, values: np.ndarray) -> None:
-        self.recorder.append(values)
+        """Append strains, and the stresses [Pa] of the yield surfaces."""
+        strain, lost = values[:, :, 0, : len(PARTS)], values[:, :, 0, len(PARTS) :]
+        lost = self.lost + np.cumsum(lost, axis=0)
+        self.lost = lost[-1].copy()
+        stress = self.modulus * (strain - lost)
+        self.recorder.append(np.concatenate([strain * TENSOR, stress], -1)[:, :, None])
 
     def state(self) -> Mapping[str, State]:
         if not len(self.part.points):
             return {}
-        return state_of(self.recorder, self.mine)
+
+        def restore(values: np.ndarray, origin: Origin) -> None:
+            self.lost = np.asarray(values, float)
+
+        return {**state_of(self.recorder, self.mine), "lost": State(self.mine, lambda: self.lost, restore)}
 
     def results(self) -> Iterable[Result]:
         """Of all processes, on the first."""

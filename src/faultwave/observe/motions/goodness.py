@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from faultwave.observe.motions.measures import PERIODS, integrated, response
+from faultwave.observe.motions.measures import PERIODS, integrated, padded, response
 from faultwave.observe.motions.processing import as_quantity, filtered
 
 CRITERIA = (
@@ -64,7 +64,7 @@ def _share(growth: np.ndarray) -> np.ndarray:
 
 def _spectra(acceleration: np.ndarray, step: float, low: float, high: float) -> float:
     periods = [p for p in PERIODS if 1.0 / high <= p <= 1.0 / low and p >= 10 * step] or [1.0 / np.sqrt(low * high)]
-    peaks = [np.abs(response(acceleration, step, p)).max(1) for p in periods]
+    peaks = [np.abs(response(padded(acceleration, step, p), step, p)).max(1) for p in periods]
     return float(np.mean([similarity(*p) for p in peaks]))
 
 

@@ -20,6 +20,8 @@ PERIODS = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.5, 10.0)
 DAMPING = 0.05
 FINE = 40
 """Samples in a period of an oscillator, at least, from which its peak is taken: within 0.5 %."""
+LONGEST_SWING = 10.0
+"""Periods after a record that are looked at, at most, where damping is nearly critical."""
 SMOOTHING = 188.5
 """Bandwidth b of Konno and Ohmachi's window, about a twentieth of a decade."""
 
@@ -49,6 +51,36 @@ def response(acceleration: np.ndarray, step: float, period: float, damping: floa
         [-numerator[0] * first, (b[0, 0] - numerator[1]) * first], axis=-1
     )  # no motion at the first sample
     return np.asarray(lfilter(numerator, denominator, acceleration, axis=-1, zi=rest)[0])
+
+
+def padded(acceleration: np.ndarray, step: float, period: float, damping: float = DAMPING) -> np.ndarray:
+    """Return the acceleration (..., n) followed by zeros for half a swing of an oscillator of that period [s] and damping."""
+    after = int(np.ceil(min(half_swing(period, damping), LONGEST_SWING * period) / step)) + 1
+    return np.pad(acceleration, [(0, 0)] * (np.ndim(acceleration) - 1) + [(0, after)])
+
+
+def half_swing(period: float, damping: float) -> float:
+    """Return half the damped period [s], within which an oscillator left to itself goes farthest."""
+    return 0.5 * period / float(np.sqrt(1.0 - damping * damping))
+
+
+def left_alone(x: np.ndarray, v: np.ndarray, period: float, damping: float = DAMPING) -> np.ndarray:
+    """Return the largest displacement of oscillators from now on whose ground has come to rest.
+
+    Parameters
+    ----------
+    x, v : displacements [m] and velocities [m/s] now, arrays of one shape
+    period, damping : natural period [s], damping as a share of the critical
+
+    Returns
+    -------
+    Array of that shape [m], nowhere below abs(x): x itself, or the first turn of the damped free oscillation.
+    """
+    w = 2 * np.pi / period
+    slower = w * np.sqrt(1.0 - damping * damping)
+    turn = np.arctan2(v * slower, w * w * x + damping * w * v) % np.pi / slower
+    amplitude = x * np.cos(slower * turn) + (v + damping * w * x) / slower * np.sin(slower * turn)
+    return np.asarray(np.maximum(np.abs(x), np.abs(amplitude) * np.exp(-damping * w * turn)))
 
 
 def turned(east: np.ndarray, north: np.ndarray, directions: int = DIRECTIONS) -> np.ndarray:
@@ -113,9 +145,14 @@ def measures(
 
 
 def _peak(velocity: np.ndarray, step: float, period: float, damping: float) -> np.ndarray:
-    """Pseudo-spectral acceleration (180,) of ground that moves with a velocity (2, n)."""
+    """Return the pseudo-spectral acceleration (180,) of ground that moves with a velocity (2, n).
+
+    The acceleration is zero after the record, as in the processing of strong-motion records: an oscillator whose period is not much
+    shorter than the record is displaced most after its end.
+    """
     times = max(1, int(np.ceil(FINE * step / period)))  # as many samples: a peak between coarse ones is missed
-    moved = response(derived(velocity, step, times), step / times, period, damping)
+    finer = step / times
+    moved = response(padded(derived(velocity, step, times), finer, period, damping), finer, period, damping)
     return np.asarray((2 * np.pi / period) ** 2 * np.abs(turned(*moved)).max(1))
 
 
@@ -178,6 +215,6 @@ def smoothed(frequency: np.ndarray, amplitude: np.ndarray, at: np.ndarray, bandw
 
 
 __all__ = [
-    "DAMPING", "GRAVITY", "PERIODS", "UNITS", "Measures", "derived", "fourier", "integrated", "lasting", "measures", "oscillator",
-    "response", "smoothed", "spectral", "summed", "turned",
+    "DAMPING", "GRAVITY", "PERIODS", "UNITS", "Measures", "derived", "fourier", "half_swing", "integrated", "lasting", "left_alone",
+    "measures", "oscillator", "padded", "response", "smoothed", "spectral", "summed", "turned",
 ]  # fmt: skip

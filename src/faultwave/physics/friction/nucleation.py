@@ -6,7 +6,27 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.errors import Problems
 from faultwave.kernels import math as m
+
+LARGEST_STRESS = 1e15
+"""Of nucleation [Pa]; a thousand times the pressure in the Earth's core."""
+STRESS_ALLOWED = f"finite numbers up to {LARGEST_STRESS:g} Pa"
+
+
+def wrong_stress(traction: np.ndarray) -> np.ndarray:
+    """Return where (n,) nucleation adds a traction (n, 3) [Pa] that is none."""
+    return np.asarray(~(np.abs(traction) <= LARGEST_STRESS).all(1))
+
+
+def check_starts(nucleation: Any, end_time: float, problems: Problems) -> None:
+    """Warn of episodes of nucleation that begin after the end of the run [s]."""
+    for i, episode in enumerate(nucleation):
+        if episode.start >= end_time:
+            what = f"begins at {episode.start:g} s, and the run ends at {end_time:g} s: it does nothing"
+            problems.warn(
+                f"fault.nucleation[{i}].start", what, f"below {end_time:g} s", "Start it earlier, or raise end_time."
+            )
 
 
 def smooth_step(t: Any, duration: Any) -> Any:

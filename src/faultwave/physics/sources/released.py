@@ -39,7 +39,8 @@ def shares_within(sources: Iterable[PointSource], end_time: float) -> np.ndarray
         whole, inside = (
             np.abs(np.diff(table.released(t, some), axis=1)).sum(1) for t in (edges, np.clip(edges, 0.0, end_time))
         )
-        shares[some] = np.where(whole > 0, inside / np.where(whole > 0, whole, 1.0), 1.0)
+        after = table.onset[some] >= end_time  # also onsets so late that a duration beside them is lost to rounding
+        shares[some] = np.where(whole > 0, inside / np.where(whole > 0, whole, 1.0), np.where(after, 0.0, 1.0))
     return shares
 
 
@@ -58,6 +59,22 @@ def check_time(sources: Iterable[PointSource], end_time: float, problems: Proble
         f"{len(lost)} of {len(table)} act outside of the run, 0 to {end_time:g} s, and lose that part ({named}{more})",
         advice="Shift them by their onset, or raise end_time.",
     )
+
+
+def check_representable(
+    sources: Iterable[PointSource], precision: str, problems: Problems, where: str = "sources"
+) -> None:
+    """Report forces [N] and moments [N m] that overflow the ``precision`` of a run, which would then hold infinite numbers."""
+    table = Sources.of(sources)
+    if not len(table):
+        return
+    largest = float(np.finfo(np.float32 if precision == "single" else np.float64).max)
+    sizes = np.max([np.abs(a).max(1, initial=0.0) for a in (table.force, table.moment, table.potency)], axis=0)
+    bad = np.flatnonzero(~(sizes <= largest))
+    if len(bad):
+        k = int(bad[np.argmax(sizes[bad])])
+        what = f"{table.names[k]} is {sizes[k]:g}, which {precision} precision cannot represent"
+        problems.error(where, what, f"up to {largest:.3g} in {precision} precision", "Is a unit or an exponent wrong?")
 
 
 def scalar_moments(sources: Iterable[PointSource], lam: np.ndarray, mu: np.ndarray, end_time: float) -> np.ndarray:
@@ -156,4 +173,4 @@ def _starts(names: np.ndarray) -> np.ndarray:
     return np.flatnonzero(new)
 
 
-__all__ = ["Moments", "acting_row", "check_time", "moments_of", "scalar_moments", "shares_within"]
+__all__ = ["Moments", "acting_row", "check_representable", "check_time", "moments_of", "scalar_moments", "shares_within"]

@@ -1,0 +1,117 @@
+"""What absorbing layers send back of waves that are long beside them, before a run.
+
+A matched layer absorbs travelling waves to some thousandths. Near sources, and of waves that graze a side, much of the motion decays across
+the layer instead of travelling through it. Damping does nothing to that: what is left of it at the outer end of the layer comes back, and
+is the more the nearer the side and the thinner the layer, both counted in wavelengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.fd.grid import SIDES
+from faultwave.fd.part import GridPart, Placing
+from faultwave.physics.sources.spectrum import spectrum
+from faultwave.physics.sources.table import Sources
+
+LARGEST, DECAY = 2.3, 4.16
+"""Error = LARGEST exp(-DECAY path / wavelength), path from source or receiver (their mean) to the outer end of the layer: fitted to the
+displacement of SPECFEM3D's layered half-space against propagator matrices, with layers of 2.5 to 7.5 km and sides at 6 and 15 km for
+waves of 16 km (25, 16, 7 and less than 1 %)."""
+LARGEST_FITTED = 0.3
+TOLERATED = 0.03
+LOOKED_AT = 200
+"""Sources and receivers, at most."""
+
+
+@dataclass(frozen=True)
+class Reflection:
+    """The largest expected ``error`` of a seismogram: what comes back from a ``side`` at the receiver number ``receiver``, over the
+    motion there; ``path`` [m] as in ``LARGEST``."""
+
+    error: float
+    side: str
+    receiver: int
+    path: float
+
+
+def dominant_frequency(sources: Sources, step: float, end_time: float) -> float:
+    """Return the frequency [Hz] at which the velocity far from the sources is largest; 0 where they radiate nothing."""
+    frequencies, amplitudes = spectrum(sources, step, end_time)
+    return float(frequencies[np.argmax(frequencies * amplitudes)])
+
+
+def largest_reflection(
+    sources: np.ndarray, receivers: np.ndarray, sides: Mapping[str, float], thickness: float, wavelength: float
+) -> Reflection:
+    """Return what is expected to err most.
+
+    Parameters
+    ----------
+    sources, receivers : (n, 3) and (m, 3) places [m], n and m at least 1
+    sides : coordinates [m] of the absorbing sides by name, as x-
+    thickness : of the layers [m]
+    wavelength : of the fastest waves at their dominant frequency [m]
+    """
+    distance = np.linalg.norm(receivers[:, None] - sources, axis=2)
+    found = [Reflection(0.0, "", 0, np.inf)]
+    for side, at in sides.items():
+        k = "xyz".index(side[0])
+        to_side = np.abs(receivers[:, None, k] - at) + np.abs(sources[:, k] - at)
+        path = 0.5 * to_side + thickness
+        farther = distance / np.hypot(distance, to_side)
+        error = LARGEST * np.exp(-DECAY * path / wavelength) * farther
+        receiver, source = np.unravel_index(int(error.argmax()), error.shape)
+        found.append(Reflection(float(error[receiver, source]), side, int(receiver), float(path[receiver, source])))
+    return max(found, key=lambda reflection: reflection.error)
+
+
+def check_reflections(
+    placing: Placing, sides: Mapping[str, str], parts: Mapping[str, GridPart], fastest: float, step: float
+) -> None:
+    """Warn where matched layers are too thin, or too near, for the waves of the sources."""
+    setting, case = placing.case.grid, placing.case
+    assert setting is not None
+    if setting.absorbing.kind != "cpml" or not {"sources", "receivers"} <= parts.keys():
+        return
+    bottom = placing.blocks[-1]
+    thickness, of_sources = bottom.width * bottom.grid.spacing, parts["sources"].radiating
+    corners = {"-": placing.lower, "+": placing.upper}
+    absorbing = {s: float(corners[s[1]]["xyz".index(s[0])]) for s in SIDES if sides[s] == "absorbing"}
+    sources, receivers = (_some(parts[name].places) for name in ("sources", "receivers"))
+    frequency = dominant_frequency(of_sources, step, case.end_time)
+    if not len(receivers) or not frequency > 0 or not absorbing:
+        return
+    wavelength = fastest / frequency
+    found = largest_reflection(sources, receivers, absorbing, thickness, wavelength)
+    if found.error <= TOLERATED:
+        return
+    more = wavelength / DECAY * np.log(found.error / TOLERATED)
+    points = int(np.ceil((thickness + more) / bottom.grid.spacing))
+    where = ", ".join(f"{x:g}" for x in receivers[found.receiver])
+    problems: Problems = placing.problems
+    problems.warn(
+        "grid.absorbing",
+        f"seismograms err by about {_percent(found.error)} by what the side {found.side} sends back, most at the receiver "
+        f"({where}): the layer ends {found.path / wavelength:.2g} wavelengths from there and from the source, of {wavelength:.4g} m at "
+        f"{frequency:.3g} Hz",
+        f"{100 * TOLERATED:g} % or less",
+        f"Raise grid.absorbing.width from {bottom.width} to {points} points, or move the side away by {more:.3g} m.",
+    )
+
+
+def _percent(error: float) -> str:
+    """Return an expected error in words; beyond what it was fitted to, only that it is large."""
+    return f"{100 * error:.2g} %" if error < LARGEST_FITTED else f"{100 * LARGEST_FITTED:g} % or more"
+
+
+def _some(places: np.ndarray) -> np.ndarray:
+    """Return at most LOOKED_AT of the places (n, 3), evenly chosen."""
+    return places[:: max(1, -(-len(places) // LOOKED_AT))]
+
+
+__all__ = ["Reflection", "check_reflections", "dominant_frequency", "largest_reflection"]
