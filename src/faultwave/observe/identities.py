@@ -1,0 +1,207 @@
+"""Identities that the outputs of a run obey, checked on Datasets, whichever engine computed them.
+
+``check_identities`` looks at every Dataset for the quantities that an identity joins and returns one ``Finding`` for each receiver or
+value: how far the two sides of the identity are apart, as a share of the largest value, and how far they may be. A new output that
+shares quantity names with the present ones is checked without further code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.observe.dataset import Dataset
+
+RUPTURE_RATE = 1e-3
+"""Slip rate [m/s] above which a point counts as ruptured."""
+
+SLIDING_RATE = 1e-2
+"""Slip rate [m/s] above which the traction of a point is compared with its strength."""
+
+TOLERANCES = {
+    "slip": 0.03,
+    "path": 0.03,
+    "strength": 1e-3,
+    "peak slip rate": 0.03,
+    "rupture time": 1.0,
+    "displacement": 0.03,
+    "moment": 1e-9,
+}
+"""Largest error of each identity: shares, and for the rupture time intervals between samples."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One identity at one place.
+
+    ``place`` is the number of the receiver, from 0, or -1 for sums over the run; ``error`` is the largest difference of both sides in
+    the unit of ``TOLERANCES``; ``time`` [s] is where it occurs, NaN where that has no meaning.
+    """
+
+    dataset: str
+    identity: str
+    place: int
+    error: float
+    tolerance: float
+    time: float = float("nan")
+
+    @property
+    def holds(self) -> bool:
+        """Return whether the error is within the tolerance; a NaN is not."""
+        return bool(self.error <= self.tolerance)
+
+    def __str__(self) -> str:
+        where = f" of receiver {self.place + 1}" if self.place >= 0 else ""
+        when = f" at t = {self.time:.6g} s" if np.isfinite(self.time) else ""
+        state = "holds" if self.holds else "is violated"
+        return f"{self.dataset}: {self.identity}{where} {state}: {self.error:.3g}, at most {self.tolerance:.3g}{when}"
+
+
+def check_identities(
+    datasets: Iterable[Dataset], tolerances: Mapping[str, float] | None = None, cohesion: float = 0.0
+) -> list[Finding]:
+    """Check every identity that the quantities of Datasets allow.
+
+    Parameters
+    ----------
+    datasets
+        Results of one run, as ``sim.results()`` or ``read_receivers`` give them: (fault) receivers, energies, moment rate.
+    tolerances
+        Errors allowed, by identity; the others are those of ``TOLERANCES``.
+    cohesion
+        Cohesion of the friction law [Pa], at most 0, which adds to the strength.
+
+    Returns
+    -------
+    list of Finding
+        One for each identity and receiver that has moved; empty where no identity applies.
+    """
+    allowed = {**TOLERANCES, **(tolerances or {})}
+    unknown = sorted(set(allowed) - set(TOLERANCES))
+    if unknown:
+        raise ValueError(f"unknown identities: {', '.join(unknown)}; allowed: {', '.join(TOLERANCES)}")
+    given = list(datasets)
+    found: list[Finding] = []
+    for data in given:
+        for identity, place, error, time in _identities(data, cohesion):
+            found.append(Finding(data.name, identity, place, error, allowed[identity], time))
+    found += [Finding("run", n, -1, error, allowed[n], time) for n, error, time in _between(given)]
+    return found
+
+
+def violations(findings: Iterable[Finding]) -> list[str]:
+    """Return a sentence for each identity that does not hold."""
+    return [str(f) for f in findings if not f.holds]
+
+
+Error = tuple[str, int, float, float]
+"""Identity, receiver, error and its time."""
+
+
+def _identities(data: Dataset, cohesion: float) -> Iterator[Error]:
+    if data.quantities and "values" in data and "time" in data:
+        for i in range(data["values"].shape[1]):
+            time = data["time"] if data["time"].ndim == 1 else data["time"][:, i]
+            kept = np.isfinite(time) & np.isfinite(data["values"][:, i]).all(1)
+            values = {name: data["values"][kept, i, q] for q, name in enumerate(data.quantities)}
+            frame = data["initial_traction"][i] if "initial_traction" in data else None
+            if kept.sum() > 1:
+                for identity, error, when in _of_point(time[kept], values, frame, cohesion):
+                    yield identity, i, error, when
+    if "moment_rate" in data and "seismic_moment" in data and "time" in data:
+        yield from _moment_of_rates(data)
+
+
+def _of_point(
+    time: np.ndarray, q: Mapping[str, np.ndarray], frame: np.ndarray | None, cohesion: float
+) -> Iterator[tuple[str, float, float]]:
+    """Identities of one receiver, of quantities (nt,) by name."""
+    if {"SRs", "SRd", "Sls", "Sld"} <= set(q):
+        slip, rate = (np.stack([q[n] for n in names], 1) for names in (("Sls", "Sld"), ("SRs", "SRd")))
+        yield from _integral("slip", time, rate, slip)
+        size = np.hypot(*rate.T)
+        if "ASl" in q and (q["ASl"] >= 0).all():
+            yield from _integral("path", time, size[:, None], q["ASl"][:, None])
+        if "PSR" in q and size.max() > RUPTURE_RATE:
+            # samples cannot exceed the peak, and the largest of them nearly reaches it
+            yield "peak slip rate", float(abs(size.max() / max(q["PSR"][-1], 1e-300) - 1.0)), float(time[size.argmax()])
+        if "RT" in q:
+            yield from _rupture_time(time, size, q["RT"])
+    for axis in (1, 2, 3):
+        if {f"v{axis}", f"u{axis}"} <= set(q):
+            yield from _integral("displacement", time, q[f"v{axis}"][:, None], q[f"u{axis}"][:, None])
+    if {"Ts0", "Td0", "Pn0", "Mud", "SRs", "SRd"} <= set(q) and np.any(q["Mud"] != 0.0):
+        yield from _strength(time, q, cohesion)
+
+
+def _integral(
+    identity: str, time: np.ndarray, rate: np.ndarray, value: np.ndarray
+) -> Iterator[tuple[str, float, float]]:
+    """The trapezoidal rule over ``rate`` (nt, n) against ``value`` (nt, n), as a share of the largest value."""
+    steps = np.diff(time)[:, None]
+    integral = np.concatenate([np.zeros((1, rate.shape[1])), np.cumsum((rate[1:] + rate[:-1]) / 2.0 * steps, 0)])
+    change = value - value[0]
+    scale = float(np.abs(change).max())
+    if scale < 1e-6:
+        return
+    difference = np.abs(integral - change).max(1)
+    yield identity, float(difference.max() / scale), float(time[difference.argmax()])
+
+
+def _rupture_time(time: np.ndarray, rate: np.ndarray, ruptured: np.ndarray) -> Iterator[tuple[str, float, float]]:
+    """When samples of the rate pass 1 mm/s, in intervals of samples from the rupture time; half an interval off at most is right."""
+    passed = np.flatnonzero(rate > RUPTURE_RATE)
+    if not len(passed) or passed[0] == 0:
+        return
+    first = int(passed[0])
+    interval = time[first] - time[first - 1]
+    if ruptured[-1] <= 0.0:
+        yield "rupture time", float("inf"), float(time[first])
+        return
+    middle = 0.5 * (time[first] + time[first - 1])
+    yield "rupture time", float(max(abs(ruptured[-1] - middle) / interval - 0.5, 0.0)), float(time[first])
+
+
+def _strength(time: np.ndarray, q: Mapping[str, np.ndarray], cohesion: float) -> Iterator[tuple[str, float, float]]:
+    """Shear traction against friction times compression, while the point slides."""
+    sliding = np.hypot(q["SRs"], q["SRd"]) > SLIDING_RATE
+    if not sliding.any():
+        return
+    traction = np.hypot(q["Ts0"], q["Td0"])[sliding]
+    strength = (q["Mud"] * np.maximum(-q["Pn0"], 0.0) - cohesion)[sliding]
+    difference = np.abs(traction - strength)
+    scale = max(float(np.abs(strength).max()), 1e-300)
+    yield "strength", float(difference.max() / scale), float(time[sliding][difference.argmax()])
+
+
+def _moment_of_rates(data: Dataset) -> Iterator[Error]:
+    """The moment rate of each interval, whose middles ``time`` are, against the moment at its end."""
+    rate, moment, middle = data["moment_rate"], data["seismic_moment"], data["time"]
+    if len(rate) < 2 or not np.abs(moment).max() > 0.0:
+        return
+    # ends of the intervals from their middles: each interval begins where the one before ends
+    start = data.attrs.get("start_time", 0.0)
+    ends = np.empty(len(middle))
+    for i, t in enumerate(middle):
+        ends[i] = 2.0 * t - (ends[i - 1] if i else start)
+    steps = np.diff(ends, prepend=start)
+    first = moment[0] - rate[0] * steps[0]
+    difference = np.abs(first + np.cumsum(rate * steps) - moment)
+    yield "moment", -1, float(difference.max() / np.abs(moment).max()), float(middle[difference.argmax()])
+
+
+def _between(datasets: list[Dataset]) -> Iterator[tuple[str, float, float]]:
+    """Identities between Datasets: the last moment of energies, source parameters and moment rate is one number."""
+    moments = {}
+    for data in datasets:
+        if "seismic_moment" in data and np.size(data["seismic_moment"]):
+            time = float(np.ravel(data["time"])[-1]) if "time" in data else float("nan")
+            moments[data.name] = float(np.ravel(data["seismic_moment"])[-1]), time
+    both = [moments[n] for n in ("moment_rate", "source_parameters") if n in moments]
+    if len(both) == 2 and both[0][0] != 0.0:
+        yield "moment", abs(both[1][0] / both[0][0] - 1.0), both[0][1]
+
+
+__all__ = ["RUPTURE_RATE", "SLIDING_RATE", "TOLERANCES", "Finding", "check_identities", "violations"]
