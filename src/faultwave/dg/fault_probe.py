@@ -33,7 +33,8 @@ class FaultProbe:
 
     ``tag`` tells the probes of one fault apart, in the same way on every process that reads the same faces. ``late``: what is asked
     for has the waves of the reading before, as SeisSol's receivers take the waves where a step begins and friction where it ends.
-    ``from_waves``: see ``FaultValues``. ``patient``: nobody looks at single readings, so that they may wait for as many as there is room for.
+    ``from_waves``: see ``FaultValues``. ``patient``: nobody looks at single readings, so that they may wait for as many as
+    there is room for.
     """
 
     def __init__(

@@ -90,6 +90,6 @@ def note_path(path: Any, jump: Any, w: Any) -> Any:
 
 
 __all__ = [
-    "AT_ONCE", "BREAKDOWN", "CLOCK", "FELT", "HUGE", "JUMPED", "JUMP_WORK", "LEFT", "MOVED", "RECORD", "RUPTURE_RATE", "note", "note_breakdown",
-    "note_path", "recorded",
+    "AT_ONCE", "BREAKDOWN", "CLOCK", "FELT", "HUGE", "JUMPED", "JUMP_WORK", "LEFT", "MOVED", "RECORD", "RUPTURE_RATE", "note",
+    "note_breakdown", "note_path", "recorded",
 ]  # fmt: skip

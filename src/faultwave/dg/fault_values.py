@@ -200,7 +200,7 @@ class FaultValues:
 
     def _now(self, r: dict[str, Any], state: Row, waves: Any, speeds: Any) -> dict[str, np.ndarray]:
         """Return the traction change along (n, s1, s2), slip rates, the velocity jump and the common normal velocity, (q, n) each."""
-        fault, z, own = self.fault, self._sides(slice(None)), self.fault.coupling
+        z, own = self._sides(slice(None)), self.fault.coupling
         locked = own.locked(z, waves[0], waves[1])
         whole = locked[0]
         if self.from_waves:

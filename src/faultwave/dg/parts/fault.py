@@ -1,7 +1,7 @@
 """Snapshots of the fault.
 
-Values are those at the end of the step that contains the time, at the centre of each sub-triangle: values of friction points are
-projected on the face's polynomials, which are all that the waves see of them; decks take the nearest point.
+Values are those at the end of the step that contains the time, of the friction point nearest to the centre of each sub-triangle. For
+cells of high degree values of friction points are projected on the face's polynomials.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ class AttachedSnapshots(Attached):
         of_case = solver.plan.case.fault
         from_velocity = of_case is not None and of_case.slip_rate_output == "velocity"
         as_seissol = solver.plan.case.output.seissol_layout
-        exact = as_seissol and of_case is not None and of_case.points == "symmetric"
+        # polynomials are shown as such; single values are those of a point, at which every output obeys friction
+        exact = (as_seissol or setting.degree is not None) and of_case is not None and of_case.points == "symmetric"
         clusters, late = solver.layout.clusters, 1e-9 * setting.interval
         most = PIECE if solver.plan.share is None else max(1, len(fault.faces.inside))
         pieces = [[items[at : at + most] for at in range(0, len(items), most)] for items in seen]
