@@ -217,7 +217,8 @@ class _Rupture:
         given |= {
             "weight": self.weight.view(o, 1), "solved": self.solved, "amount": self.smooth if self.law.project else rate,
             "record": self.record, "slid": self.slid,
-        } | self._carried()  # fmt: skip
+        }  # fmt: skip
+        given |= self._carried()
         runs = [(array, run) for array, columns, names in self._changing(last) for run in columns.runs(names)]
         outs = [array.view(0, points, run.start, run.stop - run.start) for array, run in runs]
 
@@ -235,7 +236,7 @@ class _Rupture:
             "state": self.state, "here": self.acting, "stress": self.stress, "impedance": self.impedance, "clock": self.clock.view(o, 1)
         }  # fmt: skip
 
-    def _carried(self) -> dict[str, Array]:
+    def _carried(self) -> dict[str, Array | View]:
         """What both sides carry, where friction acts on less of it, and how far the face has weakened."""
         return {} if self.weakening is None else {"locked": self.here, "weakening": self.weakening}
 
