@@ -319,7 +319,8 @@ def friction_arguments(
         z = porous_sides(rng)
     elif kernel.arrays["impedance"].cols != 4:
         z = anisotropic_sides(rng)
-    columns = recorded(True, True)
+    width = next(a.cols for a in kernel.arguments if a.name == "record")
+    columns = next(c for c in (recorded(True, True, smooth) for smooth in (False, True)) if c.size == width)
     record = {name: np.zeros((ITEMS, points)) for name in columns} | {"least": np.full((ITEMS, points), HUGE)}
     values = {
         "slots": rng.permutation(ITEMS * 8)[: ITEMS * 4].reshape(ITEMS, 4),
