@@ -319,7 +319,8 @@ def friction_arguments(
         z = porous_sides(rng)
     elif kernel.arrays["impedance"].cols != 4:
         z = anisotropic_sides(rng)
-    columns = recorded(True, True)
+    width = next(a.cols for a in kernel.arguments if a.name == "record")
+    columns = next(c for c in (recorded(True, True, smooth) for smooth in (False, True)) if c.size == width)
     record = {name: np.zeros((ITEMS, points)) for name in columns} | {"least": np.full((ITEMS, points), HUGE)}
     values = {
         "slots": rng.permutation(ITEMS * 8)[: ITEMS * 4].reshape(ITEMS, 4),
@@ -486,6 +487,7 @@ def sliding_case(order: int, name: str, smooth: bool) -> tuple[Kernel, dict, dic
     data = friction_arguments(law, c, kernel, order, 10 + order)
     slip = law.shown_columns.places["accumulated_slip"].start
     data["state"][::2, :, slip] = 2.0 * data["parameter"][::2, :, law.kernel_parameters.index("d_c")]
+    data["stress"][::2, :, 1] += 200e6  # so that they slide as a whole
     scalars = friction_scalars(order, order)
     (want,) = launch("numpy", "double", [kernel], [data], [scalars])
     (got,) = launch(name, "double", [kernel], [data], [scalars])
@@ -494,21 +496,19 @@ def sliding_case(order: int, name: str, smooth: bool) -> tuple[Kernel, dict, dic
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("order", [2, 4])
-def test_weakened_faces_slip_without_their_highest_degree(name: str, order: int) -> None:
-    """Other faces keep their bits. The mean slip rate of a face stays, and work is that of the traction that goes with the slip rate."""
+def test_points_of_weakened_faces_slide_together_under_their_own_friction(name: str, order: int) -> None:
+    """Other faces keep their bits. Where a weakened face slides, all of its points do, with the dynamic friction."""
     kernel, got, want = sliding_case(order, name, True)
     for argument in ("state", "stress", "record", "waves"):
         assert_same(kernel, {argument: got[argument]}, {argument: want[argument]}, 1e-12)
     full = sliding_case(order, name, False)[2]
     assert np.array_equal(want["state"][1::2], full["state"][1::2])
-    assert np.array_equal(want["record"][1::2], full["record"][1::2])
-    rule, columns = point_rule("symmetric", order - 1), faults.law("linear-slip-weakening").shown_columns
-    rates, old = (columns.split(x["state"][::2])["slip_rate1"] for x in (want, full))
-    np.testing.assert_allclose(rates @ rule.weights, old @ rule.weights, rtol=1e-9, atol=1e-12)
-    few = triangle_basis(rule.points[0], order - 2)
-    for values, smooth in ((rates, True), (old, False)):
-        fitted = (few @ np.linalg.lstsq(few, values.T, rcond=None)[0]).T
-        assert (np.abs(fitted - values).max() < 1e-9 * np.abs(values).max()) == smooth
+    smooth, plain = recorded(True, True, True).split(want["record"]), recorded(True, True).split(full["record"])
+    for column in plain:
+        assert np.array_equal(smooth[column][1::2], plain[column][1::2]), column
+    rates = faults.law("linear-slip-weakening").shown_columns.split(want["state"][::2])["slip_rate"]
+    slides = rates > 0.0
+    assert slides.any() and (slides.all(1) | ~slides.any(1)).all()
 
 
 @pytest.mark.parametrize("name", OTHERS)

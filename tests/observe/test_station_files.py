@@ -187,8 +187,11 @@ def test_fdsn_text(tmp_path):
     )
     _, found = listed(tmp_path, "s.txt", text)
     assert found == [(2, ("CCC", "CI"), (-117.36453, 35.52495, 0.0), True)]
+
+
 @pytest.mark.parametrize(
-    ("word", "metres"), [("Depth [km]", 1000), ("depth_km", 1000), ("depthkm", 1000), ("burial(m)", 1), ("depth/ft", 0.3048)]
+    ("word", "metres"),
+    [("Depth [km]", 1000), ("depth_km", 1000), ("depthkm", 1000), ("burial(m)", 1), ("depth/ft", 0.3048)],
 )
 def test_units_of_depths(tmp_path, word, metres):
     _, [(_, _, place, _)] = listed(tmp_path, "s.csv", f"station,lon,lat,{word}\nA,1,2,0.5\n")

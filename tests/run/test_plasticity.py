@@ -57,6 +57,28 @@ def stopped(case: dict[str, Any]) -> Any:
     return half
 
 
+def test_stress_of_receivers_has_yielded_at_its_own_time(tmp_path: Path) -> None:
+    """Without relaxation no sample lies beyond yield, within a step either, where cells yield at its end only; decks show SeisSol's.
+
+    The last sample is that of the cells at the end of the run, whose polynomials have yielded at some points.
+    """
+    beyond = {}
+    for layout in (False, True):
+        plasticity = rock(constants={"relaxation_time": 0.0})
+        case = asked(tmp_path, f"run{layout}", plasticity, end_time=0.4)
+        places = [[x, y, -2200.0] for x in (-2100.0, -1100.0, 1100.0, 2100.0) for y in (-250.0, 250.0)]
+        case["output"]["receivers"] = {"points": places, "interval": 0.001}
+        case["output"]["seissol_layout"] = layout
+        data = fw.simulate(case, force=True).run(write=False).receivers
+        xx, yy, zz, xy, yz, xz = (data.quantity(name)[:-1] + REST[name] for name in STRESS.widths)
+        mean = (xx + yy + zz) / 3.0
+        tau = np.sqrt(0.5 * ((xx - mean) ** 2 + (yy - mean) ** 2 + (zz - mean) ** 2) + xy**2 + yz**2 + xz**2)
+        angle = np.arctan(0.35)
+        beyond[layout] = (tau / np.maximum(WEAK * np.cos(angle) - mean * np.sin(angle), 0.0) - 1.0).max()
+        assert np.ptp(data.quantity("v1")) > 0.1
+    assert beyond[False] < 1e-9 and beyond[True] > 1e-3
+
+
 def last(folder: Path, field: str) -> np.ndarray:
     with VtkHdfReader(folder / "run-volume.vtkhdf") as file:
         return np.array(file.field(field, len(file.times) - 1))

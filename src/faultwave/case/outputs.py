@@ -103,8 +103,10 @@ class FaultReceivers(Settings):
     points: list[Vector] = Field(default_factory=list, description="Points, moved to the nearest fault face.")
     file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
     every: int = Field(1, ge=1, description="Write every n-th step of the point's cluster.")
-    position: Literal["exact", "nearest"] = Field(
-        "exact", description="Interpolate at the point, or take the nearest quadrature point as SeisSol does."
+    position: Literal["exact", "nearest"] | None = Field(
+        None,
+        description="Interpolate at the point, or take the nearest point at which friction is solved. "
+        "Default: nearest on tetrahedra, exact on grids.",
     )
     maximum_distance: Quantity("m", gt=0) | None = Field(
         None, description="Points farther from the fault are an error; by default they are moved, with a warning."

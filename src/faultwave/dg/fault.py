@@ -17,8 +17,8 @@ from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault_coupling import coupling_of
 from faultwave.dg.fault_energies import FAULT_ENERGIES, fault_energies, jump_energies, loaded_slip
 from faultwave.dg.fault_points import PointRule, vertex_permutation
-from faultwave.dg.fault_record import AT_ONCE, HUGE, JUMP_WORK, JUMPED, recorded
-from faultwave.dg.fault_sizes import Options, Sizes
+from faultwave.dg.fault_record import AT_ONCE, HUGE, JUMP_WORK, JUMPED
+from faultwave.dg.fault_sizes import Options, Sizes, recorded_by
 from faultwave.dg.fault_transforms import tables
 from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
@@ -150,6 +150,7 @@ class Fault:
     def __init__(self, operator: Operator, model: Model, options: Options, cluster: np.ndarray, far: FarSides):
         """``cluster`` of every cell."""
         self.operator, self.faces, self.rule, self.law = operator, model.faces, model.rule, model.law
+        options = replace(options, smooth_sliding=options.smooth_sliding and self.law.project)
         single = np.dtype(operator.backend.dtype) == np.float32
         self.constants = model.law.in_single(model.constants) if single else model.constants
         self.episodes, self.options, self.far = list(model.episodes), options, far
@@ -158,7 +159,7 @@ class Fault:
         self.shares = self.times[2].tolist(), np.cumsum(self.times[2]).tolist()  # of a step: its parts, and their ends
         self.initial, self.columns, self.state_columns = (
             model.stress,
-            recorded(options.moved, options.breakdown),
+            recorded_by(options),
             model.law.shown_columns,
         )
         self.reading: dict[Any, None] = {}  # probes with readings to finish, in their order
@@ -173,9 +174,7 @@ class Fault:
         self._list_faces(cluster)
         rows, points = rows_left(operator.predictor), len(self.rule.weights)
         sizes = Sizes(
-            rows, points, len(self.episodes),
-            replace(options, smooth_sliding=options.smooth_sliding and self.law.project), operator.form.narrow,
-            self.rule.own is not None, model.uniform,
+            rows, points, len(self.episodes), options, operator.form.narrow, self.rule.own is not None, model.uniform,
         )  # fmt: skip
         # The law's parameters that are the same at all points, by name.
         self.uniform = {name: float(model.parameters[name].flat[0]) for name in model.uniform}

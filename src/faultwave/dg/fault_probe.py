@@ -33,7 +33,8 @@ class FaultProbe:
 
     ``tag`` tells the probes of one fault apart, in the same way on every process that reads the same faces. ``late``: what is asked
     for has the waves of the reading before, as SeisSol's receivers take the waves where a step begins and friction where it ends.
-    ``patient``: nobody looks at single readings, so that they may wait for as many as there is room for.
+    ``from_waves``: see ``FaultValues``. ``patient``: nobody looks at single readings, so that they may wait for as many as
+    there is room for.
     """
 
     def __init__(
@@ -45,13 +46,14 @@ class FaultProbe:
         from_velocity: bool,
         tag: int = 0,
         late: bool = False,
+        from_waves: bool = False,
         patient: bool = False,
     ):
         self.tag, self.late = tag, late
         self.patient = patient and not fault.operator.backend.asynchronous  # devices bring them meanwhile
         self.before: list[np.ndarray] = []  # both sides at the reading before
         self.fault, self.items = fault, np.asarray(items)
-        self.values = FaultValues(fault, self.items, points, exact, from_velocity)
+        self.values = FaultValues(fault, self.items, points, exact, from_velocity, from_waves)
         faces = fault.faces
         far, own = faces.far[self.items], faces.cells[self.items, 0] >= 0
         self.owned = np.flatnonzero(own)

@@ -19,6 +19,9 @@ traction change and strength, frictional work [J/m^2]."""
 LEFT = ("traction1", "traction2", "traction_n", "strength")
 """What of it is overwritten by each sub-step."""
 
+FELT = ("felt1", "felt2")
+"""The last change of the shear traction that balances friction, where smooth sliding leaves more to the face than friction feels."""
+
 MOVED = ("moved",)
 """The path length of the velocity jump of both sides [m]; slip and work by this jump are ``JUMPED`` and ``JUMP_WORK``."""
 
@@ -42,9 +45,10 @@ CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark")))
 """Columns of a sub-step's times [s]: its length and end, and the time to mark a rupture with."""
 
 
-def recorded(moved: bool, breakdown: bool = False) -> Columns:
-    """Columns of ``record``."""
-    return Columns(**dict.fromkeys(RECORD + MOVED * moved + BREAKDOWN * breakdown))
+def recorded(moved: bool, breakdown: bool = False, smooth_sliding: bool = False) -> Columns:
+    """Return the columns of ``record``."""
+    first, rest = RECORD[:-1], RECORD[-1:]
+    return Columns(**dict.fromkeys(first + FELT * smooth_sliding + rest + MOVED * moved + BREAKDOWN * breakdown))
 
 
 def note(
@@ -86,6 +90,6 @@ def note_path(path: Any, jump: Any, w: Any) -> Any:
 
 
 __all__ = [
-    "AT_ONCE", "BREAKDOWN", "CLOCK", "HUGE", "JUMPED", "JUMP_WORK", "LEFT", "MOVED", "RECORD", "RUPTURE_RATE", "note", "note_breakdown",
-    "note_path", "recorded",
+    "AT_ONCE", "BREAKDOWN", "CLOCK", "FELT", "HUGE", "JUMPED", "JUMP_WORK", "LEFT", "MOVED", "RECORD", "RUPTURE_RATE", "note",
+    "note_breakdown", "note_path", "recorded",
 ]  # fmt: skip

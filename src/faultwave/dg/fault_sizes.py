@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from faultwave.base.columns import Columns
+from faultwave.dg.fault_record import recorded
 from faultwave.dg.fault_transforms import degree_of
 
 
@@ -49,4 +51,9 @@ class Sizes:
         return degree_of(self.rows[0])
 
 
-__all__ = ["Options", "Sizes"]
+def recorded_by(options: Options) -> Columns:
+    """Return the columns of what points remember under ``options``."""
+    return recorded(options.moved, options.breakdown, options.smooth_sliding)
+
+
+__all__ = ["Options", "Sizes", "recorded_by"]

@@ -1,8 +1,9 @@
 """What is told of a fault at chosen points, from what friction remembers there and the dofs of both sides.
 
-Tractions and slip rate come from the dofs of both sides and the friction of the moment: the locked traction of the two
-traces, limited by the strength (docs/theory/friction.md, "Outputs"). Slip, times and peaks are those of the friction
-points. Arrays have the faces last: formulas work on many faces, or on the same ones at many times, in one go.
+Slip, slip rate, traction, times and peaks are those of the friction points, as friction left them at the end of the step: the slip rate
+is that by which slip grew last. As SeisSol shows them, traction and slip rate follow from the dofs of both sides instead: the locked
+traction of the two traces, limited by the strength (docs/theory/friction.md, "Outputs"). Arrays have the faces last: formulas work on
+many faces, or on the same ones at many times, in one go.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from faultwave.base.quantities import Output
 from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, triangle_basis_gradient, triangle_size
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
-from faultwave.dg.fault_record import AT_ONCE
+from faultwave.dg.fault_record import AT_ONCE, FELT
 from faultwave.dg.reader import turned
 from faultwave.physics.friction.directions import in_any_direction
 from faultwave.physics.friction.load import Load, Solved, Values
@@ -47,12 +48,22 @@ class FaultValues:
 
     ``exact`` interpolates values of the friction points by projecting them on the face's polynomials, except times,
     which jump; otherwise the nearest friction point is taken. ``from_velocity`` takes the slip rate from the velocity
-    jump. ``kept``: buffers of friction, and which numbers of each face's own are read, (n, m), None: all.
+    jump. ``from_waves`` takes traction and slip rate from the waves of both sides at the point, as SeisSol does; otherwise they are
+    those of the friction points. ``kept``: buffers of friction, and which numbers of each face's own are read, (n, m), None: all.
     """
 
-    def __init__(self, fault: Fault, items: np.ndarray, points: np.ndarray, exact: bool, from_velocity: bool):
-        self.fault, self.exact, self.from_velocity = fault, exact, from_velocity
-        self.whole = exact or fault.options.linear_normal  # whether values of all friction points are needed
+    def __init__(
+        self,
+        fault: Fault,
+        items: np.ndarray,
+        points: np.ndarray,
+        exact: bool,
+        from_velocity: bool,
+        from_waves: bool = False,
+    ):
+        self.fault, self.exact, self.from_velocity, self.from_waves = fault, exact, from_velocity, from_waves
+        # whether values of all friction points are needed
+        self.whole = exact or (from_waves and fault.options.linear_normal)
         faces, order = fault.faces, fault.operator.order
         given, points = points, np.broadcast_to(points, (len(items), *points.shape[-2:]))
         self.points = points.shape[1]
@@ -188,10 +199,52 @@ class FaultValues:
         return inner(self.fault.rule.back[self.group], values.T[:, None]).T
 
     def _now(self, r: dict[str, Any], state: Row, waves: Any, speeds: Any) -> dict[str, np.ndarray]:
-        """Locked traction change, velocity jump and limited traction change along (n, s1, s2), each (q, n)."""
-        fault, z, own = self.fault, self._sides(slice(None)), self.fault.coupling
+        """Return the traction change along (n, s1, s2), slip rates, the velocity jump and the common normal velocity, (q, n) each."""
+        z, own = self._sides(slice(None)), self.fault.coupling
         locked = own.locked(z, waves[0], waves[1])
         whole = locked[0]
+        if self.from_waves:
+            normal, shear, rates, locked, traction = self._of_waves(r, state, z, locked)
+        else:
+            normal, shear, rates = self._of_friction(r, state)
+            traction = own.slipping(z, locked, *rates)
+        jump = speeds[1] - speeds[0]
+        opening = own.normal_flow(z, waves[0], waves[1], [traction[0] + (whole - locked[0]), *traction[1:]])
+        return {
+            "n": normal, "1": shear[0], "2": shear[1], "normal": opening, "jump1": jump[1],
+            "jump2": jump[2], "rate1": rates[0], "rate2": rates[1],
+        }  # fmt: skip
+
+    def _of_friction(self, r: dict[str, Any], state: Row) -> tuple[Any, list[Any], list[Any]]:
+        """Return traction change, normal and shear, and slip rates as friction left them at the end of the step.
+
+        Slip grew by these rates in the last sub-step. While a point slips its traction is its strength at the end of the step, which
+        weakening has taken a little below that of the sub-step.
+        """
+        fault = self.fault
+        names = FELT if fault.options.smooth_sliding else ("traction1", "traction2")
+        rates = [r[f"slip_rate{c}"] for c in (1, 2)]
+        total = [r[name] + r[f"stress{c}"] for name, c in zip(names, (1, 2), strict=True)]
+        normal = r["traction_n"]
+        if fault.law.needs_stress:
+            sigma = normal + r["stress_n"]
+            # of every coupling: only the normal traction is read of it
+            load = Load(tau1=total[0], tau2=total[1], sigma=sigma, eta=1.0, dt=0.0, t=0.0)
+            strength, effective = self._strength(state, load, here=True)
+            size = np.hypot(*total)
+            slides = (r["slip_rate"] > 0.0) & (size > 0.0)
+            total = [np.where(slides, t * (strength / np.where(size > 0.0, size, 1.0)), t) for t in total]
+            normal = normal if effective is sigma else normal + (effective - sigma)
+        # stress may jump within a face, the sum is what varies smoothly
+        shear = [self._at(t) - self._at(r[f"stress{c}"], False) for c, t in zip((1, 2), total, strict=True)]
+        return self._at(normal), shear, [self._at(v) for v in rates]
+
+    def _of_waves(
+        self, r: dict[str, Any], state: Row, z: Row, locked: Any
+    ) -> tuple[Any, Any, list[Any], list[Any], list[Any]]:
+        """Return the same from the waves of both sides at the points, limited by the strength of the moment, and the locked and the
+        limited traction of the waves."""
+        fault, own = self.fault, self.fault.coupling
         if fault.options.linear_normal:  # of what holds the fault
             locked[0] = self._linear(r["traction_n"]) + (locked[0] - own.pressing(locked))
         sigma = total_sigma = own.pressing(locked) + self._at(r["stress_n"], False)
@@ -213,29 +266,26 @@ class FaultValues:
             sigma = self._strength(state, replace(load, sigma=total_sigma))[1]
         if load.coupling is None:
             rates = [(locked[c] - traction[c]) / load.eta for c in (1, 2)]
-        jump = speeds[1] - speeds[0]
-        opening = own.normal_flow(z, waves[0], waves[1], [traction[0] + (whole - locked[0]), *traction[1:]])
         # What counts for friction: without modifiers, to the last bit, the traction of the waves.
         normal = own.pressing(traction)
         normal = normal if sigma is total_sigma else normal + (sigma - total_sigma)
-        return {
-            "n": normal, "1": traction[1], "2": traction[2], "normal": opening, "jump1": jump[1],
-            "jump2": jump[2], "rate1": rates[0], "rate2": rates[1],
-        }  # fmt: skip
+        return normal, traction[1:3], rates, locked, traction
 
     def _slide(self, law: Any, p: Values, c: Values, s: Any, load: Load) -> Solved:
         """Slip along a direction under the strength of the moment."""
         rate, strength = sliding(lambda at: self._strength(s, at)[0], load)
         return Solved(rate, 0.0 * rate, rate, strength, 0.0 * rate)
 
-    def _strength(self, state: Row, load: Load) -> tuple[np.ndarray, Any]:
-        """Strength under a load and the normal traction that counts for it, with parameters and state of the nearest friction points."""
+    def _strength(self, state: Row, load: Load, here: bool = False) -> tuple[np.ndarray, Any]:
+        """Return the strength under a load and the normal traction that counts for it, with parameters and state of the nearest friction
+        points, or ``here`` of all that are read."""
         law, c = self.fault.law, self.fault.constants
-        p = {name: self._at(values, False) for name, values in self.parameters.items()}
-        s = {
-            name: [self._at(v, False) for v in values] if isinstance(values, list) else self._at(values, False)
-            for name, values in state.items()
-        }
+
+        def near(values: Any) -> Any:
+            return values if here else self._at(values, False)
+
+        p = {name: near(values) for name, values in self.parameters.items()}
+        s = {name: [near(one) for one in v] if isinstance(v, list) else near(v) for name, v in state.items()}
         pressed = law.pressed(p, c, s, load)
         return np.asarray(law.strength(p, c, s, pressed)), pressed.sigma
 

@@ -21,8 +21,8 @@ from faultwave.base.columns import Columns, Row
 from faultwave.dg.basis import triangle_size
 from faultwave.dg.face_series import Series
 from faultwave.dg.fault_coupling import FaultCoupling, PrincipalCoupling
-from faultwave.dg.fault_record import CLOCK, JUMP_WORK, JUMPED, LEFT, MOVED, note, note_breakdown, note_path, recorded
-from faultwave.dg.fault_sizes import Sizes
+from faultwave.dg.fault_record import CLOCK, FELT, JUMP_WORK, JUMPED, LEFT, MOVED, note, note_breakdown, note_path
+from faultwave.dg.fault_sizes import Sizes, recorded_by
 from faultwave.dg.fault_transforms import transforms
 from faultwave.kernels import math as m
 from faultwave.kernels.expr import wrap
@@ -38,6 +38,9 @@ ROUNDING = 1e-9
 WEAKENED = 1.1
 """Mean slip of a face, in distances over which friction becomes dynamic, from which on it counts as weakened: a tenth more than at the
 end of the cohesive zone, whose slip stays as it is, and with it the time at which rupture comes."""
+
+SMALLEST_LOAD, LARGEST_SHARE = 1e-3, 1e4
+"""Shear traction [Pa] below which a load has no direction, and a bound of shares whose eighth power single precision holds."""
 
 FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 """Columns of a face's directions; the normal points from plus to minus."""
@@ -61,7 +64,7 @@ class _Rupture:
     def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: Sizes, coupling: FaultCoupling):
         self.law, self.constants, self.sizes, self.coupling = law, constants, sizes, coupling
         self.options = options = sizes.options
-        self.columns, self.state_columns = recorded(options.moved, options.breakdown), law.shown_columns
+        self.columns, self.state_columns = recorded_by(options), law.shown_columns
         self.inner_columns, self.step_columns = law.inner_columns, state_columns(law.of_step(options.times))
         own = coupling.channels
         self.locked_columns = Columns(traction=own, jump=own if options.moved else 0)
@@ -128,6 +131,8 @@ class _Rupture:
         self.locked = k.temp("locked", sum(s.rows), width)
         self.felt = k.temp("felt", sum(s.rows), 3) if self.feels_other else self.locked
         self.now, self.here = (k.temp(n, rows, 3) for n, rows in (("now", s.rows[0]), ("here", s.points)))
+        self.acting = k.temp("acting", s.points, 3) if s.options.smooth_sliding else self.here
+        self.weakening = k.temp("weakening", 1, 1) if s.options.smooth_sliding else None
         self.smooth = k.temp("smooth", s.points, 1)
         self.solved = k.temp("solved", s.points, self.solved_columns.size)
         size = self.step_columns.size
@@ -181,13 +186,14 @@ class _Rupture:
         return Series(array, self.sizes.rows, self.at_times, self.weight)
 
     def _at_time(self, o: LoopIndex | int) -> None:
-        """What friction feels at the points at one of the times."""
+        """The locked traction at the points at one of the times."""
         self.series.columns(0, 3).at(self.k, self.now, o)
         self.transforms.to_points(self.here, self.now)
 
     def _slip(self) -> None:
         """All sub-steps. Of what the last one leaves, readers want more."""
         _zero(self.k, self.slid, self.record)
+        self._measure_weakening()
         times = self.options.times
         if self.short and times > 1:
             self.k.repeat("sub", times - 1, lambda o: self._substep(o, False))
@@ -201,10 +207,9 @@ class _Rupture:
         self._at_time(o)
         if self.sizes.episodes:
             k.pointwise(_nucleate, [self.stress, self.nucleation, self.ramp.view(o, 1)], [self.stress])
+        self._smooth_shear(o)
         given = self._given(o)
         k.pointwise(_named(self._solve, list(given)), list(given.values()), [self.solved])
-        if self.options.smooth_sliding:
-            self._slide_smoothly()
         rate = self.solved.view(0, points, 2, 1)
         if self.law.project:
             degree = min(self.sizes.degree, 2) if self.options.quadratic_slip else self.sizes.degree
@@ -213,6 +218,7 @@ class _Rupture:
             "weight": self.weight.view(o, 1), "solved": self.solved, "amount": self.smooth if self.law.project else rate,
             "record": self.record, "slid": self.slid,
         }  # fmt: skip
+        given |= self._carried()
         runs = [(array, run) for array, columns, names in self._changing(last) for run in columns.runs(names)]
         outs = [array.view(0, points, run.start, run.stop - run.start) for array, run in runs]
 
@@ -227,8 +233,12 @@ class _Rupture:
     def _given(self, o: LoopIndex | int) -> dict[str, Array | View]:
         """What is known of a point at one of the times."""
         return self.parameters | {
-            "state": self.state, "here": self.here, "stress": self.stress, "impedance": self.impedance, "clock": self.clock.view(o, 1)
+            "state": self.state, "here": self.acting, "stress": self.stress, "impedance": self.impedance, "clock": self.clock.view(o, 1)
         }  # fmt: skip
+
+    def _carried(self) -> dict[str, Array | View]:
+        """What both sides carry, where friction acts on less of it, and how far the face has weakened."""
+        return {} if self.weakening is None else {"locked": self.here, "weakening": self.weakening}
 
     def _by_name(self, *given: Sequence[Any]) -> dict[str, Any]:
         """Parameters of the law from what the arrays of them hold."""
@@ -237,7 +247,7 @@ class _Rupture:
 
     def _changing(self, last: bool) -> list[tuple[Array, Columns, list[str]]]:
         """Arrays that a sub-step changes, with their columns and those of them that it does."""
-        leaves = ("slip_rate1", "slip_rate2", *LEFT) if not last else ()
+        leaves = ("slip_rate1", "slip_rate2", *LEFT, *FELT) if not last else ()
         state, record = (
             [name for name in columns if name not in (*leaves, *MOVED)]
             for columns in (self.state_columns, self.columns)
@@ -255,14 +265,16 @@ class _Rupture:
         moves, count = k.temp("moves", points, 1), k.temp("moving_points", 1, 1)
         asked, may = k.temp("asked", 1, 1), k.temp("may_slip", 1, 1)
         k.pointwise(lambda x: [[1.0 - x[0]], [x[0]]], [self.slides], [asked, may])
-        left = self.record.view(0, points, self.columns.places[LEFT[0]].start, len(LEFT))
+        names = (*LEFT, *FELT) if self.options.smooth_sliding else LEFT
+        left = self.record.view(0, points, self.columns.places[LEFT[0]].start, len(names))
         ramps = {f"ramp{i}": self.ramp.view(i, 1) for i in range(self.options.times)} if self.sizes.episodes else {}
 
         def ask() -> None:
-            given = (
-                self._given(last) | {"change": self.series.columns(0, 3).largest_change(k, self.mode_bounds)} | ramps
-            )
+            self._measure_weakening()
             self._at_time(last)
+            self._smooth_shear(last)
+            change = {"change": self.series.columns(0, 3).largest_change(k, self.mode_bounds)}
+            given = self._given(last) | change | self._carried() | ramps
             k.pointwise(_named(self._may_slip, list(given)), list(given.values()), [moves, left])
             k.contract(count, np.ones((1, points)), moves)
             k.pointwise(lambda x, n: [[m.maximum(x[0], n[0])]], [self.slides, count], [may])
@@ -334,25 +346,39 @@ class _Rupture:
         outs: list[Array | View] = [*map(self._state_of, names), *[array for _, array in kept]]
         self.k.pointwise(values, given, outs, as_written=lengths is not None)
 
-    def _slide_smoothly(self) -> None:
-        """The slip rate of faces that have weakened, without its highest degree: of that degree slip of single triangles grows, which
-        both sides hardly feel. The traction that goes with it follows in ``_advance``, so that work and waves stay in balance."""
+    def _measure_weakening(self) -> None:
+        """The mean over the face of slip in distances over which friction becomes dynamic."""
+        if self.weakening is not None:
+            each = self.k.scratch("relative_slip", self.sizes.points, 1)
+            self.k.pointwise(self._relative_slip, [self.state, *self.parameters.values()], [each])
+            self.k.contract(self.weakening, self.face_mean, each)
+
+    def _smooth_shear(self, o: LoopIndex | int) -> None:
+        """Set the locked traction on which friction acts at one of the times: on faces that have weakened, one under which all points
+        slide together, or none.
+
+        Slip of the highest degree, and of points that stand beside others that slide, grows on single triangles, as both sides hardly
+        feel it. So the excess of the load over strength loses that degree, and is drawn towards its mean over the face until it has one
+        sign at all points, along the mean load. The mean load stays, friction holds at each point, and the whole traction goes back to
+        both sides.
+        """
+        if self.weakening is None:
+            return
         k, points = self.k, self.sizes.points
-        each, mean, smooth = (
-            k.scratch("relative_slip", points, 1),
-            k.scratch("mean_slip", 1, 1),
-            k.scratch("smooth_rate", points, 2),
-        )
-        k.pointwise(self._relative_slip, [self.state, *self.parameters.values()], [each])
-        k.contract(mean, self.face_mean, each)
-        rate = self.solved.view(0, points, 0, 3)
-        self.transforms.project(smooth, self.solved.view(0, points, 0, 2), max(self.sizes.degree - 1, 0))
+        loaded, smooth = k.scratch("loaded", points, 3), k.scratch("smooth_load", points, 3)
+        given = {**self._given(o), "here": self.here}
+        k.pointwise(_named(self._load_and_strength, list(given)), list(given.values()), [loaded])
+        self.transforms.project(smooth, loaded, max(self.sizes.degree - 1, 0))
+        mean, power, total = k.scratch("mean_load", 1, 3), k.scratch("power", points, 1), k.scratch("power_sum", 1, 1)
+        k.contract(mean, self.face_mean, loaded)
+        k.pointwise(_reach_over_excess, [smooth, mean], [power])
+        k.contract(total, np.ones((1, points)), power)
 
-        def choose(own: Any, new: Any, slip: Any) -> Any:
-            chosen = *new, m.sqrt(dot(new, new))
-            return [[m.where(slip[0] > WEAKENED, x, y) for x, y in zip(chosen, own, strict=True)]]
+        def choose(own: Any, stress: Any, new: Any, load: Any, mean: Any, power: Any, slip: Any) -> Any:
+            shear = _drawn_together(new, load, mean, power)
+            return [[own[0], *[m.where(slip[0] > WEAKENED, shear[i] - stress[i + 1], own[i + 1]) for i in range(2)]]]
 
-        k.pointwise(choose, [rate, smooth, mean], [rate])
+        k.pointwise(choose, [self.here, self.stress, smooth, loaded, mean, total, self.weakening], [self.acting])
 
     def _relative_slip(self, state: Any, *parameters: Any) -> Any:
         return [[self.law.relative_slip(self._by_name(*parameters), self.constants, self.state_columns.row(state))]]
@@ -413,6 +439,11 @@ class _Rupture:
         load = self.coupling.load(z, (shear1, shear2), normal, clock.duration, clock.end)
         return parameters, self.state_columns.row(given.state), load
 
+    def _load_and_strength(self, given: Row) -> Any:
+        """Total shear of the locked fault and the strength under its normal traction."""
+        p, s, load = self._point(given)
+        return [[load.tau1, load.tau2, known_strength(self.law, p, self.constants, s, load)(load)]]
+
     def _solve(self, given: Row) -> Any:
         p, s, load = self._point(given)
         x = self.law.solve(p, self.constants, s, load)
@@ -429,13 +460,20 @@ class _Rupture:
         x = Solved(v.slip_rate1, v.slip_rate2, v.slip_rate, v.strength, v.friction, own)
         felt_load = of_slip(load, x.slip_rate1, x.slip_rate2)
         new = s | self.law.advance(p, self.constants, s, x, given.amount[0], felt_load)
+        if self.options.smooth_sliding:
+            weak = self.law.weakened_fully(p, self.constants, new)
+            new |= {"friction": m.where(given.weakening[0] > WEAKENED, weak, new["friction"])}
         if self.may_rest:  # points that do not slip have the same zero, however they are found
             new |= {name: m.where(x.slip_rate > 0.0, new[name], 0.0) for name in ("slip_rate1", "slip_rate2")}
         fluid = [0.0 * given.here[0]] * (self.coupling.channels - 3)
         z = self.coupling.columns.row(given.impedance)
-        felt = self.coupling.slipping(z, [*given.here, *fluid], x.slip_rate1, x.slip_rate2)
+        carried = felt = self.coupling.slipping(z, [*given.here, *fluid], x.slip_rate1, x.slip_rate2)
+        if self.options.smooth_sliding:
+            carried = self.coupling.slipping(z, [*given.locked, *fluid], x.slip_rate1, x.slip_rate2)
         before = self.columns.row(given.record)
-        notes = note(before, s["slip_rate"], x, felt, clock, w, self.options.whole_steps)
+        notes = note(before, s["slip_rate"], x, carried, clock, w, self.options.whole_steps)
+        if self.options.smooth_sliding:
+            notes |= dict(zip(FELT, felt[1:3], strict=True))
         reached = self.law.dynamic_stress_reached(p, self.constants, new, x.friction)
         weak = reached & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
         notes["weakened"] = m.where(weak, clock.mark, notes["weakened"])
@@ -460,8 +498,36 @@ class _Rupture:
         stays += [m.abs(x) <= 0.0 for name, ramp in given.items() if name.startswith("ramp") for x in ramp]
         if (rests := self.law.rests(p, self.constants, s)) is not True:
             stays.append(rests)
-        normal, one, two = given.here
-        return [[m.where(reduce(and_, stays, locked), 0.0, 1.0)], [one, two, normal, strength]]
+        smooth = self.options.smooth_sliding
+        normal, one, two = given.locked if smooth else given.here
+        felt = list(given.here[1:]) if smooth else []
+        return [[m.where(reduce(and_, stays, locked), 0.0, 1.0)], [one, two, normal, strength, *felt]]
+
+
+def _excess(smooth: Any, mean: Any) -> tuple[list[Any], Any, list[Any]]:
+    """Direction of the mean load, mean excess of the load over strength along it, and what the smooth excess of a point differs by."""
+    size = m.sqrt(dot(mean[:2], mean[:2])) + SMALLEST_LOAD
+    along = [x * (1.0 / size) for x in mean[:2]]
+    excess = dot(along, mean[:2]) - mean[2]
+    return along, excess, [x - (smooth[2] + excess) * a for x, a in zip(smooth[:2], along, strict=True)]
+
+
+def _reach_over_excess(smooth: Any, mean: Any) -> Any:
+    """Share of the mean excess by which that of a point differs from it towards the other sign, to the eighth power. A face that
+    stands counts differences of any direction."""
+    along, excess, rest = _excess(smooth, mean)
+    reach = m.where(excess > 0.0, m.maximum(-dot(along, rest), 0.0), m.sqrt(dot(rest, rest)))
+    share = m.minimum(reach / (m.abs(excess) + SMALLEST_LOAD), LARGEST_SHARE)
+    for _ in range(3):
+        share = share * share
+    return [[share]]
+
+
+def _drawn_together(smooth: Any, load: Any, mean: Any, power: Any) -> list[Any]:
+    """Shear of a point, with its difference from the mean excess shortened so that no point has the other sign."""
+    along, excess, rest = _excess(smooth, mean)
+    share = 1.0 / m.maximum(m.sqrt(m.sqrt(m.sqrt(power[0]))), 1.0)  # no less than the largest at any point
+    return [load[2] * a + excess * a + share * x for a, x in zip(along, rest, strict=True)]
 
 
 def _nucleate(stress: Any, extra: Any, share: Any) -> Any:

@@ -117,7 +117,9 @@ def test_weakened_faces_slip_smoothly(tmp_path) -> None:
         assert (times[sliding][slipped] <= 0).any() == (sliding == "full")
     assert 0 < rough["smooth"] < 0.7 * rough["full"]
     both = (times["smooth"] > 0) & (times["full"] > 0)
-    assert np.median(np.abs(times["smooth"] - times["full"])[both]) < 0.005
+    assert (
+        np.median(np.abs(times["smooth"] - times["full"])[both]) < 0.008
+    )  # earlier: points that lag weaken with their face
 
 
 def imposed(law: str, **times) -> dict:

@@ -1,7 +1,7 @@
 """Snapshots of the fault.
 
-Values are those at the end of the step that contains the time, at the centre of each sub-triangle: values of friction points are
-projected on the face's polynomials, which are all that the waves see of them; decks take the nearest point.
+Values are those at the end of the step that contains the time, of the friction point nearest to the centre of each sub-triangle. For
+cells of high degree values of friction points are projected on the face's polynomials.
 """
 
 from __future__ import annotations
@@ -106,12 +106,17 @@ class AttachedSnapshots(Attached):
         assert shots is not None
         of_case = solver.plan.case.fault
         from_velocity = of_case is not None and of_case.slip_rate_output == "velocity"
-        exact = of_case is not None and of_case.points == "symmetric"
+        as_seissol = solver.plan.case.output.seissol_layout
+        # polynomials are shown as such; single values are those of a point, at which every output obeys friction
+        exact = (as_seissol or setting.degree is not None) and of_case is not None and of_case.points == "symmetric"
         clusters, late = solver.layout.clusters, 1e-9 * setting.interval
         most = PIECE if solver.plan.share is None else max(1, len(fault.faces.inside))
         pieces = [[items[at : at + most] for at in range(0, len(items), most)] for items in seen]
         probes = [
-            [FaultProbe(fault, some, points, exact, from_velocity, clusters + i) for some in listed]
+            [
+                FaultProbe(fault, some, points, exact, from_velocity, clusters + i, from_waves=as_seissol)
+                for some in listed
+            ]
             for i, listed in enumerate(pieces)
         ]
         shots.due_clusters |= {c for c, items in enumerate(seen) if len(items)}

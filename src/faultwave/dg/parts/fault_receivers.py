@@ -123,7 +123,9 @@ class AttachedFaultReceivers(Attached):
         from_velocity = case.fault is not None and case.fault.slip_rate_output == "velocity"
         exact, as_seissol = setting.position == "exact", case.output.seissol_layout
         probes = {
-            c: FaultProbe(fault, faces[m], points.local[m][:, None], exact, from_velocity, c, as_seissol, True)
+            c: FaultProbe(
+                fault, faces[m], points.local[m][:, None], exact, from_velocity, c, as_seissol, as_seissol, patient=True
+            )
             for c, m in enumerate(members)
         }
         self.probes += probes.values()

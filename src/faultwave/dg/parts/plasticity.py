@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -145,6 +145,37 @@ class AttachedPlasticity(Attached):
         found = [np.broadcast_to(outputs[f].formula(p, self.medium.constants, s), shape) for f in fields]
         table = tet_basis(points, part.order - 1) @ self.medium.points.back
         return np.stack([values @ table.T for values in found], -1)
+
+    def returning(self, points: np.ndarray, cells: np.ndarray) -> Callable[[np.ndarray, float], np.ndarray] | None:
+        """Return a function that gives the stress which rock carries at points, from that of an elastic step.
+
+        Parameters
+        ----------
+        points : (n, 3)
+            In the reference cell, one in each of ``cells`` (n,).
+
+        Returns
+        -------
+        function of stress changes (n, 6) [Pa] and the time since the cells last yielded [s], or None for rheologies whose return map
+        depends on the history of a point.
+        """
+        part, law = self.part, self.medium.rheology
+        if not law.scales:
+            return None
+        table = tet_basis(points, part.order - 1) @ self.medium.points.back
+        parameters, rest = (
+            values[cells, 0] if values.shape[1] == 1 else np.einsum("np,npc->nc", table, values[cells])
+            for values in (part.parameters, part.stress)
+        )
+        may = np.isfinite(part.distance[cells])  # elsewhere rock stays elastic
+        p = law.parameter_columns.row(list(parameters.T))
+        state = law.state_columns.row(list(np.zeros((law.state_columns.size, len(cells)))))
+
+        def carried(stress: np.ndarray, step: float) -> np.ndarray:
+            found = law.return_map(p, self.medium.constants, STRESS.row(list((stress + rest).T)), state, step)
+            return np.where(may[:, None], np.stack(STRESS.flat(found.stress), -1) - rest, stress)
+
+        return carried
 
     def energies(self) -> Mapping[str, float]:
         """Integrals of the rheology's densities."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,13 @@ from faultwave.engine.part import Attached, Demand, Origin, Planned, State
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.model import Marks
 from faultwave.observe.points import read_stations, with_degrees
+from faultwave.observe.receivers import Taken
 from faultwave.observe.result import Result
 from faultwave.observe.stations import Station, with_stations
+from faultwave.physics.waves.law import role
 
 name = "receivers"
+AFTER = ("plasticity", "point_sources")
 NAMED = 10
 """Receivers in a warning."""
 
@@ -126,6 +130,25 @@ def _doubt_near_sources(planning: Planning, placed: Points) -> None:
     )
 
 
+@dataclass(frozen=True)
+class Yielded:
+    """A sample whose stress, in ``columns``, is what yielding rock carries. Gradients stay those of the elastic step."""
+
+    taken: Taken
+    carried: Callable[[np.ndarray], np.ndarray]
+    columns: slice
+
+    @property
+    def here(self) -> bool:
+        return self.taken.here
+
+    def values(self) -> np.ndarray:
+        """(n, C, Q)"""
+        found = np.array(self.taken.values())
+        found[:, 0, self.columns] = self.carried(found[:, 0, self.columns])
+        return found
+
+
 class AttachedReceivers(Attached):
     """``recorder`` is None where no receiver is here."""
 
@@ -145,8 +168,24 @@ class AttachedReceivers(Attached):
         members = by_cluster(plan.clustering.cluster[points.cells], self.solver.layout.clusters)
         functional = np.concatenate(functionals, 1)
         taken = Samples(op, points.cells, members, functional)
-        self.recorder = seismograms.ReceiverRecorder(setting.interval, members, functional, taken.take)
+        take = self._yielding(taken, members) or taken.take
+        self.recorder = seismograms.ReceiverRecorder(setting.interval, members, functional, take)
         self.calls = (sampling(self.recorder, taken),)
+
+    def _yielding(self, taken: Samples, members: Sequence[np.ndarray]) -> Callable[[int, float], Taken] | None:
+        """Take samples whose stress has yielded at their own time, as cells do only at the end of a step; decks show SeisSol's."""
+        plasticity, points = self.solver.parts.get("plasticity"), self.part.points
+        if plasticity is None or self.solver.plan.case.output.seissol_layout:
+            return None
+        columns = role(self.solver.plan.law, "stress")
+        maps = [plasticity.returning(points.local[m], points.cells[m]) for m in members]
+        if any(carried is None for carried in maps):
+            return None
+
+        def take(cluster: int, tau: float) -> Taken:
+            return Yielded(taken.take(cluster, tau), partial(maps[cluster], step=tau), columns)
+
+        return take
 
     @property
     def samples_complete(self) -> bool:

@@ -90,7 +90,7 @@ class FaultReceivers(GridPart):
         assert isinstance(rupture, Rupture) and rupture.directions is not None
         rock = at_points(plan.material, ["lambda", "mu"], places, np.ones(len(places), np.int64))
         share = rock["lambda"] / np.maximum(rock["lambda"] + 2.0 * rock["mu"], 1e-300)
-        exact = self.setting.position == "exact"
+        exact = self.setting.position != "nearest"
         return FaultReader(
             plan.scheme, rupture.sliding, rupture.given, rupture.directions, places, share, self.fields, exact
         )

@@ -257,6 +257,13 @@ class FrictionLaw:
         """Slip in distances over which friction becomes dynamic (kernel); asked of laws with ``project``."""
         raise NotImplementedError
 
+    def weakened_fully(self, p: Values, c: Values, s: Values) -> Any:
+        """Return the friction coefficient of a point whose face has weakened as a whole (kernel).
+
+        Asked of laws with ``project``, where faces slide smoothly. A law that heals returns ``s['friction']``.
+        """
+        raise NotImplementedError
+
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
         """Mask for output DS (kernel), to be combined with 'not yet recorded' and, where the law is rate dependent,
         with 'has ruptured'; never true for a law without a dynamic strength."""

@@ -199,6 +199,9 @@ class Modified(FrictionLaw):
     def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
         return self.law.relative_slip(p, c, s)
 
+    def weakened_fully(self, p: Values, c: Values, s: Values) -> Any:
+        return self.law.weakened_fully(p, c, s)
+
     def _first_strength(self, p: Values, c: Values, start: Values, tau: np.ndarray, sigma: np.ndarray) -> Any:
         """Strength (n,) of the law at t = 0."""
         zero = {x.name: np.zeros(sigma.shape) for x in COMMON_STATE}

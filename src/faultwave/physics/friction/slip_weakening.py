@@ -88,6 +88,9 @@ class SlipWeakening(FrictionLaw):
     def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
         return s["accumulated_slip"] * (1.0 / p["d_c"])
 
+    def weakened_fully(self, p: Values, c: Values, s: Values) -> Any:
+        return s["friction"] if c["healing_threshold"] > 0.0 else p["mu_d"]
+
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
         return m.abs(s["accumulated_slip"]) >= p["d_c"]
 

@@ -173,4 +173,12 @@ def _starts(names: np.ndarray) -> np.ndarray:
     return np.flatnonzero(new)
 
 
-__all__ = ["Moments", "acting_row", "check_representable", "check_time", "moments_of", "scalar_moments", "shares_within"]
+__all__ = [
+    "Moments",
+    "acting_row",
+    "check_representable",
+    "check_time",
+    "moments_of",
+    "scalar_moments",
+    "shares_within",
+]
