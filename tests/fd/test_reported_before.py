@@ -179,10 +179,10 @@ def test_lowpass_ends_the_warning_of_what_is_not_resolved():
 
     (source,) = case()["sources"]
     loud = {"end_time": 2.0, "sources": [{**source, "time_function": {"kind": "ricker", "duration": 0.25}}]}
-    found = re.search(r"grid\.lowpass: ([\d.]+) Hz", warned(**loud))
+    found = re.search(r"numerics\.source_lowpass: ([\d.]+) Hz", warned(**loud))
     assert found
     assert "radiate above" not in warned(**loud, grid__lowpass=float(found[1]))
-    better = re.search(r"Lower grid\.lowpass from 6 to ([\d.]+) Hz", warned(**loud, grid__lowpass=6.0))
+    better = re.search(r"Lower numerics\.source_lowpass from 6 to ([\d.]+) Hz", warned(**loud, grid__lowpass=6.0))
     assert better and better[1] == found[1], "the advice counts the low-pass that is there"
     wave = {
         "kind": "plane-wave",

@@ -305,7 +305,7 @@ def _check(
     radiating = Sources.joined([part.radiating for part in parts.values()])
     with collected(problems):
         check_time(radiating, case.end_time, problems)
-        check_band(radiating, highest, step, case.end_time, problems, setting.lowpass)
+        check_band(radiating, highest, step, case.end_time, problems, case.source_lowpass)
     return _Stepped(frequency, step, steps, parts)
 
 

@@ -24,7 +24,7 @@ from faultwave.kernels.stencil import Box, Injection
 from faultwave.media.homogenise import at_points
 from faultwave.observe.model import Marks
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.lowpass import lowpassed
+from faultwave.physics.sources.lowpass import DELAY, lowpassed
 from faultwave.physics.sources.outside import tell_no_pores, tell_outside
 from faultwave.physics.sources.point import shears
 from faultwave.physics.sources.released import moment_of
@@ -44,8 +44,11 @@ def plan(planning: Planning) -> PointSources | None:
     with collected(planning.problems):
         found = load_sources(case.sources, projection=case.projection, warned=planning.problems)
     tell_no_pores(found, "rock on a grid", planning.problems)
-    corner = None if case.grid is None else case.grid.lowpass
-    return PointSources(case, lowpassed(found, corner, case.end_time)) if len(found) else None
+    if case.source_lowpass is not None and not case.sources:
+        planning.problems.warn("numerics.source_lowpass", "does nothing: the case has no sources")
+    with collected(planning.problems):
+        found = lowpassed(found, case.source_lowpass, case.end_time)
+    return PointSources(case, found) if len(found) else None
 
 
 @dataclass(frozen=True)
@@ -114,9 +117,9 @@ class PointSources(GridPart):
         rows = [("number", f"{len(self.sources):,}" + (f", {forces:,} of them forces" if forces else ""))]
         if moment > 0:
             rows.append(("moment within the run", f"{moment:.4g} N m, Mw {magnitude(moment):.2f}"))
-        corner = None if self.case.grid is None else self.case.grid.lowpass
+        corner = self.case.source_lowpass
         if corner is not None:
-            rows.append(("low-pass", f"{corner:g} Hz, delays by {0.416 / corner:.3g} s"))
+            rows.append(("low-pass", f"{corner:g} Hz, delays by {DELAY / corner:.3g} s"))
         first, last = self.sources.onset.min(), self.sources.end.max()
         return {"sources": [*rows, ("they act", f"from {first:g} s to {last:.4g} s, the run ends at {end:g} s")]}
 

@@ -58,7 +58,7 @@ def plan(planning: Planning) -> RisingWaves | None:
 
 def _function(case: Case, setting: Any, number: int) -> Any:
     made = time_function(setting.time_function, f"sources[{number}].time_function")
-    corner = None if case.grid is None else case.grid.lowpass
+    corner = case.source_lowpass
     return made if corner is None else lowpassed_function(made, corner, case.end_time - setting.onset)
 
 
