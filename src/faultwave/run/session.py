@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
@@ -58,6 +59,7 @@ class Session:
         self.background = Background()  # what is written while the run goes on
         self.wall = solver.wall
         self.files: list[Path] = []
+        self.resolved_frequency = math.inf
         self.inputs: dict[str, dict[str, Any]] = {}  # what the manifest says of the files that are read
         self.started = datetime.now(UTC)  # the run, for the manifest
         self.held = ExitStack()  # the folder, while the run goes on
@@ -172,6 +174,7 @@ class Session:
         with self._interruptible(), ExitStack() as self.held:
             try:  # whatever fails here, on whichever process: none may be left waiting for it
                 self.solver.take_memory()
+                self.resolved_frequency = -self.world.largest([-self.solver.resolved_frequency])[0]
                 if write:
                     self.folder = self.world.share(self.world.together(self._prepare))
                     digests = Digests(self.world, inputs(self))
