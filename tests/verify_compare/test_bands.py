@@ -51,6 +51,8 @@ def test_waves_that_the_common_times_cannot_hold_are_not_folded_into_the_band(tm
     a, b = (load_results(f).traces["receiver"][1] for f in (run, reference))
     folded, _ = filter_pair(a, b, Band(1.8, 2.2))
     assert np.abs(folded.columns["v1"]).max() < 0.02
+    above, _ = filter_pair(a, b, Band(low=1.0))
+    assert np.abs(above.columns["v1"]).max() < 0.4, "a band ends where the coarser sampling does"
     mine, theirs = filter_pair(a, b, Band(high=1.0))
     assert np.array_equal(mine.time, theirs.time)
     assert np.abs(mine.columns["v1"] - theirs.columns["v1"]).max() < 0.01

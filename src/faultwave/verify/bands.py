@@ -1,8 +1,9 @@
 """Two runs in one band of frequencies, and on which side of their resolved frequency they differ.
 
-Both runs are treated alike: sampled at common times (the longer of both sampling intervals; what it cannot hold is removed first),
-tapered by a half cosine over 5 % at either end, and filtered by a Butterworth filter of order four that runs forwards and backwards, so
-that it delays nothing (``observe.motions.processing``). Rupture times and energies are no waves and stay.
+Both runs are treated alike: interpolated to common times at the shorter of both sampling intervals, so that nothing is aliased; tapered
+by a half cosine over 5 % at either end; and filtered by a Butterworth filter of order four that runs forwards and backwards, so that it
+delays nothing (``observe.motions.processing``). A band without an upper corner ends where the coarser sampling does. Rupture times and
+energies are no waves and stay.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from faultwave.observe.motions.processing import filtered, resampled
 from faultwave.output.manifest import read_manifest
 from faultwave.output.trace import Results, Trace
 
+HELD = 0.8
+"""Share of half the sampling rate up to which a coarse sampling holds waves well enough to be interpolated."""
 TAPER = 0.05
 """Share of a series that fades in and out."""
 STATES = ("RT",)
@@ -79,11 +82,13 @@ def filter_pair(a: Trace, b: Trace, band: Band) -> tuple[Trace, Trace]:
     if min(len(a.time), len(b.time)) < 3:
         return a, b
     start, end = max(a.time[0], b.time[0]), min(a.time[-1], b.time[-1])
-    step = max(_interval(a), _interval(b))
+    step, coarse = sorted((_interval(a), _interval(b)))
     count = int(np.floor((end - start) / step * (1 + 1e-9) + 1e-9)) + 1 if end > start else 0
     if count < 3:
         return a, b
-    _check_fits(band, step, end - start, f"{a.kind} {a.number}")
+    _check_fits(band, coarse, end - start, f"{a.kind} {a.number}")
+    if band.low is not None and band.high is None and HELD * 0.5 / coarse > band.low:
+        band = Band(band.low, HELD * 0.5 / coarse)
     times = start + step * np.arange(count)
     return _filtered(a, times, band), _filtered(b, times, band)
 
