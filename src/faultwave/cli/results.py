@@ -76,7 +76,10 @@ def plot(
                     "--order", "is for pictures of a case; this is a run", advice="Leave it out, or name the case file."
                 )
             )
-        screen.files(plot_run(what, output, look))
+        pictures = plot_run(what, output, look)
+        if pictures.notes:
+            screen.show_problems(pictures.notes)
+        screen.files(pictures)
         return
     _plot_case(what, {} if order is None else {"order": order}, look, output)
 

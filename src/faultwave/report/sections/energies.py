@@ -27,7 +27,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
             known = np.isfinite(values)
             if name in shown:
                 curves.append(line(words, energies["time"][known], values[known], shown.index(name), number))
-            largest = np.nanmax(np.abs(values))
+            largest = np.abs(values[known]).max(initial=0.0)
             rows.append((words, f"{_last(values):.6g}", f"{largest:.6g}", energies.variables[name].unit))
     blocks: list[Block] = []
     if curves:
@@ -41,7 +41,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
 def _moving(energies: Dataset) -> list[str]:
     """Those that are not zero all the time."""
     names = [n for n in energies.variables if n != "time" and "momentum" not in n and energies[n].ndim == 1]
-    return [n for n in names if np.nanmax(np.abs(energies[n]), initial=0.0) > 0]
+    return [n for n in names if energies[n][np.isfinite(energies[n])].any()]
 
 
 def _last(values: np.ndarray) -> float:
