@@ -59,6 +59,7 @@ def _write_rupture(folder: Path) -> None:
     """A crack with 48 faces: snapshots, histories, moment rate, energies."""
     import numpy as np
 
+    from faultwave.observe.dataset import energies_from_arrays
     from faultwave.observe.rupture import INNER
     from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results
     from faultwave.output.formats.energies_csv import write_energies
@@ -66,7 +67,6 @@ def _write_rupture(folder: Path) -> None:
     from faultwave.output.formats.vtkhdf import VtkHdfWriter
     from faultwave.output.manifest import build_manifest, write_manifest
     from faultwave.output.writers import write_results
-    from faultwave.observe.dataset import energies_from_arrays
     from tests.plot.conftest import END, fault_values, grid, receivers
 
     folder.mkdir()
@@ -74,10 +74,16 @@ def _write_rupture(folder: Path) -> None:
     corners = np.column_stack([xy[:, 0], np.zeros(len(xy)), -xy[:, 1]])[cells]
     points, centres = corners.reshape(-1, 3), corners.mean(axis=1)
     own = np.arange(len(points)).reshape(-1, 3)
-    with VtkHdfWriter(folder / "run-fault.vtkhdf", points, own, {"fault-tag": np.full(len(own), 3)}, list(fault_values(centres, 0.0))) as writer:
+    with VtkHdfWriter(
+        folder / "run-fault.vtkhdf", points, own, {"fault-tag": np.full(len(own), 3)}, list(fault_values(centres, 0.0))
+    ) as writer:
         for at in (0.0, 3.0, END):
             writer.append(at, fault_values(centres, at))
-    inner = corners[:, :1] + INNER[None, :, :1] * (corners[:, 1:2] - corners[:, :1]) + INNER[None, :, 1:] * (corners[:, 2:] - corners[:, :1])
+    inner = (
+        corners[:, :1]
+        + INNER[None, :, :1] * (corners[:, 1:2] - corners[:, :1])
+        + INNER[None, :, 1:] * (corners[:, 2:] - corners[:, :1])
+    )
     times, now = fault_values(inner.reshape(-1, 3), END)["RT"].reshape(-1, 3), fault_values(centres, END)
     slip, full = np.hypot(now["Sls"], now["Sld"]), np.ones(len(corners))
     faces = {
@@ -160,7 +166,15 @@ def commands(folder: Path, other: Path) -> dict[str, Callable[[], Any]]:
 
 
 USED = {
-    "receivers.h5": ("plot", "report", "report-compare", "compare", "compare", "compare-band", *(f"convert-{k}" for k in CONVERTED[:-1])),
+    "receivers.h5": (
+        "plot",
+        "report",
+        "report-compare",
+        "compare",
+        "compare",
+        "compare-band",
+        *(f"convert-{k}" for k in CONVERTED[:-1]),
+    ),
     "energy.csv": ("plot", "report", "compare", "compare"),
     "manifest.json": ("plot", "report", "compare", "convert-csv", "convert-mseed", "convert-motions"),
     "surface.vtkhdf": ("plot", "report", "report-compare", "convert-dtopo", "convert-dtopo"),
@@ -193,7 +207,9 @@ def inputs(runs: dict[str, Path], seed: int, folder: Path, only: str = "") -> It
             continue
         target = folder / f"input-{number}"
         target.mkdir()
-        for beside in BESIDE.get(kind, ("run-manifest.json",)):  # what is drawn of other files costs time and finds nothing
+        for beside in BESIDE.get(
+            kind, ("run-manifest.json",)
+        ):  # what is drawn of other files costs time and finds nothing
             if (source.parent / beside).is_file():
                 shutil.copy(source.parent / beside, target)
         content, way = source.read_bytes(), draw.random()
@@ -204,7 +220,7 @@ def inputs(runs: dict[str, Path], seed: int, folder: Path, only: str = "") -> It
             changed = draw.choice(files).read_bytes()
         elif way < 0.08:
             changed = None
-            path.unlink()
+            path.unlink(missing_ok=True)
             path.mkdir()
         else:
             changed = mutated(content, path, draw)
@@ -280,7 +296,9 @@ class ResultsWorker(Worker):
 FINDINGS = ("traceback", "slow", "hang", "crash")
 
 
-def tried(count: int, seed: int, keep: Path | None = None, only: str = "", told: bool = False) -> tuple[collections.Counter[str], list[str], float]:
+def tried(
+    count: int, seed: int, keep: Path | None = None, only: str = "", told: bool = False
+) -> tuple[collections.Counter[str], list[str], float]:
     """Give ``count`` damaged folders to the commands; return how many got which answer, the findings and the longest time [s]."""
     answers: collections.Counter[str] = collections.Counter()
     explained: collections.Counter[str] = collections.Counter()
@@ -301,7 +319,10 @@ def tried(count: int, seed: int, keep: Path | None = None, only: str = "", told:
                 if keep is not None:
                     shutil.copytree(folder, keep / folder.name, dirs_exist_ok=True)
             if told and (answer in FINDINGS or number % 100 == 99):
-                print(findings[-1] if answer in FINDINGS else f"{number + 1}: {dict(answers)}, longest {longest:.1f} s", flush=True)
+                print(
+                    findings[-1] if answer in FINDINGS else f"{number + 1}: {dict(answers)}, longest {longest:.1f} s",
+                    flush=True,
+                )
             shutil.rmtree(folder)
     if told:
         for text, times in explained.most_common(60):
@@ -322,7 +343,9 @@ def main() -> int:
         work()
         return 0
     answers, findings, longest = tried(asked.count, asked.seed, asked.keep, asked.only, told=True)
-    print(f"{sum(answers.values())} inputs: {dict(answers)}; {len(findings)} findings; longest {longest:.1f} s of the processor")
+    print(
+        f"{sum(answers.values())} inputs: {dict(answers)}; {len(findings)} findings; longest {longest:.1f} s of the processor"
+    )
     return bool(findings)
 
 

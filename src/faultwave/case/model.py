@@ -15,6 +15,7 @@ from faultwave.base import cores
 from faultwave.base.errors import Problem
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
+from faultwave.base.words import printable
 from faultwave.case.belongs import Location, WrongSettings, misplaced, one_of, only
 from faultwave.case.build import Build
 from faultwave.case.common import Constants, InputFile, Scaling, Settings, Vector, need
@@ -445,6 +446,18 @@ class Case(Settings):
     source_files: Annotated[tuple[Path, ...], Field(description="Files this case was read from.")] = ()
     _overridden: tuple[str, ...] = ()
     _left_out: tuple[tuple[str | int, ...], ...] = ()
+
+    @field_validator("title")
+    @classmethod
+    def _title(cls, title: str) -> str:
+        shown = printable(title)
+        need(
+            (
+                shown == title,
+                f"'{shown}' holds characters that cannot be shown, as control characters or half a surrogate pair",
+            )
+        )
+        return title
 
     @property
     def overridden(self) -> tuple[str, ...]:

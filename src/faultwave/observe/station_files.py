@@ -21,6 +21,10 @@ COLUMNS = {
 """Names of the columns of CSV."""
 
 
+DEEPEST = 6.4e6
+"""Radius of the Earth [m]."""
+
+
 @dataclass(frozen=True)
 class Listed:
     """A station of a line: ``place`` longitude, latitude [deg], z [m] below the ground, negative, or, without ``degrees``, x, y, z [m];
@@ -56,6 +60,10 @@ def read_station_file(path: Path) -> list[Listed]:
         problems.error(
             str(path), "has degrees in some lines and metres in others", "degrees in all lines, or metres in all"
         )
+    for station in found:
+        if not abs(station.place[2]) <= DEEPEST:
+            what = f"a station lies at z = {station.place[2]:g} m"
+            problems.error(f"{path}:{station.line}", what, f"{-DEEPEST:g} to {DEEPEST:g} m", "Depths are in metres.")
     problems.raise_errors()
     return found
 

@@ -31,11 +31,18 @@ def read_columns(path: Path) -> dict[str, np.ndarray]:
         raise InputError(Problem(f"{path}:1", "names a column twice", "names that differ"))
     numbers = np.zeros((len(rows), len(header)))
     for i, row in enumerate(rows):
-        try:
-            numbers[i] = [float(word) for word in row]
-        except ValueError:
-            raise InputError(Problem(f"{path}:{i + 2}", f"is no row of {len(header)} numbers")) from None
+        found = [_number(word) for word in row]
+        if len(found) != len(header) or None in found:
+            raise InputError(Problem(f"{path}:{i + 2}", f"is no row of {len(header)} numbers"))
+        numbers[i] = found
     return dict(zip(header, numbers.T.copy(), strict=True))
+
+
+def _number(word: str) -> float | None:
+    try:
+        return float(word)
+    except ValueError:
+        return None
 
 
 def drawable(path: Path, columns: dict[str, np.ndarray], *needed: str, infinite: tuple[str, ...] = ()) -> None:

@@ -52,8 +52,11 @@ def plot_energies(energies: Dataset, path: Path) -> Path | None:
         ax.grid(color="#e4e4e4", lw=0.5)
         ax.set_axisbelow(True)
         ax.legend(loc="upper left", ncols=2)
+        infinite = sum(int(np.isinf(energies[name]).sum()) for name in names)
         if "seismic_moment" in names:
             _magnitude(ax, energies)
+        if infinite:
+            ax.set_title(f"without {infinite} infinite value{'s' * (infinite != 1)}", color=style.COLOURS[1])
     return style.save(fig, path)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from faultwave.observe.dataset import Dataset
-from faultwave.report.blocks import Block, Section, Table
+from faultwave.report.blocks import Block, Section, Table, Text
 from faultwave.report.figures import line, lines
 from faultwave.report.loaded import Run
 
@@ -30,6 +30,13 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
             largest = np.abs(values[known]).max(initial=0.0)
             rows.append((words, f"{_last(values):.6g}", f"{largest:.6g}", energies.variables[name].unit))
     blocks: list[Block] = []
+    infinite = sum(int(np.isinf(energies[n]).sum()) for _, energies in tables for n in moving if n in energies)
+    if infinite:
+        blocks.append(
+            Text(
+                f"{infinite} values are infinite and left out: the run grew beyond all numbers, or its table is damaged."
+            )
+        )
     if curves:
         told = "Energies of the medium and work of the fault over time."
         blocks.append(lines("Energies", told, curves, "time [s]", "energy [J]"))
