@@ -17,7 +17,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problems
 from faultwave.observe.motions.processing import filtered, resampled
 from faultwave.output.manifest import read_manifest
-from faultwave.output.trace import Results, Trace
+from faultwave.output.trace import Kind, Results, Trace
 
 HELD = 0.8
 """Share of half the sampling rate up to which a coarse sampling holds waves well enough to be interpolated."""
@@ -67,7 +67,7 @@ def filter_runs(run: Results, reference: Results, band: Band) -> tuple[Results, 
         Where the band does not suit the sampling interval or the length of the traces.
     """
     check_band(band)
-    made: tuple[dict[str, dict[int, Trace]], dict[str, dict[int, Trace]]] = ({}, {})
+    made: tuple[dict[Kind, dict[int, Trace]], dict[Kind, dict[int, Trace]]] = ({}, {})
     for kind in reference.traces:
         pairs = [dict(run.traces[kind]), dict(reference.traces[kind])]
         for number in [n for n in pairs[1] if n in pairs[0]]:
@@ -144,8 +144,9 @@ def resolved_frequency(results: Results) -> float | None:
         found = read_manifest(results.folder / f"{results.prefix}-manifest.json").get(RESOLVED)
     except InputError:
         return None
-    known = isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found) and found > 0
-    return float(found) if known else None
+    if not isinstance(found, int | float) or isinstance(found, bool):
+        return None
+    return float(found) if math.isfinite(found) and found > 0 else None
 
 
 def common_resolved(run: Results, reference: Results) -> float | None:
