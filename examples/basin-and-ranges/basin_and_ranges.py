@@ -42,13 +42,13 @@ grid:
   blocks:
     - { below: %(first)g m, spacing: %(second)g m }
     - { below: %(deeper)g m, spacing: %(third)g m }
-  lowpass: %(lowpass)g Hz
   topography: { file: ranges.tif, sources: depth, receivers: depth, material: depth }
 material:
   models: [{ kind: geomodelgrids, file: ground.h5, vertical: ground }]
 attenuation: { reference: 1 Hz }
 sources:
   - { kind: srf, file: thrust.srf }
+numerics: { source_lowpass: %(lowpass)g Hz }
 output:
   folder: results
   prefix: ranges

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from faultwave.case.load import load_case
@@ -183,10 +182,10 @@ def test_lowpass_ends_the_warning_of_what_is_not_resolved():
 
     (source,) = case()["sources"]
     loud = {"end_time": 2.0, "sources": [{**source, "time_function": {"kind": "ricker", "duration": 0.25}}]}
-    found = re.search(r"grid\.lowpass: ([\d.]+) Hz", warned(**loud))
+    found = re.search(r"numerics\.source_lowpass: ([\d.]+) Hz", warned(**loud))
     assert found
     assert "radiate above" not in warned(**loud, grid__lowpass=float(found[1]))
-    better = re.search(r"Lower grid\.lowpass from 6 to ([\d.]+) Hz", warned(**loud, grid__lowpass=6.0))
+    better = re.search(r"Lower numerics\.source_lowpass from 6 to ([\d.]+) Hz", warned(**loud, grid__lowpass=6.0))
     assert better and better[1] == found[1], "the advice counts the low-pass that is there"
     wave = {
         "kind": "plane-wave",
@@ -327,12 +326,6 @@ def test_a_grid_beyond_memory_is_told_before_parts_are_placed(monkeypatch):
     assert "this machine has" in problems(grid__spacing=0.5)
 
 
-def test_lowpass_above_the_nyquist_frequency_of_the_step_is_told_and_does_nothing():
-    runs = []
-    for corner in ({}, {"grid__lowpass": 1e6}):
-        sim = simulate(case(end_time=0.2, **corner))
-        sim.run(write=False)
-        runs.append(sim.receivers["values"])
-    assert np.abs(runs[0]).max() > 0
-    np.testing.assert_array_equal(*runs)
-    assert "1e+06 Hz lies above the Nyquist frequency" in warned(grid__lowpass=1e6)
+def test_a_lowpass_above_all_frequencies_of_the_sources_is_refused():
+    """It changes nothing, and would need more samples than can be had."""
+    assert "changes nothing: remove the setting" in problems(grid__lowpass=1e6)

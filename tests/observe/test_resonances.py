@@ -60,3 +60,20 @@ def test_what_grows_is_no_resonance(caplog: pytest.LogCaptureFixture) -> None:
     assert [r.frequency for r in found] == pytest.approx([2.0], rel=1e-7)
     assert found[0].quality > 1e6 and found[0].share == 1.0
     assert "1 lines that grow, at 2.5 Hz" in caplog.text
+
+
+@pytest.mark.parametrize("quality", [0.74, 1.0, 2.5])
+def test_what_does_not_ring_is_no_resonance(quality):
+    """A transient that falls to 1/e or less within a period is stronger than the mode, and would be ranked first."""
+    t = np.arange(3000) * 1e-12
+    mode = np.exp(-np.pi * 9e9 / 2000 * t) * np.sin(2 * np.pi * 9e9 * t)
+    transient = 3.0 * np.exp(-np.pi * 10e9 / quality * t) * np.cos(2 * np.pi * 10e9 * t)
+    (found,) = resonances(mode + transient, 1e-12, (7e9, 14e9))
+    assert found.frequency == pytest.approx(9e9, rel=1e-6) and found.quality == pytest.approx(2000, rel=1e-3)
+    assert found.share == 1.0
+
+
+def test_an_open_resonator_of_low_quality_is_found():
+    t = np.arange(3000) * 1e-12
+    (found,) = resonances(np.exp(-np.pi * 10e9 / 8 * t) * np.sin(2 * np.pi * 10e9 * t), 1e-12, (7e9, 14e9))
+    assert found.quality == pytest.approx(8, rel=0.01)

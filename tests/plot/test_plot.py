@@ -219,7 +219,7 @@ def test_maps_and_moment_rate_show_what_the_files_hold(
     ):
         assert wanted in titles
     left, right = drawn["demo-moment-rate"].axes
-    assert "$M_w$" in left.get_title(loc="left") and "corner frequency 0.32 Hz" in right.get_title(loc="left")
+    assert "Mw 6.83" in left.get_title(loc="left") and "corner frequency 0.32 Hz" in right.get_title(loc="left")
 
 
 def test_smooth_pictures_keep_means_steps_and_faults() -> None:

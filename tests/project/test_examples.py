@@ -211,3 +211,59 @@ def test_two_engines(tmp_path, monkeypatch, small):
     misfit = float(re.search(r"velocity\D+([\d.]+)", done.output)[1])
     assert misfit < (0.2 if small else 0.03), done.output
     assert small or done.exit_code == 0, done.output
+
+
+def test_the_inputs_of_mw6_are_what_the_script_writes(tmp_path):
+    """Magnitude 6 in 448 subfaults, none on a plane of the layers; 30 stations."""
+    folder = EXAMPLES / "mw6"
+    script = runpy.run_path(str(folder / "make_inputs.py"))
+    script["main"]([str(tmp_path)])
+    for name in ("rupture.srf", "stations.txt"):
+        assert (tmp_path / name).read_text() == (folder / name).read_text(), name
+    case, problems = load_case(folder / "mw6.yaml")
+    assert case is not None and not problems.items
+    sources = read_srf(folder / "rupture.srf", Projection(case.projection.crs, case.projection.origin))
+    depth = np.array([-s.location[2] for s in sources])
+    assert len(sources) == 448 and np.abs(depth[:, None] - np.array([2000.0, 6000.0])).min() > 20.0
+    rigidity = np.array([2400 * 2300.0**2, 2650 * 3200.0**2, 2800 * 3600.0**2])[
+        np.searchsorted([2000.0, 6000.0], depth)
+    ]
+    moment = sum(
+        float(s.integral(0, 100)) * float(np.linalg.norm(s.potency * [1, 1, 1, 2**0.5, 2**0.5, 2**0.5])) * 2**0.5 * mu
+        for s, mu in zip(sources, rigidity, strict=True)
+    )
+    assert (np.log10(moment) - 9.1) / 1.5 == pytest.approx(6.0, abs=2e-3)
+    assert len((folder / "stations.txt").read_text().splitlines()) == 31
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("small", [True, False], ids=["small", "as it is"])
+def test_mw6_agrees_between_engines(tmp_path, small):
+    """Three components at 30 stations, below the lower of the two resolved frequencies."""
+    folder = tmp_path / "mw6"
+    shutil.copytree(EXAMPLES / "mw6", folder)
+    if small:  # half the frequency on twice the lengths, until 9 s
+        changes = {
+            "mw6.yaml": {
+                "[26, 26, 10]": "[13, 13, 5]",
+                "spacing: 400 m": "spacing: 800 m",
+                "order: 5": "order: 4",
+                "end_time: 10 s": "end_time: 9 s",
+                "source_lowpass: 0.25 Hz": "source_lowpass: 0.15 Hz",
+            },
+            "layers.txt": {"\n2000 ": "\n4000 ", "\n6000 ": "\n8000 "},
+        }
+        for name, pairs in changes.items():
+            text = (folder / name).read_text()
+            for old, new in pairs.items():
+                assert old in text
+                text = text.replace(old, new)
+            (folder / name).write_text(text)
+    for engine in ("fd", "dg"):
+        done = CliRunner().invoke(
+            app, ["run", str(folder / "mw6.yaml"), "--engine", engine, "--output", str(tmp_path / engine)]
+        )
+        assert done.exit_code == 0, done.output
+    draw = runpy.run_path(str(folder / "draw.py"))["draw"]
+    assert draw(tmp_path / "fd", tmp_path / "dg", tmp_path / "both.png") < 0.03
+    assert (tmp_path / "both.png").stat().st_size > 10_000

@@ -151,8 +151,7 @@ class Grid(Settings):
     )
     lowpass: Quantity("Hz", gt=0) | None = Field(
         None,
-        description="Corner of a causal low-pass of four poles that all sources go through; default none, and a warning where they "
-        "radiate more than the grid resolves.",
+        description="Older name of numerics.source_lowpass, which holds for both engines; one of them is enough.",
     )
     boundaries: dict[Side, GridSideKind] | None = Field(
         None,

@@ -15,6 +15,7 @@ from faultwave.base import cores
 from faultwave.base.errors import Problem
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
+from faultwave.base.words import printable
 from faultwave.case.belongs import Location, WrongSettings, misplaced, one_of, only
 from faultwave.case.build import Build
 from faultwave.case.common import Constants, InputFile, Scaling, Settings, Vector, need
@@ -288,6 +289,11 @@ class Numerics(Settings):
         description="Order for which sources are spread over cells; default that of the waves. Runs of several orders that share it have "
         "the same sources.",
     )
+    source_lowpass: Quantity("Hz", gt=0) | None = Field(
+        None,
+        description="Corner of a causal low-pass of four poles (Butterworth) that all `sources` pass, on both engines; it delays them by "
+        "0.416 / corner. Default: none, and a warning where sources radiate above what is resolved.",
+    )
 
     @field_validator("flux", mode="before")
     @classmethod
@@ -442,6 +448,18 @@ class Case(Settings):
     _file: Path | None = None
     _left_out: tuple[tuple[str | int, ...], ...] = ()
 
+    @field_validator("title")
+    @classmethod
+    def _title(cls, title: str) -> str:
+        shown = printable(title)
+        need(
+            (
+                shown == title,
+                f"'{shown}' holds characters that cannot be shown, as control characters or half a surrogate pair",
+            )
+        )
+        return title
+
     @property
     def overridden(self) -> tuple[str, ...]:
         """Names of options that replaced a setting of the file, as 'order': messages speak of them."""
@@ -461,6 +479,13 @@ class Case(Settings):
     def yields(self) -> bool:
         """Whether ground loses stress beyond its strength."""
         return self.plasticity is not None or self.soil is not None
+
+    @property
+    def source_lowpass(self) -> float | None:
+        """Corner [Hz] of the low-pass that all sources pass; None: none. ``grid.lowpass`` is the older name of the setting."""
+        older = None if self.grid is None else self.grid.lowpass
+        own = self.numerics.source_lowpass
+        return older if own is None else own
 
     @property
     def sea_gravity(self) -> float:
@@ -495,6 +520,11 @@ class Case(Settings):
             ("grid", self.engine == "fd", "the engine fd needs one"),
             ("fault", self.stop.time_after_rupture is not None, "stop waits for a rupture, so it needs a fault"),
         )
+        older, own = None if self.grid is None else self.grid.lowpass, self.numerics.source_lowpass
+        if older is not None and own is not None and older != own:
+            what = f"is {own:g} Hz where its older name grid.lowpass is {older:g} Hz"
+            where = "numerics.source_lowpass"
+            raise WrongSettings({("numerics", "source_lowpass"): Problem(where, what, "one of the two settings")})
         missing: dict[Location, Problem] = {
             (name,): Problem(name, f"missing, {why}")
             for name, needs, why in needed

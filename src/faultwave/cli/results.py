@@ -76,7 +76,10 @@ def plot(
                     "--order", "is for pictures of a case; this is a run", advice="Leave it out, or name the case file."
                 )
             )
-        screen.files(plot_run(what, output, look))
+        pictures = plot_run(what, output, look)
+        if pictures.notes:
+            screen.show_problems(pictures.notes)
+        screen.files(pictures)
         return
     _plot_case(what, {} if order is None else {"order": order}, look, output)
 
@@ -182,10 +185,10 @@ class Records:
         str, typer.Option("--quantity", help="Of data: compare displacement, velocity or acceleration.")
     ] = "velocity"
     low: Annotated[
-        float | None, typer.Option("--low", metavar="HZ", help="Of data: corner of the high-pass filter.")
+        float | None, typer.Option("--low", metavar="HZ", help="Corner of the high-pass filter of both.")
     ] = None
     high: Annotated[
-        float | None, typer.Option("--high", metavar="HZ", help="Of data: corner of the low-pass filter.")
+        float | None, typer.Option("--high", metavar="HZ", help="Corner of the low-pass filter of both.")
     ] = None
     units: Annotated[
         str | None,
@@ -228,11 +231,11 @@ def compare(
             raise InputError(Problem(", ".join(given), f"does nothing: {reference} holds records", "--least SCORE"))
         _score(run, reference, records, until, json)
         return
-    if records != Records():
+    if replace(records, low=None, high=None) != Records():
         raise InputError(
             Problem(
                 str(reference),
-                "holds no records: --quantity, --low, --high, --units, --least do nothing",
+                "holds no records: --quantity, --units, --least do nothing",
                 advice="Leave them out, or name a folder of miniSEED or SAC files.",
             )
         )
@@ -241,7 +244,16 @@ def compare(
     from faultwave.verify.table import render
 
     of_groups = dict(_group_limit(text) for text in group or ())
-    comparison = compare_runs(run, reference, limit, limits=of_groups, rupture_time=rupture_time, until=until)
+    comparison = compare_runs(
+        run,
+        reference,
+        limit,
+        limits=of_groups,
+        rupture_time=rupture_time,
+        until=until,
+        low=records.low,
+        high=records.high,
+    )
     screen.out().print(render(comparison))
     if json is not None:
         import json as writer

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from typer import echo
@@ -14,6 +15,7 @@ from typer.core import TyperGroup
 from faultwave.base.errors import FaultwaveError, InputError, Problem, RunError
 from faultwave.base.progress import Report, shown
 from faultwave.base.telling import listening
+from faultwave.base.words import printable
 
 if TYPE_CHECKING:  # rich is imported when something is shown: help needs none of it
     from rich.console import Console, Group
@@ -72,14 +74,23 @@ def show_error(error: FaultwaveError) -> None:
         show_problems(error.problems)
         return
     title = "the run stopped" if isinstance(error, RunError) else "error"
-    err().print(Text.assemble((f"{title}: ", "bold red"), str(error)), soft_wrap=True)
+    err().print(Text.assemble((f"{title}: ", "bold red"), printable(str(error))), soft_wrap=True)
 
 
 def show_problems(problems: Iterable[Problem]) -> None:
     """Each problem as a short block: where, what, what is allowed, what to do; then how many there are."""
     from rich.text import Text
 
-    problems = list(problems)
+    problems = [
+        replace(
+            p,
+            where=printable(p.where),
+            what=printable(p.what),
+            allowed=printable(p.allowed),
+            advice=printable(p.advice),
+        )
+        for p in problems
+    ]
     console = err()
     for problem in problems:
         style = "red" if problem.severity == "error" else "yellow"
@@ -105,7 +116,7 @@ def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ())
     from rich.table import Table
     from rich.text import Text
 
-    rows = [[str(value) for value in row] for row in rows]
+    rows = [[printable(str(value)) for value in row] for row in rows]
     made = Table(box=None, pad_edge=False, show_header=bool(header))
     columns = max([len(header), *map(len, rows)])
     for i in range(columns):
@@ -117,14 +128,14 @@ def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ())
     for row in rows:
         made.add_row(*(Text(value) for value in row))
     # the title stands apart: as the table's own it would be broken at the width of a narrow table
-    return Group(Text(title, style="bold"), made)
+    return Group(Text(printable(title), style="bold"), made)
 
 
 def heading(text: str) -> None:
     """A line that separates parts of a long output."""
     from rich.text import Text
 
-    out().rule(Text(text, style="bold"), align="left")
+    out().rule(Text(printable(text), style="bold"), align="left")
 
 
 def files(paths: Iterable[Any]) -> None:

@@ -22,6 +22,14 @@ def resolved_frequency(law: Law, material: dict[str, np.ndarray], edge: np.ndarr
     return np.asarray(slowest_speed(law, material) * order / edge / 10.0)
 
 
+def lowest_resolved(plan: Any) -> float:
+    """Return the frequency [Hz] that every cell of a plan resolves, inf where it has none; see ``resolved_frequency``."""
+    geometry = plan.geometry
+    inner = within_region(plan.case, geometry.centroids)
+    found = resolved_frequency(plan.law, plan.material, edge_length(geometry.volume), plan.case.numerics.order)
+    return float(found[inner].min(initial=np.inf))
+
+
 def slowest_speed(law: Law, material: dict[str, np.ndarray]) -> np.ndarray:
     """(nc,) [m/s]: of S waves, where there are any."""
     slow = law.speed(material)
@@ -133,6 +141,7 @@ __all__ = [
     "edge_length",
     "highest_frequency",
     "in_wavelengths",
+    "lowest_resolved",
     "resolved_frequency",
     "within_region",
 ]

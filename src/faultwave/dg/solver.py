@@ -30,6 +30,7 @@ from faultwave.dg.method_of_lines import MethodOfLines
 from faultwave.dg.operator import Cells
 from faultwave.dg.plan import Plan
 from faultwave.dg.replays import Event, Replays
+from faultwave.dg.resolved import lowest_resolved
 from faultwave.dg.rounding import shapely, worst_shape
 from faultwave.domain import tets
 from faultwave.engine.halo import halo_path
@@ -227,6 +228,11 @@ class Solver:
     @property
     def runs_on(self) -> str:
         return self.backend.described
+
+    @property
+    def resolved_frequency(self) -> float:
+        """Return the lowest frequency [Hz] that a cell of this process, in the region of interest, resolves with 10 points."""
+        return lowest_resolved(self.plan)
 
     @property
     def halo(self) -> str | None:

@@ -119,6 +119,10 @@ class Solver(Protocol):
         """Backend and device, for the manifest."""
 
     @property
+    def resolved_frequency(self) -> float:
+        """Highest frequency [Hz] that the mesh or grid of this process resolves everywhere."""
+
+    @property
     def halo(self) -> str | None:
         """How halo exchanges between devices go; None where there are none."""
 

@@ -155,7 +155,7 @@ def check_identity(where: str, then: Mapping[str, Any] | None, now: Mapping[str,
     other = [name for name in {**now, **then} if then.get(name) != now.get(name)]
     if other:
         what = ", ".join(other)
-        advice = "Resume with the case as it was; with grid.lowpass another end time changes the sources."
+        advice = "Resume with the case as it was."
         raise InputError(Problem(where, f"was taken with other {what}", advice=advice))
 
 

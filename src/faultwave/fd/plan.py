@@ -320,7 +320,7 @@ def _check(
     with collected(problems):
         check_time(radiating, case.end_time, problems)
         check_representable(radiating, case.numerics.precision, problems)
-        check_band(radiating, highest, step, case.end_time, problems, setting.lowpass)
+        check_band(radiating, highest, step, case.end_time, problems, case.source_lowpass)
         check_reflections(placing, read.sides, parts, max(m.fastest for m in media), step)
     if world.size == 1 and not problems.errors:
         doubt_scene(case, _scene(placing, parts, media, read.sides), problems)

@@ -62,6 +62,11 @@ class FdSolver:
         return backends.best(stencils=True) if name == "auto" else name
 
     @property
+    def resolved_frequency(self) -> float:
+        """Return the highest frequency [Hz] that the points of this process resolve."""
+        return float(self.plan.frequency)
+
+    @property
     def halo(self) -> str | None:
         """How halo exchanges between devices go."""
         way = self.operator.overlap.way if self.operator.overlap else None

@@ -20,6 +20,10 @@ FEWEST = 12  # samples after decimation that tell a resonance
 LONGEST = 600  # samples after decimation that take part
 ATTENUATION = 100.0  # [dB] of what lies outside the band
 GROWTH = 0.01  # over all samples: more is no rounding of a resonance without losses
+LOWEST_QUALITY = float(np.pi)
+"""Of a resonance: its amplitude after one period is at least 1/e of what it was. Below it, no ringing can be told from a transient."""
+WIDEST = 0.5
+"""Half-power width f / Q of a resonance over the width of the band: wider lines describe what the filter left of other frequencies."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +46,10 @@ def resonances(
 ) -> list[Resonance]:
     """Resonances within ``band`` [Hz] of one or several signals (n,) or (n, p), sampled every ``interval`` [s].
 
-    Ascending in frequency. What grows rings by no resonance: it is left out, with a warning. ``floor``: share of the strongest
-    amplitude below which a peak is left out; ``resolution``: relative size of singular values that are taken for noise. Raises
-    ValueError where the band does not fit the sampling or the signals are too short for it.
+    Ascending in frequency. Lines that grow, and lines that do not ring (``rings``), are no resonances: they are left out, with a
+    warning where they are loud. ``floor``: share of the strongest amplitude below which a peak is left out; ``resolution``: relative size
+    of singular values that are taken for noise. Raises ValueError where the band does not fit the sampling or the signals are too short
+    for it.
     """
     x = np.asarray(signals, float)
     x = x[:, None] if x.ndim == 1 else x
@@ -65,7 +70,8 @@ def resonances(
     gain = np.exp(np.outer(rate, np.arange(len(taps))[::-1]) * interval) @ taps
     amplitudes = np.abs(np.linalg.lstsq(basis, y, rcond=None)[0]).max(1) / np.abs(gain)
     grows = inside & (rate.real * len(y) * step > GROWTH)
-    kept = inside & ~grows
+    ringing = rings(omega / (2 * np.pi), -rate.real, high - low)
+    kept = inside & ~grows & ringing
     found = [(omega[i] / (2 * np.pi), rate[i].real, amplitudes[i]) for i in np.flatnonzero(kept)]
     strongest = max((a for *_, a in found), default=0.0)
     loud = grows & (amplitudes >= floor * strongest)
@@ -75,11 +81,35 @@ def resonances(
             "left out %d lines that grow, at %s Hz: a source may still be acting (start later), or they are noise (raise the resolution)",
             loud.sum(), told,
         )  # fmt: skip
+    fades = inside & ~grows & ~ringing & (amplitudes >= floor * strongest)
+    if fades.any():
+        worst = np.argmax(np.where(fades, amplitudes, 0.0))
+        get_logger(__name__).warning(
+            "left out %d lines that do not ring, the strongest at %.6g Hz with a quality factor of %.2g: a source may still be acting "
+            "(start later), or waves leave",
+            fades.sum(), omega[worst] / (2 * np.pi), _quality(omega[worst] / (2 * np.pi), rate[worst].real),
+        )  # fmt: skip
     return [
         Resonance(float(f), _quality(f, r), 2.0 * float(a), float(a / strongest))
         for f, r, a in sorted(found)
         if a >= floor * strongest
     ]
+
+
+def rings(frequency: np.ndarray, decay: np.ndarray, band: float) -> np.ndarray:
+    """Return which lines (n,) are resonances, and not transients that a sum of exponentials describes, too.
+
+    Parameters
+    ----------
+    frequency : (n,) array
+        Of the lines [Hz].
+    decay : (n,) array
+        Decay rates of their amplitudes [1/s]; the quality factor is pi frequency / decay.
+    band : float
+        Width of the band in which they were found [Hz].
+    """
+    width = decay / np.pi  # at half the power [Hz]
+    return np.asarray((width * LOWEST_QUALITY <= np.abs(frequency)) & (width <= WIDEST * band))
 
 
 def long_enough(samples: int, interval: float, band: tuple[float, float]) -> bool:

@@ -32,6 +32,10 @@ SAME_PLACE = 1e-3
 """[deg] by which epochs of one station in StationXML may differ."""
 
 
+DEEPEST = 6.4e6
+"""Radius of the Earth [m]."""
+
+
 def read_station_file(path: Path, warned: Problems | None = None) -> list[Listed]:
     """Return all stations of a file, whichever of the known formats it has.
 
@@ -65,6 +69,10 @@ def read_station_file(path: Path, warned: Problems | None = None) -> list[Listed
             str(path), "has degrees in some lines and metres in others", "degrees in all lines, or metres in all"
         )
     _check_codes(path, found, problems)
+    for station in found:
+        if not abs(station.place[2]) <= DEEPEST:
+            what = f"a station lies at z = {station.place[2]:g} m"
+            problems.error(f"{path}:{station.line}", what, f"{-DEEPEST:g} to {DEEPEST:g} m", "Depths are in metres.")
     problems.raise_errors()
     if warned is not None:
         warned.extend(problems.warnings)

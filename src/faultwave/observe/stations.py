@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from faultwave.base.errors import Problems
+from faultwave.base.words import hidden, printable
 from faultwave.observe.dataset import Dataset
 
 STATION = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9_-]{1,8}")
@@ -51,6 +52,9 @@ def named(given: Sequence[tuple[Sequence[str], str]], network: str, problems: Pr
         code, net = (*words, *("", "")[len(words) :])[:2]
         station = Station(code or default_code(number), net or network, where if code else "")
         key, place = (station.network, station.code), where or f"receiver {number}"
+        if any(hidden(c) for c in station.code + station.network):
+            what = f"'{printable('.'.join(key), '')}' holds a character that cannot be shown, as control characters"
+            problems.error(place, what, "letters and digits")
         if key in seen:
             what = f"receiver {number} is called {'.'.join(key)} as {seen[key]} is"
             problems.error(place, what, "another station or network code for each receiver")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from faultwave.base.asked import option
+from faultwave.base.damaged import explaining_values
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.output.atomic import explaining
 from faultwave.output.converters import Conversion, converters
@@ -33,7 +34,8 @@ def convert(
     target = Path(out) if out is not None else results.folder
     with explaining(target):
         target.mkdir(parents=True, exist_ok=True)
-    return known[kind].write(Conversion(results, target, options))
+    with explaining_values(str(results.folder), f"cannot be converted to {kind}"):
+        return known[kind].write(Conversion(results, target, options))
 
 
 def _check_options(kind: str, given: Mapping[str, Any], known: Mapping[str, Sequence[str]]) -> None:

@@ -45,27 +45,32 @@ def plot_energies(energies: Dataset, path: Path) -> Path | None:
         ax.set_xlabel(f"time [{unit}]")
         ax.set_ylabel(label)
         ax.set_xlim(time[0], time[-1])
-        lowest = min(float(np.nanmin(energies[name])) for name in names)
-        highest = max(float(np.nanmax(energies[name])) for name in names)
+        lowest = min(float(energies[name][np.isfinite(energies[name])].min()) for name in names)
+        highest = max(float(energies[name][np.isfinite(energies[name])].max()) for name in names)
         rows = -(-len(names) // 2)  # of the legend, which stands above the curves
         ax.set_ylim(min(0.0, 1.05 * lowest), max((1.03 + 0.09 * rows) * highest, 0.0) or None)
         ax.grid(color="#e4e4e4", lw=0.5)
         ax.set_axisbelow(True)
         ax.legend(loc="upper left", ncols=2)
+        infinite = sum(int(np.isinf(energies[name]).sum()) for name in names)
         if "seismic_moment" in names:
             _magnitude(ax, energies)
+        if infinite:
+            ax.set_title(f"without {infinite} infinite value{'s' * (infinite != 1)}", color=style.COLOURS[1])
     return style.save(fig, path)
 
 
 def _moving(energies: Dataset, names: dict[str, str]) -> dict[str, str]:
-    return {n: text for n, text in names.items() if n in energies and np.nanmax(np.abs(energies[n]), initial=0.0) > 0}
+    """Return those of the names whose finite values are not all zero."""
+    found = {n: energies[n][np.isfinite(energies[n])] for n in names if n in energies}
+    return {n: names[n] for n, values in found.items() if values.any()}
 
 
 def _magnitude(ax: Axes, energies: Dataset) -> None:
     moment = energies["seismic_moment"]
     final = moment[np.isfinite(moment)][-1]
-    if final > 0:
-        ax.set_title(f"moment magnitude at the end: $M_w$ {magnitude(final):.2f}")
+    if final > 0 and np.isfinite(moment[-1]):
+        ax.set_title(f"moment magnitude at the end: Mw {magnitude(final):.2f}")
 
 
 IN_REPORT = True

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.output.columns import read_columns
+from faultwave.output.columns import drawable, read_columns
 from faultwave.output.results import Results
 from faultwave.plot import style
 from faultwave.plot.scattering import frequency_unit
@@ -19,6 +19,7 @@ def plot_far_field(table: Path, path: Path, exact: np.ndarray | None = None) -> 
     columns = read_columns(table)
     if not columns:
         return None
+    drawable(table, columns, "frequency", "theta", "phi", "cross_section")
     first = columns["frequency"] == columns["frequency"][0]
     fig = style.figure(height=3.6)
     ax = style.mosaic(fig, 1, 1)[0, 0]
@@ -28,7 +29,7 @@ def plot_far_field(table: Path, path: Path, exact: np.ndarray | None = None) -> 
             columns["theta"][mine],
             10 * np.log10(columns["cross_section"][mine]),
             color=colour,
-            label=f"$\\phi$ = {phi:g}°",
+            label=f"φ = {phi:g}°",
         )
         if exact is not None:
             ax.plot(
@@ -36,8 +37,8 @@ def plot_far_field(table: Path, path: Path, exact: np.ndarray | None = None) -> 
             )
     unit, name = frequency_unit(columns["frequency"])
     ax.set_title(f"{columns['frequency'][0] / unit:.4g} {name}")
-    ax.set_xlabel(r"$\theta$ [degrees]")
-    ax.set_ylabel("radar cross section [dB m$^2$]")
+    ax.set_xlabel("θ [degrees]")
+    ax.set_ylabel("radar cross section [dB m²]")
     ax.set_xlim(columns["theta"].min(), columns["theta"].max())
     ax.grid(color="#e4e4e4", lw=0.5)
     ax.set_axisbelow(True)

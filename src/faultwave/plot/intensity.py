@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from scipy.spatial import ConvexHull
 
+from faultwave.base.errors import Problems
 from faultwave.observe.dataset import Dataset
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.formats.shakemap import instrumental_intensity
@@ -37,13 +39,14 @@ EXAGGERATED, SHADE, BRIGHT = 0.15, 0.45, 0.18
 """Of hillshades: the relief over the map's extent, the deepest shade, and the brightest light."""
 LIGHT = (-0.5, 0.5, 0.5**0.5)
 """Direction to the light: north-west, 45 degrees high."""
+PERIOD = re.compile(r"SA_\d+(\.\d+)?(e-?\d+)?s")
 NAMES = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
 
 @style.house()
 def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
     """Four maps of a file of maps; ``stations`` (n, 2) [km] are marked on the first."""
-    maps = read_maps(source)
+    maps = checked_maps(source)
     x, y = style.KM * maps["x"], style.KM * maps["y"]
     shape = float(np.clip((y[-1] - y[0]) / max(x[-1] - x[0], 1e-9), 0.4, 1.6))
     fig = style.figure(height=2 * (2.75 * shape + 0.45))
@@ -53,7 +56,7 @@ def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
     if len(stations):
         axes[0, 0].plot(*stations.T, "^", ms=4, mfc="white", mec=style.INK, mew=0.6, ls="none", label="receivers")
     _logarithmic(axes[0, 1], x, y, 100 * maps["PGV"], "peak ground velocity, RotD50 [cm/s]", "magma_r")
-    spectra = [name for name in maps.variables if name.startswith("SA_")]
+    spectra = [name for name in maps.variables if PERIOD.fullmatch(name)]
     name = min(spectra, key=lambda n: abs(float(n[3:-1]) - 1.0)) if spectra else "PGA"
     text = f"spectral acceleration at {name[3:-1]} s [m/s²]" if spectra else "peak ground acceleration [m/s²]"
     _logarithmic(axes[1, 0], x, y, maps[name], text, "viridis_r")
@@ -67,6 +70,8 @@ def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
     title = [str(maps.attrs["case"])] if maps.attrs.get("case") else []
     if "resolved_frequency" in maps.attrs:
         title.append(f"waves up to {float(maps.attrs['resolved_frequency']):.2g} Hz")
+    if left_out := _damaged(maps):
+        title.append(left_out)
     if title:
         fig.suptitle(", ".join(title), x=0.01, ha="left")
     marks = axes[0, 0].get_legend_handles_labels()
@@ -97,9 +102,49 @@ def plot_map(maps: Dataset, name: str, path: Path) -> Path:
     return style.save(fig, path)
 
 
+def checked_maps(source: Path) -> Dataset:
+    """Read a file of maps and return those that can be drawn.
+
+    Raises
+    ------
+    InputError
+        Where axes, velocity or duration are missing, shapes do not go together, or a map has no finite value.
+    """
+    maps, problems = read_maps(source), Problems()
+    for name in ("x", "y", "PGV", "D5_95"):
+        if name not in maps:
+            problems.error(str(source), f"has no '{name}'", "x, y, PGV, D5_95 and PGA or SA_...")
+    problems.raise_errors()
+    if not any(name == "PGA" or PERIOD.fullmatch(name) for name in maps.variables):
+        problems.error(str(source), "has no acceleration", "PGA, or SA_1s and the like")
+    for name in ("x", "y"):
+        axis = maps[name]
+        if axis.ndim != 1 or len(axis) < 2 or not np.isfinite(axis).all() or not (np.diff(axis) > 0).all():
+            problems.error(str(source), f"'{name}' is no axis", "two or more finite numbers that grow")
+    problems.raise_errors()
+    shape = (len(maps["y"]), len(maps["x"]))
+    for name, variable in maps.variables.items():
+        on_map = variable.dims == ("y", "x")
+        if on_map and variable.data.shape != shape:
+            problems.error(str(source), f"'{name}' has shape {variable.data.shape}", f"{shape}")
+        elif on_map and not np.isfinite(variable.data).any():
+            problems.error(str(source), f"'{name}' has no finite value", "finite numbers")
+    for name in ("PGV", "D5_95"):
+        if maps.variables[name].dims != ("y", "x"):
+            problems.error(str(source), f"'{name}' has dimensions {', '.join(maps.variables[name].dims)}", "y, x")
+    problems.raise_errors()
+    return maps
+
+
+def _damaged(maps: Dataset) -> str:
+    """Return how many values of the maps are not finite, in words; empty where all are."""
+    bad = sum(int((~np.isfinite(v.data)).sum()) for v in maps.variables.values() if v.dims == ("y", "x"))
+    return f"without {bad} values that are not finite" if bad else ""
+
+
 def _hillshade(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
     """The ground's relief under light from north-west, if it has one."""
-    if "elevation" not in maps:
+    if "elevation" not in maps or not np.isfinite(maps["elevation"]).all():
         return
     shade = shades(style.KM * maps["elevation"], x, y)
     edges = [(a[0] - (a[1] - a[0]) / 2, a[-1] + (a[1] - a[0]) / 2) for a in (x, y)]
@@ -130,13 +175,13 @@ def _mercalli(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
     ax.set_title("instrumental intensity (Mercalli)")
     bar = style.colour_bar(ax, mesh, "")
     bar.set_ticks(list(range(1, 11)), labels=list(NAMES))
-    shown = np.unique(np.round(mmi))
+    shown = np.unique(np.round(mmi[np.isfinite(mmi)]))
     bar.ax.set_ylim(max(shown.min() - 1.5, 0.5), min(shown.max() + 1.5, 10.5))
 
 
 def _logarithmic(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, title: str, cmap: str) -> None:
     top = style.top_value(values, 100.0)
-    low = max(float(np.percentile(values, 1)), 1e-3 * top)
+    low = max(float(np.percentile(values[np.isfinite(values)], 1)), 1e-3 * top)
     mesh = _image(ax, x, y, values, LogNorm(low, max(top, 1.01 * low)), cmap)
     ax.set_title(title)
     bar = style.colour_bar(ax, mesh, "", "min")
@@ -186,6 +231,8 @@ def _graticule(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
         if name not in maps:
             return
         degrees = maps[name]
+        if not np.isfinite(degrees).all():
+            return
         low, high = float(degrees.min()), float(degrees.max())
         levels = [float(v) for v in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high) if low < v < high]
         if levels:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from faultwave.base.errors import Problems, suggest
+from faultwave.base import html
+from faultwave.base.errors import Problem, Problems, suggest
 from faultwave.plot import style
 
 INLINE = {"png": "image/png", "svg": "image/svg+xml"}
 
 
 class Pictures(list[Path]):
-    """Paths of the pictures that were written; a notebook shows the pictures themselves."""
+    """Paths of the pictures that were written; a notebook shows the pictures themselves. ``notes``: why others were not drawn."""
+
+    def __init__(self, paths: Iterable[Path] = (), notes: Iterable[Problem] = ()):
+        super().__init__(paths)
+        self.notes = tuple(notes)
 
     def _repr_html_(self) -> str:
-        return "".join(_shown(path) for path in self)
+        return "".join(_shown(path) for path in self) + html.paragraphs(map(str, self.notes))
 
 
 def _shown(path: Path) -> str:

@@ -34,7 +34,7 @@ def plot_moment_rate(
     left.set_ylim(0.0, 1.08 * values.max())
     left.set_xlabel("time [s]")
     left.set_ylabel("moment rate [N m/s]")
-    left.set_title(f"$M_w$ {told['moment_magnitude']:.2f}, {told['duration']:.2g} s for 5 to 95 % of the moment")
+    left.set_title(f"Mw {told['moment_magnitude']:.2f}, {told['duration']:.2g} s for 5 to 95 % of the moment")
     _draw_spectrum(right, spectrum, told)
     for ax in (left, right):
         ax.grid(color="#e4e4e4", lw=0.5)

@@ -5,12 +5,15 @@ Modules of other packages register by the entry point group ``faultwave.plot``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from faultwave.base.asked import option
+from faultwave.base.damaged import explaining_values
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.registry import modules
 from faultwave.base.units import seconds
@@ -46,10 +49,12 @@ def plot_run(
     stem = str(target / results.prefix)
     with style.drawn_with(options):
         if look.field is not None:
-            return Pictures(plot_field(results, stem, look.field, time))
-        found = [getattr(module, "pictures", None) for module in modules("faultwave.plot", "faultwave.plot")]
-        written = [path for draw in found if draw is not None for path in draw(results, stem) if path is not None]
-    if not written:
+            with explaining_values(str(results.folder), f"'{look.field}' cannot be drawn"):
+                return Pictures(plot_field(results, stem, look.field, time))
+        pictures = drawn(results, stem)
+    if not pictures and pictures.notes:
+        raise InputError([replace(note, severity="error") for note in pictures.notes])
+    if not pictures:
         raise InputError(
             Problem(
                 str(results.folder),
@@ -57,7 +62,38 @@ def plot_run(
                 advice="Ask for output (receivers, surface, energies) and run again.",
             )
         )
-    return Pictures(written)
+    return pictures
+
+
+def drawn(results: Results, stem: str, skipped: Callable[[Any], bool] = lambda module: False) -> Pictures:
+    """Draw every picture that the files allow, and note why others are left out.
+
+    Parameters
+    ----------
+    results : Results
+    stem : str
+        What the names of the pictures begin with.
+    skipped : callable
+        Whether a module of pictures is passed over.
+    """
+    written: list[Path] = []
+    notes = Problems()
+    for module in modules("faultwave.plot", "faultwave.plot"):
+        draw = getattr(module, "pictures", None)
+        if draw is None or skipped(module):
+            continue
+        kind = module.__name__.rpartition(".")[2].replace("_", " ")
+        try:
+            with (
+                explaining_values(str(results.folder), f"the picture of {kind} cannot be drawn"),
+                np.errstate(all="ignore"),
+            ):
+                for path in draw(results, stem):
+                    if path is not None:
+                        written.append(path)
+        except InputError as error:
+            notes.extend(replace(problem, severity="warning") for problem in error.problems)
+    return Pictures(written, notes.items)
 
 
 def _checked(results: Results, look: Look) -> tuple[Results, style.Options, float | None]:
@@ -93,11 +129,11 @@ def _called(trace: Trace) -> list[str]:
 def axes_of(results: Results) -> tuple[str, str, str]:
     """What x, y and z are called: the map's directions where a projection that is not turned says that they are those."""
     path = results.folder / f"{results.prefix}-manifest.json"
-    case = read_manifest(path)["case"] if path.is_file() else {}
+    case = read_manifest(path).get("case") if path.is_file() else {}
     projection = case.get("projection") if isinstance(case, dict) else None
     if not isinstance(projection, dict) or projection.get("azimuth"):
         return ("x", "y", "z")
     return ("east", "north", "up")
 
 
-__all__ = ["Look", "Pictures", "axes_of", "plot_run"]
+__all__ = ["Look", "Pictures", "axes_of", "drawn", "plot_run"]

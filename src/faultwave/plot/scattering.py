@@ -35,7 +35,7 @@ def plot_scattering(path: str | Path, out: str | Path | None = None) -> Path:
             else:
                 groups.append([(i, j)])
     for number, group in enumerate(groups):
-        label = ", ".join(f"$S_{{{i + 1}{j + 1}}}$" for i, j in group)
+        label = ", ".join(f"S{i + 1}{j + 1}" for i, j in group)
         ax.plot(
             frequencies / size,
             decibels[:, group[0][0], group[0][1]],

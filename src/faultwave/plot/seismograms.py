@@ -32,7 +32,7 @@ class Column:
     change: bool = False
 
 
-VELOCITY = tuple(Column(f"$v_{i}$", (f"v{i}",), "m/s") for i in (1, 2, 3))
+VELOCITY = tuple(Column(f"v{sign}", (f"v{i}",), "m/s") for i, sign in enumerate("₁₂₃", 1))
 AXES = ("x", "y", "z")
 FAULT = (
     Column("slip rate", ("SRs", "SRd"), "m/s"),

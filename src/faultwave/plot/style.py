@@ -11,14 +11,18 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import Collection, PolyCollection
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap, ListedColormap, LogNorm, Normalize, SymLogNorm
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.tri import Triangulation
 
+from faultwave.base.words import printable
 from faultwave.output.atomic import atomic_path
 
 WIDTH = 7.2
@@ -116,9 +120,23 @@ def save(fig: Figure, path: Path) -> Path:
     """Write a picture whole or not at all, in the format that is asked for; returns its path."""
     if path.suffix == ".png":
         path = path.with_name(f"{path.name.removesuffix('png')}{options().format}")
-    with atomic_path(path) as temporary:
+    for text in _texts(fig):
+        text.set_text(printable(text.get_text()))
+        text.set_parse_math(False)  # titles, stations and fields are words of users: a dollar is a dollar
+    with atomic_path(path) as temporary, np.errstate(all="ignore"):
         fig.savefig(temporary, format=options().format, dpi=options().dpi)
     return path
+
+
+def _texts(artist: Artist) -> Iterator[Text]:
+    """Every text of a figure but the numbers of its axes, which matplotlib writes itself when it draws."""
+    for child in artist.get_children():
+        if isinstance(child, Axis):
+            yield child.label
+            continue
+        if isinstance(child, Text):
+            yield child
+        yield from _texts(child)
 
 
 def positive_scale(values: np.ndarray, percentile: float = 100.0) -> tuple[Normalize, str]:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from faultwave.base.callable_module import make_callable
+from faultwave.base.damaged import explaining_values
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.registry import modules
-from faultwave.report.blocks import Section
+from faultwave.report.blocks import Section, Text
 from faultwave.report.loaded import Run, load, told_apart, with_records
-from faultwave.report.page import render, write
+from faultwave.report.page import render, section_html, write
 
 SECTIONS = "faultwave.report.sections"
 
@@ -45,9 +48,24 @@ def write_report(
 
 def contents(run: Run, other: Run | None = None) -> list[Section]:
     """All sections, in the order of each module's ``ORDER``."""
-    found = sorted(modules(SECTIONS, SECTIONS), key=lambda module: module.ORDER)
-    made = [section for module in found for section in module.sections(run, other)]
-    return [section for section in made if section.blocks]
+    made: list[Section] = []
+    notes: list[str] = []
+    for module in sorted(modules(SECTIONS, SECTIONS), key=lambda module: module.ORDER):
+        kind = module.__name__.rpartition(".")[2].replace("_", " ")
+        try:
+            with (
+                explaining_values(str(run.results.folder), f"the section on {kind} cannot be made"),
+                np.errstate(all="ignore"),
+            ):
+                for section in module.sections(run, other):
+                    section_html(0, section)  # numbers that a page cannot hold show here
+                    made.append(section)
+        except InputError as error:
+            notes += map(str, error.problems)
+    made = [section for section in made if section.blocks]
+    if notes and not made:
+        raise InputError([Problem(str(run.results.folder), note) for note in notes])
+    return [*made, Section("Left out", [Text(note) for note in notes])] if notes else made
 
 
 make_callable(__name__, write_report)

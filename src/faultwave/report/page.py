@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.words import printable
 from faultwave.report.blocks import Block, Browser, Figure, Picture, Section, Table, Text
 
 
 def render(title: str, subtitle: str, sections: Sequence[Section]) -> str:
     """The whole page."""
-    parts = [_section(number, section) for number, section in enumerate(sections)]
+    title, subtitle = printable(title), printable(subtitle)
+    parts = [section_html(number, section) for number, section in enumerate(sections)]
     contents = "".join(f'<li><a href="#part{i}">{escape(s.title)}</a></li>' for i, s in enumerate(sections))
-    return "\n".join(
+    page = "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -31,9 +33,11 @@ def render(title: str, subtitle: str, sections: Sequence[Section]) -> str:
             f"<script>{_plotly()}</script>\n<script>{_shipped('report.js')}</script></body></html>",
         ]
     )
+    return page.encode("utf-8", "replace").decode()  # half a surrogate pair, of a damaged file, can be written nowhere
 
 
-def _section(number: int, section: Section) -> str:
+def section_html(number: int, section: Section) -> str:
+    """Return the HTML of a section, whose number makes the names of its elements."""
     blocks = [_block(f"part{number}-{i}", block) for i, block in enumerate(section.blocks)]
     heading = f'<h2 id="part{number}-title">{escape(section.title)}</h2>'
     return f'<section id="part{number}" aria-labelledby="part{number}-title">{heading}{"".join(blocks)}</section>'
@@ -106,4 +110,4 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-__all__ = ["render", "write"]
+__all__ = ["render", "section_html", "write"]

@@ -39,7 +39,8 @@ def write_run_manifest(
     manifest = build_manifest(
         case.model_dump(mode="json"), sim.inputs, status=status or ("interrupted" if sim.interrupted else "finished"),
         timings=solver.timings(), rates=solver.rates(), outputs=[p.name for p in sim.files],
-        started=sim.started, extra=halo | {"cells": solver.size, "runs_on": solver.runs_on, "time_reached": sim.time,
+        started=sim.started, extra=halo | {"cells": solver.size, "runs_on": solver.runs_on, "resolved_frequency_hz": sim.resolved_frequency,
+                      "time_reached": sim.time,
                       "stopped_early": status is None and not sim.interrupted and sim.time < sim.end * (1 - 1e-9),
                       "warnings": [str(w) for w in sim.warnings],
                       "case_as_given": case.model_dump(mode="json", exclude_unset=True)},

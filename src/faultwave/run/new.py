@@ -295,7 +295,7 @@ def _space(asked: Asked, box: text.Box, source_depth: float | None, rupture: Rup
     raster = None if asked.topography is None else (called[asked.topography], asked.topography_crs, asked.sea)
     if asked.engine == "fd":
         frequency = grid_frequency(asked.frequency, 2 * box.half, source_depth)
-        return [text.grid_text(box, (asked.frequency, frequency), asked.source is not None, raster)]
+        return [text.grid_text(box, (asked.frequency, frequency), raster)]
     faults = []
     for path in asked.faults:
         own = {name for file, name in asked.of_traces if file == path}
@@ -331,8 +331,11 @@ def _source(asked: Asked, lon: float, lat: float) -> str:
 def _numerics(asked: Asked, ruptures: bool, size: float) -> str:
     often = max(0.1, round(0.02 * size / text.SLOWEST, 1))
     lines = ["", "output:", "  folder: results", "  prefix: run"]
-    if asked.engine == "dg":
-        lines = ["", f"numerics: {{ order: {asked.order} }}", *lines]
+    numerics = [f"order: {asked.order}"] if asked.engine == "dg" else []
+    if asked.source is not None:  # a file may radiate frequencies that nothing resolves
+        numerics.append(f"source_lowpass: {0.6 * asked.frequency:g} Hz")
+    if numerics:
+        lines = ["", f"numerics: {{ {', '.join(numerics)} }}", *lines]
     lines.append(f"  receivers: {{ file: stations.txt, interval: {text.number(0.05 / asked.frequency)} s }}")
     if ruptures:
         lines += [

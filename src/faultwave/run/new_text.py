@@ -161,7 +161,7 @@ def mesh_text(
     return "\n".join(lines) + "\n"
 
 
-def grid_text(box: Box, frequencies: tuple[float, float], lowpass: bool, topography: Ground | None) -> str:
+def grid_text(box: Box, frequencies: tuple[float, float], topography: Ground | None) -> str:
     """The group ``grid``; ``frequencies``: the one asked for, and that of a grid fine enough for the source."""
     frequency, finer = frequencies
     why = "highest one that is resolved"
@@ -174,10 +174,6 @@ def grid_text(box: Box, frequencies: tuple[float, float], lowpass: bool, topogra
         f"  upper: [{kilometres(box.half)}, {kilometres(box.half)}, {'0' if topography is None else '9 km'}]",
         f"  frequency: {number(finer)} Hz            # {why}",
     ]
-    if lowpass:
-        lines.append(
-            f"  lowpass: {0.6 * frequency:g} Hz              # so that the source radiates little more than that"
-        )
     if topography is not None:
         file, crs, _ = topography
         named = f", crs: {quoted(crs)}" if crs else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
@@ -63,6 +64,7 @@ class Session:
         self.wall = solver.wall
         self.files: list[Path] = []
         self.files_read: tuple[Path, ...] = ()  # that no setting names, but a file that one names
+        self.resolved_frequency = math.inf
         self.inputs: dict[str, dict[str, Any]] = {}  # what the manifest says of the files that are read
         self.digests: Digests | None = None  # of those files, while they are made
         self.started = datetime.now(UTC)  # the run, for the manifest
@@ -178,6 +180,7 @@ class Session:
         with self._interruptible(), ExitStack() as self.held:
             try:  # whatever fails here, on whichever process: none may be left waiting for it
                 self.solver.take_memory()
+                self.resolved_frequency = -self.world.largest([-self.solver.resolved_frequency])[0]
                 if write:
                     self.folder = self.world.share(self.world.together(self._prepare))
                     self.digests = digests = Digests(self.world, inputs(self))

@@ -9,6 +9,9 @@ them ends earlier, the times that both have are compared, and a note says so. Th
 that of the strongest receiver, so that a point that hardly moves is not judged on its noise. Tractions are judged as
 change from the reference's first sample. Rupture times are compared in seconds, energies by the largest difference over
 the peak, interpolated too. What is missing or not finite never passes.
+
+With corners of a band both runs are filtered alike before (``bands``). Where seismograms differ too much, a note says what part of that
+lies above the lower of the frequencies that the two runs resolve, as their manifests state them, with the misfits below and above it.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from faultwave.observe.dataset import Dataset
 from faultwave.observe.seismogram_errors import percent
 from faultwave.output.results import KINDS, Results, load_results
 from faultwave.output.trace import Kind, Trace
+from faultwave.verify.bands import Band, check_band, common_resolved, filter_runs, share_above
 
 GROUPS: dict[Kind, dict[str, tuple[str, ...]]] = {
     "receiver": {
@@ -80,6 +84,7 @@ class Comparison:
     misfits: tuple[Misfit, ...]
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    band: Band = Band()
 
     def __repr__(self) -> str:
         worst = ", ".join(f"{kind} {group} {m.value:.3g}" for (kind, group), m in self.worst.items())
@@ -92,7 +97,12 @@ class Comparison:
         ]
         lines = [*(f"missing in the run: {what}" for what in self.missing), *(f"note: {note}" for note in self.notes)]
         header = ("what", "group", "worst misfit", "limit", "receiver", "")
-        return html.table(f"{self.run} against {self.reference}", rows, header) + html.paragraphs(lines)
+        return html.table(self.title, rows, header) + html.paragraphs(lines)
+
+    @property
+    def title(self) -> str:
+        """Both runs, and the band that was compared where they were filtered."""
+        return f"{self.run} against {self.reference}" + (f", {self.band.described()}" if self.band else "")
 
     @property
     def worst(self) -> dict[tuple[str, str], Misfit]:
@@ -137,6 +147,8 @@ class Comparison:
             "run": str(self.run),
             "reference": str(self.reference),
             "passed": self.passed,
+            "low_hz": self.band.low,
+            "high_hz": self.band.high,
             "worst": [plain(m) for m in self.worst.values()],
             "over": [plain(m) for m in self.misfits if not m.passed],
             "missing": list(self.missing),
@@ -154,17 +166,39 @@ def compare(
     until: float | str | None = None,
     prefix: str | None = None,
     reference_prefix: str | None = None,
+    low: float | None = None,
+    high: float | None = None,
 ) -> Comparison:
     """Compare the run in one folder with the reference in another; each native HDF5 or SeisSol's text files.
 
-    limit holds for every group, ``limits`` for single ones by name ('slip rate', 'velocity', 'energy', ...);
-    rupture_time is in seconds; until (seconds, or a text with a unit)
-    leaves later times out. Raises InputError for folders without results and
-    unknown group names.
+    Parameters
+    ----------
+    run, reference : path
+        Folders of results.
+    limit : float
+        Largest misfit allowed of every group; ``limits`` has those of single groups by name ('slip rate', 'velocity', 'energy', ...).
+    rupture_time : float
+        Largest difference of rupture times [s].
+    until : float or str, optional
+        Later times are left out: seconds, or a text with a unit.
+    prefix, reference_prefix : str, optional
+        Which run of a folder that holds several.
+    low, high : float, optional
+        Corners [Hz] of the band in which the traces are compared.
+
+    Raises
+    ------
+    InputError
+        For folders without results, unknown names of groups, and bands that do not suit the traces.
     """
+    band = Band(low, high)
+    check_band(band)
     chosen = _limits(limit, limits or {}, rupture_time)
     last = seconds(until, option("until"))
     a, b = load_results(run, prefix), load_results(reference, reference_prefix)
+    whole = a, b
+    if band:
+        a, b = filter_runs(a, b, band)
     misfits: list[Misfit] = []
     missing: list[str] = []
     notes: list[str] = []
@@ -185,9 +219,38 @@ def compare(
             _span("energies", a.energies["time"], b.energies["time"], last, notes, missing)
             misfits += _energies(a.energies, b.energies, chosen["energy"], last)
     notes += [*_estimated("the run", a), *_estimated("the reference", b)]
-    return Comparison(
-        Path(run), Path(reference), tuple(misfits), tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(notes))
+    over = [m for m in misfits if m.kind == "receiver" and m.group == "velocity" and not m.passed]
+    if over and not band:
+        notes += _about_resolved(*whole, chosen, last)
+    told = tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(notes))
+    return Comparison(Path(run), Path(reference), tuple(misfits), *told, band)
+
+
+def _about_resolved(a: Results, b: Results, limits: dict[str, float], until: float | None) -> list[str]:
+    """Return a note on the misfits of velocity below and above the frequency that both runs resolve, where their manifests tell it."""
+    resolved = common_resolved(a, b)
+    part = None
+    if resolved is not None:
+        part = share_above(a.traces["receiver"], b.traces["receiver"], GROUPS["receiver"]["velocity"], resolved)
+    if resolved is None or part is None:
+        return []
+    worst = []
+    try:
+        for band in (Band(high=resolved), Band(low=resolved)):
+            found = _receivers("receiver", *filter_runs(a, b, band), limits, until)
+            worst.append(max((m.value for m in found if m.group == "velocity"), default=0.0))
+    except InputError:  # the records are too short, or hold no such frequencies
+        return []
+    below, above = worst
+    text = (
+        f"velocity of receivers: worst misfit {below:.4f} below {resolved:.3g} Hz, the lower of the two resolved frequencies, "
+        f"and {above:.4f} above it; {100 * part:.0f} % of the squared difference lies above it"
     )
+    if below <= limits["velocity"]:
+        return [
+            f"{text}: compare with --high {resolved:.3g}, or let numerics.source_lowpass filter the sources of both"
+        ]
+    return [text]
 
 
 def _estimated(who: str, results: Results) -> list[str]:

@@ -17,7 +17,7 @@ def _number(misfit: Misfit, value: float) -> str:
 
 def render(comparison: Comparison) -> RenderableType:
     """Worst misfit of each group against its limit, then what is missing, notes and the verdict."""
-    table = Table(title=f"{comparison.run} against {comparison.reference}", title_justify="left")
+    table = Table(title=comparison.title, title_justify="left")
     for column in ("what", "group"):
         table.add_column(column)
     for column in ("worst misfit", "limit", "receiver", "over"):

@@ -22,6 +22,7 @@ from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
 from faultwave.observe.model import Marks
 from faultwave.observe.points import exchange_advice
 from faultwave.physics.sources.load import load_sources
+from faultwave.physics.sources.lowpass import DELAY, doubt_corner, lowpassed, smoothing
 from faultwave.physics.sources.outside import tell_no_pores, tell_outside
 from faultwave.physics.sources.point import PointSource, shears
 from faultwave.physics.sources.released import acting_row, check_representable, check_time, moments_of
@@ -91,14 +92,17 @@ class PointSources(Planned):
 
     def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
         end = float(plan.case.end_time)
-        told = {"sources": [*moments_of(self.all_sources, self.tensors, end).rows(), acting_row(self.all_sources, end)]}
+        told = [*moments_of(self.all_sources, self.tensors, end).rows(), acting_row(self.all_sources, end)]
+        corner = plan.case.source_lowpass
+        if corner is not None:
+            told.append(("low-pass of sources", f"{corner:g} Hz, delays by {DELAY / corner:.3g} s"))
         if self.spread is None:
-            return told
+            return {"sources": told}
         cells = np.bincount(self.spread.source)
         least, most = self.spread.radius.min(), self.spread.radius.max()
         within = f"{most:.4g} m" if least == most else f"{least:.4g} to {most:.4g} m"
         row = ("point sources", f"{self.count}, spread over up to {cells.max()} cells within {within}")
-        return {**told, "resolution": [row]}
+        return {"sources": told, "resolution": [row]}
 
     def attach(self, solver: Solver) -> AttachedSources:
         return AttachedSources(self, solver)
@@ -111,7 +115,10 @@ def plan(planning: Planning) -> PointSources | None:
     case, problems, whole = planning.case, planning.problems, planning.whole
     _check_kinds(planning)
     read = load_sources(case.sources, projection=case.projection, warned=problems)
-    sources = Sources.joined([read, Sources.of(_point_currents(case))])
+    if case.source_lowpass is not None and not case.sources:
+        problems.warn("numerics.source_lowpass", "does nothing: the case has no sources")
+    doubt_corner(case.source_lowpass, case.end_time, problems)
+    sources = Sources.joined([lowpassed(read, case.source_lowpass, case.end_time), Sources.of(_point_currents(case))])
     check_time(sources, case.end_time, problems)
     check_representable(sources, case.numerics.precision, problems)
     if "filtration" not in planning.law.roles:
@@ -200,7 +207,9 @@ def _doubt_band(part: PointSources, planning: Planning) -> None:
             f"radiate above the {resolved:.3g} Hz that have 5 points per wavelength where they are: up to "
             f"{100 * share:.0f} % of their largest amplitude"
         )
-        advice = "What the mesh does not resolve is lost or scattered: smaller elements, a higher order, or a longer time function."
+        advice = "What the mesh does not resolve is lost or scattered: smaller elements, a higher order, or a longer time function"
+        corner = smoothing(frequencies, amplitudes, resolved, case.source_lowpass) if case.sources else None
+        advice += "." if corner is None else f", or smooth the sources (numerics.source_lowpass: {corner:.3g} Hz)."
         where = "sources" if planning.case.sources else "currents"
         planning.problems.warn(where, what, advice=advice)
 

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 
 from faultwave.base.collect import collected
-from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.fd.half_precision import Units, rounded_at
@@ -24,7 +23,7 @@ from faultwave.kernels.stencil import Box, Injection
 from faultwave.media.homogenise import at_points
 from faultwave.observe.model import Marks
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.lowpass import DELAY, lowpassed, usable_corner
+from faultwave.physics.sources.lowpass import DELAY, doubt_corner, lowpassed
 from faultwave.physics.sources.outside import tell_no_pores, tell_outside
 from faultwave.physics.sources.point import shears
 from faultwave.physics.sources.released import acting_row, moments_of
@@ -44,6 +43,11 @@ def plan(planning: Planning) -> PointSources | None:
     with collected(planning.problems):
         found = load_sources(case.sources, projection=case.projection, warned=planning.problems)
     tell_no_pores(found, "rock on a grid", planning.problems)
+    if case.source_lowpass is not None and not case.sources:
+        planning.problems.warn("numerics.source_lowpass", "does nothing: the case has no sources")
+    doubt_corner(case.source_lowpass, case.end_time, planning.problems)
+    with collected(planning.problems):
+        found = lowpassed(found, case.source_lowpass, case.end_time)
     return PointSources(case, found) if len(found) else None
 
 
@@ -82,21 +86,12 @@ class PointSources(GridPart):
         return replace(self, sources=sources)
 
     def checked(self, checking: Checking) -> Self:
-        points, material, sources = self.sources.location, np.zeros((0, 3)), self.sources
-        end = self.case.end_time
-        corner = usable_corner(self._corner, checking.step, end, checking.problems)
-        with collected(checking.problems):
-            sources = lowpassed(sources, corner, end)
+        points, material = self.sources.location, np.zeros((0, 3))
         with collected(checking.problems):
             _check_moments(self.sources, checking)
             values = at_points(checking.field, ["lambda", "mu", "rho"], points, np.ones(len(points), np.int64))
             material = np.stack([values["lambda"], values["mu"], values["rho"]], 1)
-        return replace(self, sources=sources, source_material=material)
-
-    @property
-    def _corner(self) -> float | None:
-        """Return the corner of the case's low-pass [Hz]."""
-        return None if self.case.grid is None else self.case.grid.lowpass
+        return replace(self, source_material=material)
 
     def memory(self, steps: int, world: World) -> Memory | None:
         """Their amplitudes of the whole run, where time dispersion is removed; a process may be where they all act."""
@@ -121,7 +116,7 @@ class PointSources(GridPart):
         rows = [("number", f"{len(self.sources):,}" + (f", {forces:,} of them forces" if forces else ""))]
         tensors = self.sources.moment_tensors(*self.source_material[:, :2].T)
         rows += moments_of(self.sources, tensors, end).rows()
-        corner = usable_corner(self._corner, plan.scheme.step, end, Problems())
+        corner = self.case.source_lowpass
         if corner is not None:
             rows.append(("low-pass", f"{corner:g} Hz, delays by {DELAY / corner:.3g} s"))
         return {"sources": [*rows, acting_row(self.sources, end)]}

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from faultwave.base.collect import collected
+from faultwave.case.model import Case
 from faultwave.fd.grid import HALF
 from faultwave.fd.part import Checking, FdPlan, GridPart, Planning
 from faultwave.fd.points import images
@@ -20,7 +21,7 @@ from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import Injection
 from faultwave.media.field import Field
 from faultwave.media.homogenise import at_points
-from faultwave.physics.sources.lowpass import lowpassed_function, usable_corner
+from faultwave.physics.sources.lowpass import lowpassed_function
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.sources.time_functions import time_function
@@ -51,12 +52,14 @@ def plan(planning: Planning) -> RisingWaves | None:
     for number, setting in enumerate(case.sources):
         if setting.kind == "plane-wave":
             with collected(planning.problems):
-                found.append(Wave(number, setting, _function(setting, number)))
+                found.append(Wave(number, setting, _function(case, setting, number)))
     return RisingWaves(tuple(found)) if found else None
 
 
-def _function(setting: Any, number: int) -> Any:
-    return time_function(setting.time_function, f"sources[{number}].time_function")
+def _function(case: Case, setting: Any, number: int) -> Any:
+    made = time_function(setting.time_function, f"sources[{number}].time_function")
+    corner = case.source_lowpass
+    return made if corner is None else lowpassed_function(made, corner, case.end_time - setting.onset)
 
 
 @dataclass(frozen=True)
@@ -95,13 +98,7 @@ class RisingWaves(GridPart):
         with collected(checking.problems):
             for wave in self.waves:
                 _check_plane(wave, checking)
-        grid, end, waves = checking.case.grid, checking.case.end_time, list(self.waves)
-        corner = usable_corner(None if grid is None else grid.lowpass, checking.step, end, checking.problems)
-        with collected(checking.problems):
-            for n, wave in enumerate(self.waves if corner is not None else ()):
-                filtered = lowpassed_function(wave.function, corner, end - wave.setting.onset)  # type: ignore[arg-type]
-                waves[n] = replace(wave, function=filtered)
-        return replace(self, waves=tuple(waves))
+        return self
 
     def drive(self, plan: FdPlan) -> PlaneDrive:
         return PlaneDrive(plan, self.waves)

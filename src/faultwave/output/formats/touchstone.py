@@ -68,6 +68,14 @@ def read_touchstone(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
         table = np.array(numbers, float).reshape(-1, 1 + 2 * ports * ports)
     except ValueError:
         raise InputError(Problem(str(path), f"does not hold rows of {1 + 2 * ports * ports} numbers")) from None
+    wrong = np.flatnonzero(~np.isfinite(table).all(1) | (table[:, 0] < 0))
+    if not len(table) or len(wrong):
+        what = (
+            "holds no frequency"
+            if not len(table)
+            else f"row {wrong[0] + 1} holds a number that is not finite, or a frequency below 0"
+        )
+        raise InputError(Problem(str(path), what, "finite numbers"))
     a, b = table[:, 1::2], table[:, 2::2]
     if "RI" in options:
         values = a + 1j * b

@@ -1,4 +1,4 @@
-"""Sources without the high frequencies that a grid does not resolve.
+"""Sources without the high frequencies that a grid or a mesh does not resolve; both engines use this filter.
 
 Four poles of Butterworth's low-pass: causal, so that nothing acts before its onset, and one at zero frequency, so that moments stay. It
 delays low frequencies by 0.416 / corner (sum of 2 sin(22.5 deg) and 2 sin(67.5 deg), over 2 pi corner).
@@ -18,37 +18,33 @@ from faultwave.physics.sources.table import Functions, Sources
 from faultwave.physics.sources.time_functions import TimeFunction
 
 POLES = 4
+DELAY = 0.416  # times corner, of low frequencies
 RATE = 40.0  # samples times corner
 TAIL = 6.0  # over the corner, after which the slowest pole has fallen to 6e-7
-LONGEST = 2_000_000  # samples
-DELAY = 0.416
-"""Of low frequencies, times the corner."""
-
-
-WHERE = "grid.lowpass"
-
-
-def usable_corner(corner: float | None, step: float, end_time: float, problems: Problems) -> float | None:
-    """Return the corner [Hz] that sources of a run with so long a ``step`` [s] are filtered with, None for none.
-
-    Warn of a corner above the Nyquist frequency of the step, which takes nothing from what the step can represent, and of one whose delay
-    pushes the sources out of the run.
-    """
-    if corner is None:
-        return None
-    nyquist, delay = 0.5 / step, DELAY / corner
-    if corner >= nyquist:
-        what = f"{corner:g} Hz lies above the Nyquist frequency of the time step, {nyquist:.4g} Hz: sources are not filtered"
-        problems.warn(WHERE, what, f"below {nyquist:.4g} Hz", "Leave it out, or lower it to what the grid resolves.")
-        return None
-    if delay > end_time:
-        what = f"{corner:g} Hz delays all sources by {delay:.3g} s, and the run ends at {end_time:g} s"
-        problems.warn(WHERE, what, f"above {DELAY / end_time:.3g} Hz", "Raise the corner.")
-    return corner
+LONGEST = 2_000_000  # samples of one function
+MOST = 100_000_000  # samples of all functions
+SETTING = "numerics.source_lowpass"
+QUIET = 0.05
+"""A spectrum that has fallen to this share of its largest value is over."""
+CORNERS = np.linspace(0.8, 0.05, 76)  # of a low-pass, over the resolved frequency
 
 
 def lowpassed(sources: Iterable[PointSource], corner: float | None, end_time: float) -> Sources:
-    """The sources through the filter of ``corner`` [Hz], for a run to ``end_time`` [s]; as they are where there is no corner."""
+    """Return sources whose time functions have passed the low-pass filter.
+
+    Parameters
+    ----------
+    sources : iterable of PointSource
+    corner : float or None
+        Corner frequency [Hz]; None returns the sources unchanged.
+    end_time : float
+        End of the run [s]; only functions too long to be sampled whole are cut there.
+
+    Raises
+    ------
+    InputError
+        If the filtered functions need more samples than memory holds.
+    """
     table = Sources.of(sources)
     if corner is None or not len(table):
         return table
@@ -56,29 +52,85 @@ def lowpassed(sources: Iterable[PointSource], corner: float | None, end_time: fl
 
 
 def lowpassed_functions(functions: Functions, corner: float, until: np.ndarray) -> Functions:
-    """Return each S through the filter of ``corner`` [Hz], as samples up to ``until`` (n,) [s] after onset; its integral is that of S.
-    Those in single precision stay so. Raises InputError where that needs more than LONGEST samples."""
+    """Return each time function S filtered with ``corner`` [Hz], as samples that keep its integral.
+
+    Functions of more than ``LONGEST`` samples end ``until`` (n,) [s] after onset; the others are whole, so that a run that goes on to a
+    later end time has the same sources. Those in single precision stay so.
+
+    Raises
+    ------
+    InputError
+        If the samples are too many.
+    """
     from scipy.signal import butter, sosfilt  # a second to import, and few runs filter
 
     interval = 1.0 / (RATE * corner)
-    sections = butter(POLES, corner, fs=1.0 / interval, output="sos")
-    length = np.minimum(functions.end + TAIL / corner, np.maximum(until, 0.0) + interval)
-    wanted = np.ceil(length / interval)
-    if len(wanted) and not wanted.max() <= LONGEST:
-        what = f"{corner:g} Hz needs {wanted.max():.3g} samples of a source that acts for {length.max():.4g} s"
-        most = LONGEST / (RATE * float(length.max()))
-        raise InputError(Problem(WHERE, what, f"at most {LONGEST:,}: a corner up to {most:.3g} Hz"))
-    counts = 1 + np.maximum(wanted, 2).astype(np.int64)
+    sections = butter(POLES, corner, fs=RATE * corner, output="sos")
+    whole = functions.end + TAIL / corner
+    cut = np.minimum(whole, np.maximum(until, 0.0) + interval)
+    needed = np.ceil(np.where(whole > LONGEST * interval, cut, whole) / interval)
+    check_samples(needed, corner)
+    counts = 1 + np.maximum(needed, 2).astype(np.int64)
     first = np.concatenate([[0], np.cumsum(counts)])
     samples = np.zeros(first[-1], np.float32 if functions.single else float)
     for piece in pieces(len(counts), int(counts.max())):
         edges = interval * np.arange(counts[piece].max())
-        until_edges = functions.integral(np.arange(len(counts))[piece], np.tile(edges, (len(counts[piece]), 1)))
-        means = np.diff(until_edges, axis=1, prepend=until_edges[:, :1]) / interval
+        middle = np.append(edges, edges[-1] + interval) - 0.5 * interval  # means about each sample: they delay nothing
+        released = functions.integral(np.arange(len(counts))[piece], np.tile(middle, (len(counts[piece]), 1)))
+        filtered = sosfilt(sections, np.diff(released, axis=1) / interval, axis=1)
+        filtered[:, 1] += filtered[
+            :, 0
+        ]  # some 1e-5 of the function: nothing acts before the onset, and the integral stays
+        filtered[:, 0] = 0.0
         inside = np.arange(len(edges)) < counts[piece, None]
-        samples[first[piece.start] : first[piece.stop]] = sosfilt(sections, means, axis=1)[inside]
+        samples[first[piece.start] : first[piece.stop]] = filtered[inside]
     made = SampledFunctions(samples, first, np.full(len(counts), interval))
     return Functions((made,), np.zeros(len(counts), np.int64), np.arange(len(counts)))
+
+
+def check_samples(needed: np.ndarray, corner: float) -> None:
+    """Raise InputError if the functions need too many samples (n,): a function that is cut short loses moment."""
+    longest, total = float(needed.max(initial=0.0)), float(needed.sum())
+    if longest <= LONGEST and total <= MOST:
+        return
+    most = corner * min(LONGEST / longest, MOST / total)
+    what = f"{corner:g} Hz needs {total:.2g} samples of the source time functions"
+    advice = "A corner above the highest frequency of the sources changes nothing: remove the setting."
+    raise InputError(Problem(SETTING, what, f"at most about {most:.2g} Hz for these sources", advice))
+
+
+def doubt_corner(corner: float | None, end_time: float, problems: Problems) -> None:
+    """Warn of a corner [Hz] whose delay pushes all sources out of a run that ends at ``end_time`` [s]."""
+    if corner is not None and DELAY / corner > end_time:
+        what = f"{corner:g} Hz delays all sources by {DELAY / corner:.3g} s, and the run ends at {end_time:g} s"
+        problems.warn(SETTING, what, f"above {DELAY / end_time:.3g} Hz", "Raise the corner.")
+
+
+def smoothing(
+    frequencies: np.ndarray, amplitudes: np.ndarray, resolved: float, lowpass: float | None = None
+) -> float | None:
+    """Return the corner [Hz] of the low-pass after which a spectrum is over above ``resolved``; None where no corner does that.
+
+    Parameters
+    ----------
+    frequencies, amplitudes : (n,) arrays
+        Spectrum of the sources.
+    resolved : float
+        Highest resolved frequency [Hz].
+    lowpass : float, optional
+        Corner [Hz] of the filter that the spectrum has passed already, and which the new one replaces.
+    """
+    passed = np.ones(len(frequencies)) if lowpass is None else response(frequencies, lowpass)
+    for corner in resolved * CORNERS:
+        left = amplitudes / passed * response(frequencies, corner)
+        if left[frequencies > resolved].max() < 0.9 * QUIET * left.max():
+            return float(f"{corner:.3g}")
+    return None
+
+
+def response(frequencies: np.ndarray, corner: float) -> np.ndarray:
+    """Return the amplitude response of the filter of ``corner`` [Hz] at ``frequencies`` [Hz]."""
+    return np.asarray(1.0 / np.sqrt(1.0 + (frequencies / corner) ** (2 * POLES)))
 
 
 def lowpassed_function(function: TimeFunction, corner: float, until: float) -> TimeFunction:

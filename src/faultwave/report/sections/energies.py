@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from faultwave.observe.dataset import Dataset
-from faultwave.report.blocks import Block, Section, Table
+from faultwave.report.blocks import Block, Section, Table, Text
 from faultwave.report.figures import line, lines
 from faultwave.report.loaded import Run
 
@@ -27,9 +27,16 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
             known = np.isfinite(values)
             if name in shown:
                 curves.append(line(words, energies["time"][known], values[known], shown.index(name), number))
-            largest = np.nanmax(np.abs(values))
+            largest = np.abs(values[known]).max(initial=0.0)
             rows.append((words, f"{_last(values):.6g}", f"{largest:.6g}", energies.variables[name].unit))
     blocks: list[Block] = []
+    infinite = sum(int(np.isinf(energies[n]).sum()) for _, energies in tables for n in moving if n in energies)
+    if infinite:
+        blocks.append(
+            Text(
+                f"{infinite} values are infinite and left out: the run grew beyond all numbers, or its table is damaged."
+            )
+        )
     if curves:
         told = "Energies of the medium and work of the fault over time."
         blocks.append(lines("Energies", told, curves, "time [s]", "energy [J]"))
@@ -41,7 +48,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
 def _moving(energies: Dataset) -> list[str]:
     """Those that are not zero all the time."""
     names = [n for n in energies.variables if n != "time" and "momentum" not in n and energies[n].ndim == 1]
-    return [n for n in names if np.nanmax(np.abs(energies[n]), initial=0.0) > 0]
+    return [n for n in names if energies[n][np.isfinite(energies[n])].any()]
 
 
 def _last(values: np.ndarray) -> float:

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from faultwave.base.registry import modules
-from faultwave.report.blocks import Picture, Section
+from faultwave.plot.run import drawn
+from faultwave.report.blocks import Picture, Section, Text
 from faultwave.report.loaded import Run
 
 ORDER = 60
@@ -15,17 +15,15 @@ ORDER = 60
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
     found: list[Picture] = []
+    notes: list[Text] = []
     with tempfile.TemporaryDirectory(prefix="faultwave-report-") as folder:
-        for module in modules("faultwave.plot", "faultwave.plot"):
-            draw = getattr(module, "pictures", None)
-            if draw is None or getattr(module, "IN_REPORT", False):
-                continue
-            for r in (run, other):
-                if r is not None:
-                    stem = str(Path(folder) / r.results.prefix)
-                    drawn = [path for path in draw(r.results, stem) if path is not None]
-                    found += [Picture(_title(path, r, other), path.read_bytes()) for path in drawn]
-    yield Section("More pictures", found)
+        for r in (run, other):
+            if r is not None:
+                stem = str(Path(folder) / r.results.prefix)
+                made = drawn(r.results, stem, lambda module: getattr(module, "IN_REPORT", False))
+                found += [Picture(_title(path, r, other), path.read_bytes()) for path in made]
+                notes += [Text(str(note)) for note in made.notes]
+    yield Section("More pictures", [*found, *notes])
 
 
 def _title(path: Path, run: Run, other: Run | None) -> str:
