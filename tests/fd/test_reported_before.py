@@ -108,7 +108,7 @@ def test_each(told, change, expected):
 
 def test_of_a_uniform_material_one_place_says_all(told):
     (line,) = (found for found in told(("vp: 3464", "vp: 600")) if "bulk modulus" in found)
-    assert line.count("(") == 1, line
+    assert line.replace("(are they exchanged?)", "").count("(") == 1, line
 
 
 def test_a_sound_case_says_nothing(told):
@@ -127,7 +127,7 @@ def test_sources_above_what_is_resolved_are_a_warning(told):
         ("-1700", "-700"), ("10]", "0]"), ("cfl: 1.2", "cfl: 0.9"), ("1e-6", "1"), ("  intensity:\n    formats: [shakemap]\n", ""),
         ("frequency: 4 Hz", "frequency: 2 Hz"),
     ]  # fmt: skip
-    (warning,) = told(*sound, stations="100 100 0\n")
+    (warning,) = (t for t in told(*sound, stations="100 100 0\n") if "sends back" not in t)
     assert warning.startswith("case.yaml:11: sources: radiate above the 2 Hz") and re.search("(9.|100) %", warning)
 
 
@@ -221,7 +221,8 @@ QUALITY = {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 50, "Qs
     ],
 )  # fmt: skip
 def test_settings_that_do_nothing_are_warnings(changes, expected):
-    found = [w for w in warnings(**changes) if not w.startswith("sources ")]
+    """Beside what waves longer than the box do at its sides."""
+    found = [w for w in warnings(**changes) if not w.startswith("sources ") and "sends back" not in w]
     assert len(found) == len(expected), found
     for text in expected:
         assert any(text in w for w in found), (text, found)
