@@ -9,7 +9,7 @@ from faultwave.fd.differences import _matrices
 EXACT = {4: 2, 8: 3}
 """Degree of the polynomials whose differences are exact in the planes beside the surface, by order."""
 FREE = {8: 8}
-"""Numbers that these conditions leave free; they were chosen for the speed of Rayleigh waves (decision 0029)."""
+"""Numbers that these conditions leave free; they were chosen for the speed of Rayleigh waves (decision 0020)."""
 
 
 def places(order):

@@ -1,6 +1,6 @@
 """One file that several processes write at places of their own, by MPI-IO or by the system's own calls.
 
-See docs/decisions/0012-one-file-many-writers.md for which is taken when.
+See docs/decisions/0012-shared-files.md for which is taken when.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A thread owns a column of points and goes up it, plane by plane. What a stencil reads in several planes of its own column is read
 once and handed on in registers; rows beside it come through the first cache, which neighbouring threads of a group fill for each
-other. So every number crosses the memory bus once a launch, and that is what bounds the rate (docs/decisions/0011).
+other. So every number crosses the memory bus once a launch, and that is what bounds the rate (docs/decisions/0010).
 The text of a kernel says nothing about its box: the same one works on any part of it.
 """
 

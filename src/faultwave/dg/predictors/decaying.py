@@ -1,5 +1,5 @@
 """The exact evolution of a cell whose quantities relax at one rate, however fast: q_t = L q - r P q with the derivatives L of the law
-and a projection P (docs/theory/poroelasticity.md, "Stiff drag"; docs/decisions/0023).
+and a projection P (docs/theory/poroelasticity.md, "Stiff drag"; docs/decisions/0022).
 
 Each L lowers the degree by one, so the solution is a finite sum over the number k of derivatives and the number j of times at which
 the decaying part was chosen,
