@@ -13,7 +13,7 @@ class Refusing:
     def __init__(self, context, text):
         self.device = context[0]
 
-    def build(self):
+    def build(self, cache_dir):
         if self.device.refuses:
             raise cl.RuntimeError("clBuildProgram failed\n\n  error: unknown target CPU 'generic'\n(options: -I here)")
 
