@@ -3,7 +3,7 @@
 Order 4: of second order in the uppermost planes, by O'Reilly & Petersson (2019, arXiv:1907.01105), as in the MIT-licensed tables of
 sbp.jl. Order 8: of third order in the uppermost planes, found for this engine. Differences and norms that are exact for polynomials of
 degree 3 and fit each other by parts leave eight numbers free. These are such that Rayleigh waves of 3.5 to 10 points a wavelength travel
-at their speed, for Vp/Vs of 1.73 and 3, and that no frequency is above those of waves inside (``docs/decisions/0020-free-surface-and-order-eight.md``).
+at their speed, for Vp/Vs of 1.73 and 3, and that no frequency is above those of waves inside (docs/decisions/0020).
 """
 
 from __future__ import annotations
