@@ -64,6 +64,13 @@ def hook(event: str, args: tuple[object, ...]) -> None:
         listening = True
 
 
+def asks_for_the_commit(command: object) -> bool:
+    """Return whether a command is what the manifest asks git of the checkout that the program runs from, with its configured programs off."""
+    if not isinstance(command, list) or command[:3] != ["git", "--no-optional-locks", "-C"]:
+        return False
+    return within(PACKAGE, [command[3]]) and command[4:6] == ["-c", "core.fsmonitor=false"]
+
+
 def look(event: str, args: tuple[object, ...]) -> None:
     if event in FORBIDDEN:
         found.append(f"{event} {str(args)[:200]}")
@@ -82,7 +89,7 @@ def look(event: str, args: tuple[object, ...]) -> None:
     elif event == "subprocess.Popen":
         command = args[1]
         first = command[0] if isinstance(command, list | tuple) else command
-        if command[:2] in EXCUSED:
+        if command[:2] in EXCUSED or asks_for_the_commit(command):
             return
         if isinstance(command, str) or (
             first not in COMPILERS and shutil.which(str(first)) not in COMPILERS and first != sys.executable

@@ -96,9 +96,9 @@ def check_reflections(
     problems: Problems = placing.problems
     problems.warn(
         "grid.absorbing",
-        f"seismograms err by about {_percent(found.error)} by what the side {found.side} sends back, most at the receiver "
-        f"({where}): the layer ends {found.path / wavelength:.2g} wavelengths from there and from the source, of {wavelength:.4g} m at "
-        f"{frequency:.3g} Hz",
+        f"seismograms err by {_percent(found.error)}, by a rough estimate, through what the side {found.side} sends back, "
+        f"most at the receiver ({where}): the layer ends {found.path / wavelength:.2g} wavelengths from there and from the source, "
+        f"of {wavelength:.4g} m at {frequency:.3g} Hz",
         f"{100 * TOLERATED:g} % or less",
         f"Raise grid.absorbing.width from {bottom.width} to {points} points, or move the side away by {more:.3g} m.",
     )
@@ -106,7 +106,7 @@ def check_reflections(
 
 def _percent(error: float) -> str:
     """Return an expected error in words; beyond what it was fitted to, only that it is large."""
-    return f"{100 * error:.2g} %" if error < LARGEST_FITTED else f"{100 * LARGEST_FITTED:g} % or more"
+    return f"about {100 * error:.2g} %" if error < LARGEST_FITTED else f"{100 * LARGEST_FITTED:g} % or more"
 
 
 def _some(places: np.ndarray) -> np.ndarray:

@@ -103,20 +103,22 @@ def _tell_damped(material: dict[str, np.ndarray], points: Points, problems: Prob
 
 def _doubt_near_sources(planning: Planning, placed: Points) -> None:
     """Add a warning where receivers are so near to point sources that they do not record the field of a point."""
-    from scipy.spatial import cKDTree
-
     sources: Any = planning.parts.get("point_sources")
     here = np.flatnonzero(placed.cells >= 0)
-    if sources is None or not len(sources.cells) or not len(here):
+    if sources is None or not len(sources.cells) or not len(here) or "stress" not in planning.law.roles:
         return
     spread = sources.spread is not None
     reach = sources.spread.radius if spread else edge_length(planning.geometry.volume[sources.cells])
     places = sources.sources.location
-    near = cKDTree(placed.located[here]).query_ball_point(places, reach)
-    found = sorted({int(k) for listed in near for k in listed})
-    if not found:
+    distances, nearest, near = np.zeros(len(here)), np.zeros(len(here), int), np.zeros(len(here), bool)
+    for k, place in enumerate(placed.located[here]):
+        each = np.linalg.norm(places - place, axis=1)
+        nearest[k], near[k] = each.argmin(), (each <= reach).any()
+        distances[k] = each[nearest[k]]
+    found = np.flatnonzero(near)
+    if not len(found):
         return
-    distance, source = cKDTree(places).query(placed.located[here[found]])
+    distance, source = distances[found], nearest[found]
     first = int(distance.argmin())
     numbers = (here[found] + 1).tolist()
     listed = ", ".join(map(str, numbers[:NAMED])) + (", ..." if len(numbers) > NAMED else "")
