@@ -65,7 +65,7 @@ def hook(event: str, args: tuple[object, ...]) -> None:
 
 
 def asks_for_the_commit(command: object) -> bool:
-    """Return whether a command is what the manifest asks git of the checkout that the program runs from, with its configured programs off."""
+    """Return whether a command is what the manifest asks git of the checkout that the program runs from."""
     if not isinstance(command, list) or command[:3] != ["git", "--no-optional-locks", "-C"]:
         return False
     return within(PACKAGE, [command[3]]) and command[4:6] == ["-c", "core.fsmonitor=false"]
