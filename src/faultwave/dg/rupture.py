@@ -42,6 +42,9 @@ end of the cohesive zone, whose slip stays as it is, and with it the time at whi
 SMALLEST_LOAD, LARGEST_SHARE = 1e-3, 1e4
 """Shear traction [Pa] below which a load has no direction, and a bound of shares whose eighth power single precision holds."""
 
+STANDING = 1.0 - 1e-12
+"""Share of its strength that a point of a standing face bears at most, less than one by more than rounding."""
+
 FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 """Columns of a face's directions; the normal points from plus to minus."""
 
@@ -492,7 +495,10 @@ class _Rupture:
         locked = (1.0 + ROUNDING) * (load.shear() + m.sqrt(dot(shear, shear))) < least
         none = 0.0 * s["slip_rate"]
         at_rest = Solved(none, none, none, strength, s["friction"])
-        new = self.law.evolve(p, self.constants, s, at_rest, none, load)
+        new = dict(self.law.evolve(p, self.constants, s, at_rest, none, load))
+        if self.options.smooth_sliding:
+            weak = self.law.weakened_fully(p, self.constants, s | new)
+            new["friction"] = m.where(given.weakening[0] > WEAKENED, weak, (s | new)["friction"])
         stays = [m.abs(value - s[name]) <= 0.0 for name, value in new.items()]
         stays += [s["slip_rate"] <= 0.0]
         stays += [m.abs(x) <= 0.0 for name, ramp in given.items() if name.startswith("ramp") for x in ramp]
@@ -513,10 +519,9 @@ def _excess(smooth: Any, mean: Any) -> tuple[list[Any], Any, list[Any]]:
 
 
 def _reach_over_excess(smooth: Any, mean: Any) -> Any:
-    """Share of the mean excess by which that of a point differs from it towards the other sign, to the eighth power. A face that
-    stands counts differences of any direction."""
+    """Return the share of the mean excess by which that of a point falls short of it, to the eighth power."""
     along, excess, rest = _excess(smooth, mean)
-    reach = m.where(excess > 0.0, m.maximum(-dot(along, rest), 0.0), m.sqrt(dot(rest, rest)))
+    reach = m.maximum(-dot(along, rest), 0.0)
     share = m.minimum(reach / (m.abs(excess) + SMALLEST_LOAD), LARGEST_SHARE)
     for _ in range(3):
         share = share * share
@@ -524,10 +529,14 @@ def _reach_over_excess(smooth: Any, mean: Any) -> Any:
 
 
 def _drawn_together(smooth: Any, load: Any, mean: Any, power: Any) -> list[Any]:
-    """Shear of a point, with its difference from the mean excess shortened so that no point has the other sign."""
+    """Return the shear on which friction acts at a point: all points of a face whose mean load exceeds its mean strength slide along the
+    mean load, no point of another face slides."""
     along, excess, rest = _excess(smooth, mean)
     share = 1.0 / m.maximum(m.sqrt(m.sqrt(m.sqrt(power[0]))), 1.0)  # no less than the largest at any point
-    return [load[2] * a + excess * a + share * x for a, x in zip(along, rest, strict=True)]
+    sliding = [load[2] * a + excess * a + share * x for a, x in zip(along, rest, strict=True)]
+    size = m.sqrt(dot(load[:2], load[:2]))
+    within = m.minimum(STANDING * load[2] / m.maximum(size, SMALLEST_LOAD), 1.0)
+    return [m.where(excess > 0.0, x, within * y) for x, y in zip(sliding, load[:2], strict=True)]
 
 
 def _nucleate(stress: Any, extra: Any, share: Any) -> Any:
