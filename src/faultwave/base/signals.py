@@ -29,6 +29,9 @@ class Told(KeyboardInterrupt):
         super().__init__(text)
         self.number = int(number)
 
+    def __reduce__(self) -> tuple[type[Told], tuple[str, int]]:
+        return type(self), (str(self), self.number)
+
     @property
     def code(self) -> int:
         """Exit code of shells for this signal; of SIGUSR1, by which schedulers announce the end of a job, that for trying again."""

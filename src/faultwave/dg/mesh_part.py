@@ -74,6 +74,10 @@ class WholeMesh(Nowhere):
         """What every process has found, on all of them."""
         return [value]
 
+    def total(self, counts: np.ndarray) -> np.ndarray:
+        """Return sums over all processes, everywhere, which must not depend on their order."""
+        return counts
+
     def numbered(self, neighbours: np.ndarray) -> np.ndarray:
         """Numbers (nc, 4) in the whole mesh of the cells across faces, -1 where there are none."""
         return neighbours

@@ -104,7 +104,7 @@ def _identities(data: Dataset, cohesion: float) -> Iterator[Error]:
     if data.quantities and "values" in data and "time" in data:
         for i in range(data["values"].shape[1]):
             time = data["time"] if data["time"].ndim == 1 else data["time"][:, i]
-            kept = np.isfinite(time) & np.isfinite(data["values"][:, i]).all(1)
+            kept = np.isfinite(time) & ~np.isnan(data["values"][:, i]).all(1)  # without samples that were not taken
             values = {name: data["values"][kept, i, q] for q, name in enumerate(data.quantities)}
             frame = data["initial_traction"][i] if "initial_traction" in data else None
             if kept.sum() > 1:
@@ -128,7 +128,7 @@ def _of_point(
             # samples cannot exceed the peak, and the largest of them nearly reaches it
             yield "peak slip rate", float(abs(size.max() / max(q["PSR"][-1], 1e-300) - 1.0)), float(time[size.argmax()])
         if "RT" in q:
-            yield from _rupture_time(time, size, q["RT"])
+            yield from _rupture_time(time, size, q["RT"], float(np.hypot(*slip[-1])))
     for axis in (1, 2, 3):
         if {f"v{axis}", f"u{axis}"} <= set(q):
             yield from _integral("displacement", time, q[f"v{axis}"][:, None], q[f"u{axis}"][:, None])
@@ -143,16 +143,21 @@ def _integral(
     steps = np.diff(time)[:, None]
     integral = np.concatenate([np.zeros((1, rate.shape[1])), np.cumsum((rate[1:] + rate[:-1]) / 2.0 * steps, 0)])
     change = value - value[0]
-    scale = float(np.abs(change).max())
+    scale = float(np.maximum(np.abs(change), np.abs(integral)).max())
     if scale < 1e-6:
         return
-    difference = np.abs(integral - change).max(1)
+    difference = np.abs(integral - change).max(1)  # NaN where a number is: that does not hold
     yield identity, float(difference.max() / scale), float(time[difference.argmax()])
 
 
-def _rupture_time(time: np.ndarray, rate: np.ndarray, ruptured: np.ndarray) -> Iterator[tuple[str, float, float]]:
-    """When samples of the rate pass 1 mm/s, in intervals of samples from the rupture time; half an interval off at most is right."""
+def _rupture_time(
+    time: np.ndarray, rate: np.ndarray, ruptured: np.ndarray, slip: float
+) -> Iterator[tuple[str, float, float]]:
+    """When samples of the rate pass 1 mm/s, in intervals of samples from the rupture time; half an interval off at most is right. A
+    rupture time without any final ``slip`` [m] is infinitely wrong."""
     passed = np.flatnonzero(rate > RUPTURE_RATE)
+    if not len(passed) and ruptured[-1] > 0.0 and slip < 1e-6:
+        yield "rupture time", float("inf"), float(ruptured[-1])
     if not len(passed) or passed[0] == 0:
         return
     first = int(passed[0])

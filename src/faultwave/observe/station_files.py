@@ -109,7 +109,7 @@ def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
     from xml.etree import ElementTree  # few cases have stations in XML
 
     try:
-        refuse_declarations(text.encode())
+        refuse_declarations(text.lstrip().encode())
         root = ElementTree.fromstring(text.lstrip())
     except (ElementTree.ParseError, ValueError) as error:
         problems.error(str(path), f"is no XML: {error}", "StationXML")

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problems
+from faultwave.base.log import get_logger
 from faultwave.base.magnitude import magnitude
 from faultwave.base.projection import Projection
 from faultwave.case.model import Case
 from faultwave.observe.result import Result
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.released import moments_of
+
+log = get_logger(__name__)
 
 OF_EVENTS = ("receivers", "fault_receivers")
 """Kinds of results that state the event."""
@@ -26,9 +29,15 @@ def with_event(case: Case, found: Sequence[Result]) -> list[Result]:
     [deg], and ``event_magnitude``."""
     if not any(result.kind in OF_EVENTS for result in found):
         return list(found)
-    event = _of_rupture(found) if case.fault is not None else _of_sources(case)
-    if "event_location" in event:
-        event |= _placed(case, event["event_location"])
+    try:
+        event = _of_rupture(found) if case.fault is not None else _of_sources(case)
+        if "event_location" in event:
+            event |= _placed(case, event["event_location"])
+    except (
+        Exception
+    ) as error:  # results without the event are better than none, whatever a reader of sources raises now
+        log.warning("results do not state the event: %s: %s", type(error).__name__, error)
+        return list(found)
     return [
         replace(r, data=replace(r.data, attrs={**r.data.attrs, **event})) if r.kind in OF_EVENTS else r for r in found
     ]

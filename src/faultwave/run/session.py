@@ -218,7 +218,9 @@ class Session:
                 for part in parts:
                     part.open(self.written)
                 self.written.resume()
-                self.world.together(self._note_begin)  # once files of an earlier run are found sound
+                # once files of an earlier run are found sound
+                self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
+                self.noted = True  # on every process: any of them may fail
             self.solver.hook()
             stack.callback(self.background.close)  # before the files it writes to are closed or thrown away
             control = checkpoints.Keeper(self, self.folder, progress)
@@ -234,11 +236,6 @@ class Session:
             self.wall["write"] = self.wall.get("write", 0.0) + self.background.busy
             self.wall["held_up"] = self.wall.get("held_up", 0.0) + self.background.waited
         return failure
-
-    def _note_begin(self) -> None:
-        """Write the manifest of a run that goes on now."""
-        write_run_manifest(self, cast(Path, self.folder), "running")
-        self.noted = True
 
     def _step(self, control: checkpoints.Keeper) -> None:
         try:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problems
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.observe.motions.processing import filtered, resampled
 from faultwave.output.manifest import read_manifest
 from faultwave.output.trace import Kind, Results, Trace
@@ -78,19 +78,24 @@ def filter_runs(run: Results, reference: Results, band: Band) -> tuple[Results, 
 
 
 def filter_pair(a: Trace, b: Trace, band: Band) -> tuple[Trace, Trace]:
-    """Return both traces filtered at common times; as they are where they have no three times in common."""
+    """Return both traces filtered at common times. Raises InputError where they have no three times in common."""
     if min(len(a.time), len(b.time)) < 3:
-        return a, b
+        raise _too_short(a)
     start, end = max(a.time[0], b.time[0]), min(a.time[-1], b.time[-1])
     step, coarse = sorted((_interval(a), _interval(b)))
     count = int(np.floor((end - start) / step * (1 + 1e-9) + 1e-9)) + 1 if end > start else 0
     if count < 3:
-        return a, b
+        raise _too_short(a)
     _check_fits(band, coarse, end - start, f"{a.kind} {a.number}")
     if band.low is not None and band.high is None and HELD * 0.5 / coarse > band.low:
         band = Band(band.low, HELD * 0.5 / coarse)
     times = start + step * np.arange(count)
     return _filtered(a, times, band), _filtered(b, times, band)
+
+
+def _too_short(trace: Trace) -> InputError:
+    what = f"{trace.kind} {trace.number} has fewer than three times in common in both runs, so it cannot be filtered"
+    return InputError(Problem("--low, --high", what, advice="Compare without a band, or runs that overlap in time."))
 
 
 def _interval(trace: Trace) -> float:

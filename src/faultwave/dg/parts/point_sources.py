@@ -157,7 +157,7 @@ def _tensors(planning: Planning, sources: Sources, cells: np.ndarray) -> np.ndar
     found, here = np.zeros((len(sources), 6)), cells >= 0
     at = {name: values[cells[here]] for name, values in planning.material.items()}
     found[here] = moments_in(planning.law, sources.chosen(here), at)
-    return np.asarray(np.sum(planning.whole.everywhere(found), axis=0))
+    return np.asarray(planning.whole.total(found))  # each source is in the cells of one process
 
 
 def _spreads(case: Case, count: int) -> bool:

@@ -126,9 +126,8 @@ class LuaProcess:
                     raise ScriptError(f"does not come to an end within {SECONDS:g} s at a point", 0) from None
                 if last:  # it may have gone just when it was asked
                     what = "could not be run" if isinstance(error, OSError) else "made Lua crash"
-                    raise ScriptError(
-                        f"{what}: {error or signal.Signals(-status).name if status < 0 else error}", 0
-                    ) from None
+                    how = signal.Signals(-status).name if status < 0 else f"exit code {status}"
+                    raise ScriptError(f"{what}: {error if str(error) else how}", 0) from None
             except BaseException:  # an interruption: what is still to come would be taken for the next answer
                 self.end()
                 raise

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.units import finite_number
+from faultwave.base.xml_text import refuse_declarations
 from faultwave.media.rasters.raster import Raster, ascending
 
 ENDINGS = (".tif", ".tiff", ".gtiff")
@@ -71,8 +73,10 @@ def _of_band(path: Path, text: Any) -> tuple[float, float, float | None]:
     found: dict[str, str] = {}
     if isinstance(text, str) and text.strip():
         try:
-            items = ElementTree.fromstring(text.strip().rstrip("\0"))
-        except ElementTree.ParseError as error:
+            written = text.strip().rstrip("\0")
+            refuse_declarations(written.encode())
+            items = ElementTree.fromstring(written)
+        except (ElementTree.ParseError, ValueError) as error:
             raise InputError(Problem(str(path), f"its GDAL metadata are no XML: {error}")) from None
         for item in items.iter("Item"):
             if item.get("sample", "0") == "0" and item.get("role") in ("scale", "offset", "unittype"):
@@ -80,10 +84,9 @@ def _of_band(path: Path, text: Any) -> tuple[float, float, float | None]:
     name = found.get("unittype", "").lower()
     if name not in NAMES:
         raise InputError(Problem(str(path), f"heights are in the unit '{name}'", ", ".join(n for n in NAMES if n)))
-    try:
-        scale, offset = float(found.get("scale", 1.0)), float(found.get("offset", 0.0))
-    except ValueError:
-        raise InputError(Problem(str(path), "scale or offset of its first band is no number")) from None
+    scale, offset = (finite_number(found.get(name, default)) for name, default in (("scale", "1"), ("offset", "0")))
+    if not scale or offset is None:
+        raise InputError(Problem(str(path), "scale or offset of its first band is no number, or the scale is zero"))
     return scale, offset, NAMES[name] if name else None
 
 
