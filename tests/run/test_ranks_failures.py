@@ -25,7 +25,7 @@ def full(limit=0):
 """From now on the first process finds no room for another byte on any disk."""
 
 WHERE = {
-    "beginning": ("sim = fw.simulate(case, force=True); full()", "", "run-manifest.json: the file exceeds"),
+    "beginning": ("sim = fw.simulate(case, force=True); full()", "", "run-volume.vtkhdf: the file exceeds"),
     "middle": ("", "progress=lambda p: full() if p.time > 0.1 else None", "run-volume.vtkhdf: the file exceeds"),
     "end": ("import faultwave.run.session as s\nclose = s.Session._write\n"
             "s.Session._write = lambda self, *given: (full(), close(self, *given))", "", "run-energy.csv: the file exceeds"),

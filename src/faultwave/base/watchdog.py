@@ -174,12 +174,15 @@ def _ended(heard: int) -> bool:
 
 
 def _told(page: mmap.mmap) -> tuple[int, str, list[str]]:
-    length = int.from_bytes(page[:8], "little")
-    try:
-        needed, sentence, scratch = json.loads(page[8 : 8 + length])
-    except ValueError:
-        return 1, SET_UP, []
-    return needed, sentence, scratch
+    for _ in range(50):
+        length = int.from_bytes(page[:8], "little")
+        try:
+            needed, sentence, scratch = json.loads(page[8 : 8 + length])
+        except ValueError:  # it is being rewritten
+            time.sleep(0.001)
+            continue
+        return needed, sentence, scratch
+    return 1, SET_UP, []
 
 
 def _tidy(page: mmap.mmap, number: int) -> None:

@@ -287,16 +287,26 @@ def _doubt_receivers(scene: Scene, problems: Problems) -> None:
         problems.warn(
             "output.receivers", what, advice="Are places in km? Numbers are in m; texts may carry units: '0.4 km'."
         )
-    if len(places) * len(scene.sources) > 10_000_000:
+    if not len(scene.sources):
         return
-    for k, source in enumerate(scene.sources):
-        apart = np.linalg.norm(places - source, axis=1)
-        if apart.min() < 1e-3 * scene.resolution:
-            n = int(apart.argmin())
-            x, y, z = places[n]
-            what = f"receiver {n + 1} at ({x:g}, {y:g}, {z:g}) lies at source {k + 1}, where the motion is not finite"
-            problems.warn("output.receivers", what, advice="Move one of the two by an element or more.")
-            return
+    distance, receiver = _nearest(scene.sources, places)
+    k = int(distance.argmin())
+    if distance[k] < 1e-3 * scene.resolution:
+        n = int(receiver[k])
+        x, y, z = places[n]
+        what = f"receiver {n + 1} at ({x:g}, {y:g}, {z:g}) lies at source {k + 1}, where the motion is not finite"
+        problems.warn("output.receivers", what, advice="Move one of the two by an element or more.")
+
+
+def _nearest(places: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distance (n,) [m] from each of ``places`` (n, 3) to the nearest of ``others`` (m, 3), and that one's number (n,)."""
+    if len(places) * len(others) > 1_000_000:
+        from scipy.spatial import cKDTree  # few cases have so many
+
+        distance, number = cKDTree(others).query(places)
+        return np.asarray(distance), np.asarray(number)
+    apart = np.linalg.norm(places[:, None] - others, axis=2)
+    return apart.min(1), apart.argmin(1)
 
 
 def _doubt_moments(scene: Scene, problems: Problems) -> None:
@@ -367,11 +377,8 @@ def _doubt_times(case: Case, scene: Scene, problems: Problems) -> None:
         not any((case.fault, case.incident, case.injection, case.dirichlet, case.currents))
         and case.initial.kind == "zero"
     )
-    if alone and len(scene.sources) and len(scene.receivers) and len(scene.sources) * len(scene.receivers) < 10_000_000:
-        first = min(
-            float(np.linalg.norm(scene.receivers - place, axis=1).min()) / scene.fastest + float(onset)
-            for place, onset in zip(scene.sources, scene.onset, strict=True)
-        )
+    if alone and len(scene.sources) and len(scene.receivers):
+        first = float((_nearest(scene.sources, scene.receivers)[0] / scene.fastest + np.asarray(scene.onset)).min())
         if first > case.end_time:
             what = (
                 f"the run ends at {case.end_time:g} s, and the first wave of a source is at a receiver at {first:.4g} s"

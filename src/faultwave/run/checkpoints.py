@@ -124,17 +124,14 @@ class Keeper:
     def _write(self, notes: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """All processes at once. Where that fails on one of them the last checkpoint stays, the run goes on, and the first
         process tells which one failed and why."""
-        with WATCHDOG.removing(self.writer.target()):
-            self._write_whole(notes, arrays)
-
-    def _write_whole(self, notes: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         world, writer = self.session.world, self.writer
         parts, failure = dict[str, str](), world.share(self._begin() if world.first else "")
         if not failure:
             try:
                 if self.session.written is not None:
                     self.session.written.sync_for_checkpoint(notes)
-                parts = dict([writer.write_part(writer.target(), world.rank, arrays)])
+                with WATCHDOG.removing(writer.target()):  # not while it is renamed: then it is the checkpoint
+                    parts = dict([writer.write_part(writer.target(), world.rank, arrays)])
             except FaultwaveError as error:
                 failure = str(error)
         found = world.gather((parts, _spans(arrays), {k: v for k, v in notes.items() if k not in SHARED}, failure))

@@ -113,7 +113,12 @@ def _case_as_given(
             log.info("%s is not there any more: the run goes on with the settings in its checkpoint", named)
             return None, ()
         options = {**_options(notes, tuple(OVERRIDES)), **asked}
-        return _loaded(named, options)
+        try:
+            return _loaded(named, options)
+        except InputError as error:
+            advice = f"Correct it, or go on with the settings in the checkpoint: {option('as_recorded', True)}."
+            what = "is the case with which the run began, and cannot be read any more"
+            raise InputError((*error.problems, Problem(str(named), what, advice=advice))) from None
     return _loaded(case, {**_options(notes, OF_THE_RUN), **asked})
 
 
