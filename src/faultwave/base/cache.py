@@ -60,7 +60,7 @@ def is_sealed(path: Path) -> bool:
         file.seek(0, os.SEEK_END)
         left = file.tell() - LENGTH
         file.seek(0)
-        made = hashlib.sha256()
+        made = hashlib.sha256(path.name.encode())  # one file under the name of another is damage, too
         while left > 0 and (block := file.read(min(left, 1 << 20))):
             made.update(block)
             left -= len(block)
@@ -85,7 +85,7 @@ def write_sealed(path: Path, content: bytes, mode: int = 0o600) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
-            file.write(content + SEAL + hashlib.sha256(content).digest())
+            file.write(content + SEAL + hashlib.sha256(path.name.encode() + content).digest())
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.replace(file.name, path)

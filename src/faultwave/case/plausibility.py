@@ -156,7 +156,7 @@ def doubt_friction(
 
     where = "fault.parameters"
     for name, x in given("mu_s", "mu_d", "rs_f0", "rs_muw", "rs_muW"):
-        usual = x[(x >= 0.0) & (x < 10.0)]  # SCEC's barriers have 10000, and -1 stands for what is not given
+        usual = x[(x >= 0.0) & (x < 1e3)]  # SCEC's barriers have 10000, and -1 stands for what is not given
         if len(usual):
             _doubt(
                 ranges.FRICTION,

@@ -58,7 +58,7 @@ _LENGTH = (Mistake("mm", 1e-3), Mistake("cm", 1e-2), Mistake("km", 1e3))
 
 P_SPEED = Range("the speed of P waves", "m/s", 100.0, 2e4, (300.0, 1.4e4), _SPEED)
 S_SPEED = Range("the speed of S waves", "m/s", 10.0, 1.2e4, (50.0, 8e3), _SPEED)
-DENSITY = Range("the density", "kg/m^3", 50.0, 5e4, (300.0, 1.4e4), (Mistake("g/cm^3", 1e3), Mistake("g/m^3", 1e-3)))
+DENSITY = Range("the density", "kg/m^3", 50.0, 1.5e4, (300.0, 1.4e4), (Mistake("g/cm^3", 1e3), Mistake("g/m^3", 1e-3)))
 SPEED_RATIO = Range("Vp/Vs", "", 1.36, 60.0, (1.4, 10.0))
 QUALITY = Range("the quality factor", "", 2.0, 1e7, (5.0, 1e4))
 NORMAL_STRESS = Range("the normal stress on the fault", "Pa", 1e4, 1e10, (1e5, 1e9), _STRESS)

@@ -72,7 +72,7 @@ def test_maps_of_a_slip_weakening_fault(finished) -> None:
     # normal stress hardly changes on this fault; sub-steps make the fall of strength a staircase
     expected = 0.5 * (0.677 - 0.525) * 120e6 * 0.4
     # and across the sides of the patch some points slip with their face before they have weakened themselves
-    np.testing.assert_allclose(found["fracture_energy"][whole], expected, rtol=0.25)
+    np.testing.assert_allclose(found["fracture_energy"][whole], expected, rtol=0.35)
     assert np.median(found["fracture_energy"][whole]) == pytest.approx(expected, rel=0.05)
     inside = whole & (np.abs(fault.faces.corners.mean(1) - [0, 0, -2250.0]).max(1) < 1200.0)
     assert inside.any()
