@@ -39,12 +39,12 @@ def changed(example: str, tmp_path: Path, *changes: tuple[str, Any]) -> str:
     ("example", "place", "value", "words"),
     [
         ("leapfrog", "law", None, "gives permittivity, which the elastic law does not read"),
-        ("everything", "mesh.build.depth", 1e30, "mesh.build: the region is 6e+04 x 6e+04 x 1e+30 m"),
+        ("everything", "mesh.build.depth", 1e30, "mesh.build: lower, upper and depth make a box"),
         ("fault-on-a-grid", "grid.fault.upper.2", 1e30, "grid.fault: ends -1e+30 m from the side z+ of the box"),
         ("fault-on-a-grid", "grid.fault.upper.0", 1e30, "from the side x+ of the box"),
-        ("plasticity", "mesh.generate.half_width.0", 1e30, "mesh.generate.half_width: 1e+30 m"),
+        ("plasticity", "mesh.generate.half_width.0", 1e30, "mesh.generate: half_width and depth make a box"),
         ("plasticity", "mesh.generate.half_width.1", "12 m", "mesh.generate.half_width: 12 m"),
-        ("plasticity", "mesh.generate.depth", 1e30, "mesh.generate.depth: 1e+30 m"),
+        ("plasticity", "mesh.generate.depth", 1e30, "mesh.generate: half_width and depth make a box"),
         ("plasticity", "mesh.generate.size", "1 m", "mesh.generate: asks for about"),
     ],
 )
