@@ -288,8 +288,12 @@ def test_a_deck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> N
     deck = DECKS[name]
     path = written(tmp_path, deck)
     found = check(path, order=2, backend="numpy")
-    # meshes are coarse, with the source on a face and a receiver within its cell; the mask has no numbers for the fluid in pores
-    known = ("cohesive zone", "radiate above", "9 numbers for 13 quantities", "lie on faces", "reach of point sources")
+    # meshes are coarse, with the source on a face and a receiver within its cell; runs are short, and sides of some absorb all round; the
+    # mask has no numbers for the fluid in pores
+    known = (
+        "cohesive zone", "radiate above", "9 numbers for 13 quantities", "lie on faces", "reach of point sources", "full space",
+        "the fastest wave crosses", "the first wave of a source",
+    )  # fmt: skip
     assert not [p for p in found.items if not any(words in p.what for words in known)], found.items
     sim: Any = fw.simulate(path, order=2, backend="numpy").run()
     assert sim.case.law == deck.law
