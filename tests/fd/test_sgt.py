@@ -150,7 +150,10 @@ def test_what_does_not_fit_is_told(tmp_path, monkeypatch):
 
     deck = tmp_path / "case.yaml"
     deck.write_text(yaml.safe_dump(settings({}) | {"end_time": 0.3}))
-    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1000))
+    full = SimpleNamespace(
+        disk_usage=lambda _: SimpleNamespace(free=1000)
+    )  # what runs write themselves is judged before
+    monkeypatch.setattr("faultwave.green_tensors.shutil", full)
     with pytest.raises(InputError, match=r"the file of strain needs .* GiB"):
         save_green_tensors(str(deck), tmp_path / "out", None, None, print)
     monkeypatch.setattr("faultwave.green_tensors.machine_memory", lambda: 1000.0)

@@ -159,7 +159,13 @@ def test_a_comparison_ends_where_it_is_told(session):
 
 def test_check_tells_everything_and_raises_nothing():
     function = {"kind": "brune", "duration": 1.0}
-    slow = CASE | {"end_time": 20.0, "sources": [CASE["sources"][0] | {"time_function": function}]}
+    box = CASE["mesh"]["generate"] | {"cells": [4, 4, 4], "boundaries": {"z+": "free-surface"}}
+    slow = CASE | {
+        "end_time": 20.0,
+        "sources": [CASE["sources"][0] | {"time_function": function}],
+        "mesh": {"generate": box},
+    }
+    slow["output"] = {"receivers": {"points": [[900.0, 900.0, -100.0]], "interval": 0.05}}
     assert repr(fw.check(slow)) == "no problems: this case can run"
     found = fw.check(CASE, order=99, precision="half")
     assert len(found.errors) == 2
