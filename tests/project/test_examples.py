@@ -39,7 +39,7 @@ CASES = {folder.name: case for folder in FOLDERS if (case := case_of(folder)) is
 
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_an_example_runs(tmp_path, name):
-    """Checked without a warning, run for a hundredth of its time and, where that is a choice, at a low order."""
+    """Checked without a warning but of small boxes with long waves, run for a hundredth of its time and, where that is a choice, at a low order."""
     case, problems = load_case(CASES[name])
     assert case is not None and not problems.items, problems.items
     if case.mesh is not None and (case.mesh.build or str(case.mesh.file or "").endswith(".geo")):
@@ -52,7 +52,8 @@ def test_an_example_runs(tmp_path, name):
     ):
         done = CliRunner().invoke(app, command)
         assert done.exit_code == 0, done.output
-        assert "warning" not in done.output or command[0] == "run", done.output  # so short, it misses its sources
+        expected = command[0] == "run" or "by a rough estimate" in done.output  # so short, it misses its sources
+        assert "warning" not in done.output or expected, done.output
     made = {path.name.removeprefix(case.output.prefix) for path in tmp_path.iterdir()}
     asked = {"receivers": "-receivers.h5", "surface": "-surface.vtkhdf", "fault": "-fault.vtkhdf"}
     assert {file for output, file in asked.items() if getattr(case.output, output)} <= made

@@ -96,7 +96,7 @@ def check_reflections(
     problems: Problems = placing.problems
     problems.warn(
         "grid.absorbing",
-        f"seismograms err by {_percent(found.error)}, by a rough estimate, through what the side {found.side} sends back, "
+        f"displacements err by {_percent(found.error)}, by a rough estimate, through what the side {found.side} sends back, "
         f"most at the receiver ({where}): the layer ends {found.path / wavelength:.2g} wavelengths from there and from the source, "
         f"of {wavelength:.4g} m at {frequency:.3g} Hz",
         f"{100 * TOLERATED:g} % or less",
