@@ -39,7 +39,7 @@ CASES = {folder.name: case for folder in FOLDERS if (case := case_of(folder)) is
 
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_an_example_runs(tmp_path, name):
-    """Checked without a warning but of small boxes with long waves, run for a hundredth of its time and, where that is a choice, at a low order."""
+    """Checked without a warning but of long waves in small boxes, run for a hundredth of its time, at a low order if there is a choice."""
     case, problems = load_case(CASES[name])
     assert case is not None and not problems.items, problems.items
     if case.mesh is not None and (case.mesh.build or str(case.mesh.file or "").endswith(".geo")):
