@@ -267,7 +267,7 @@ def test_chosen_stations_are_named(run_folder: Path, tmp_path: Path, drawn: dict
     ax = drawn["demo-surface-peak-velocity"].axes[0]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("fault-parallel [km]", "fault-normal [km]")
     assert {text.get_text() for text in ax.texts} == {"2", "7"}
-    assert [a.get_title("left") for a in drawn["demo-receivers"].axes][2] == "up ($v_3$)"
+    assert [a.get_title("left") for a in drawn["demo-receivers"].axes][2] == "up (v₃)"
 
 
 @pytest.mark.parametrize(("projection", "label"), [({"azimuth": 0.0}, "east [km]"), ({"azimuth": 30.0}, "x [km]")])
