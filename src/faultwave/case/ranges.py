@@ -63,7 +63,6 @@ SPEED_RATIO = Range("Vp/Vs", "", 1.36, 60.0, (1.4, 10.0))
 QUALITY = Range("the quality factor", "", 2.0, 1e7, (5.0, 1e4))
 NORMAL_STRESS = Range("the normal stress on the fault", "Pa", 1e4, 1e10, (1e5, 1e9), _STRESS)
 COHESION = Range("cohesion", "Pa", 1e3, 1e9, (1e4, 1e8), _STRESS)
-PLASTIC_COHESION = Range("the cohesion of rock that yields", "Pa", 1e2, 1e10, (1e4, 1e9), _STRESS)
 FRICTION = Range("a friction coefficient", "", 0.0, 1.5, (0.05, 1.2), (Mistake("per cent", 1e-2),))
 RATE_DEPENDENCE = Range("a constant of rate-and-state friction", "", 0.0, 0.3, (1e-3, 0.1))
 WEAKENING_DISTANCE = Range(
@@ -89,6 +88,6 @@ CROSSINGS = Range("times that P waves cross the model within the run", "", 0.0, 
 
 __all__ = [
     "A_PLACE", "COHESION", "CROSSINGS", "DENSITY", "FRICTION", "LARGEST_MOMENT", "MAGNITUDE_AS_MOMENT", "NORMAL_STRESS",
-    "PLASTIC_COHESION", "P_SPEED", "QUALITY", "RATE_DEPENDENCE", "SLIP", "SPEED_RATIO", "STRESS_DROP", "S_SPEED", "TEMPERATURE",
+    "P_SPEED", "QUALITY", "RATE_DEPENDENCE", "SLIP", "SPEED_RATIO", "STRESS_DROP", "S_SPEED", "TEMPERATURE",
     "WEAKENING_DISTANCE", "Mistake", "Range",
 ]  # fmt: skip
