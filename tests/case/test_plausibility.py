@@ -182,7 +182,7 @@ def test_a_density_in_other_units_is_named_alone() -> None:
 def test_friction_in_other_units() -> None:
     tpv5 = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": -1e6}
     cases: tuple[tuple[dict[str, float], str], ...] = (
-        ({}, ""), ({"d_c": 400.0}, "Is d_c in mm?"), ({"mu_s": 67.7}, ""), ({"mu_s": 6.77}, "in per cent"),
+        ({}, ""), ({"d_c": 400.0}, "Is d_c in mm?"), ({"mu_s": 67.7}, "in per cent"), ({"mu_s": 6.77}, "in per cent"),
         ({"cohesion": -1.0}, "Is cohesion in MPa?"),
         ({"mu_s": 10000.0}, ""), ({"tp_initial_temperature": 110.0}, "degrees Celsius"), ({"strike_slip": 180.0}, "Is strike_slip in cm?"),
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -320,7 +321,8 @@ def friction_arguments(
     elif kernel.arrays["impedance"].cols != 4:
         z = anisotropic_sides(rng)
     width = next(a.cols for a in kernel.arguments if a.name == "record")
-    columns = next(c for c in (recorded(True, True, smooth) for smooth in (False, True)) if c.size == width)
+    options = itertools.product((True, False), repeat=3)
+    columns = next(c for c in (recorded(*flags) for flags in options) if c.size == width)
     record = {name: np.zeros((ITEMS, points)) for name in columns} | {"least": np.full((ITEMS, points), HUGE)}
     values = {
         "slots": rng.permutation(ITEMS * 8)[: ITEMS * 4].reshape(ITEMS, 4),
