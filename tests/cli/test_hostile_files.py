@@ -171,7 +171,12 @@ def under_the_hook(folder: Path, commands: list[list[str]]) -> list[dict[str, An
         "FAULTWAVE_CACHE", str(Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "faultwave")
     )
     writable = json.dumps([str(folder), cache])
-    environment = os.environ | {"MPLBACKEND": "agg", "TMPDIR": str(folder), "MPLCONFIGDIR": str(folder)}
+    environment = os.environ | {
+        "MPLBACKEND": "agg",
+        "TMPDIR": str(folder),
+        "MPLCONFIGDIR": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",  # compiled modules of a fresh installation are not written by an input file
+    }
     command = [sys.executable, "-P", str(HOOK), str(folder / "commands.json"), writable]
     done = subprocess.run(command, cwd=folder, text=True, capture_output=True, timeout=900, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
