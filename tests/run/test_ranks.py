@@ -403,11 +403,11 @@ def test_killed_in_mid_run_and_resumed(tmp_path, alone, victims):
     die = (
         "import faultwave.march.clusters as m\n"
         "advance = m.March.advance\n"
-        "def deadly(self, until):\n"
+        "def deadly(self, until, pause):\n"
         "    from faultwave.comm import world\n"
         f"    if self.time > 0.3 and ({victims == 'all'} or world().rank == 1):\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    advance(self, until)\n"
+        "    advance(self, until, pause)\n"
         "m.March.advance = deadly\n"
     )
     started = time.monotonic()
