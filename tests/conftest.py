@@ -14,14 +14,15 @@ settings.register_profile("faultwave", deadline=None)
 settings.load_profile("faultwave")
 
 
-LONG_TESTS = frozenset(Path(__file__).with_name("long.txt").read_text().splitlines())
+LISTED = {n: frozenset(Path(__file__).with_name(f"{n}.txt").read_text().splitlines()) for n in ("long", "slow")}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that took long when ``tools/long_tests.py`` last looked are marked ``long``."""
+    """Mark the tests that ``tools/long_tests.py`` has listed as long or slow."""
     for item in items:
-        if item.nodeid in LONG_TESTS:
-            item.add_marker(pytest.mark.long)
+        for mark, names in LISTED.items():
+            if item.nodeid in names:
+                item.add_marker(mark)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,7 +1,9 @@
-"""Write the list of tests that ``make test`` leaves to ``make test-long``, from the log of a run of all that are not slow.
+"""Write the lists of long and of slow tests from the logs of test runs with durations.
+
+``make test`` runs neither, ``make test-long`` runs the long ones, ``make verify`` the slow ones.
 
 python -m pytest -n 2 -m "not slow" --durations=0 --durations-min=0.05 > log
-python tools/long_tests.py log
+python tools/long_tests.py log [LOG...]
 """
 
 from __future__ import annotations
@@ -9,36 +11,69 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-LIST = Path(__file__).parents[1] / "tests" / "long.txt"
+TESTS = Path(__file__).parents[1] / "tests"
+LONG_LIST, SLOW_LIST = TESTS / "long.txt", TESTS / "slow.txt"
 
-LONG, LONGEST = 4.5, 10.0
-"""Seconds from which on a test is long; the quickest of those that share a function is not before the second."""
+LONG, SLOW = (4.5, 10.0), (15.0, 40.0)
+"""Seconds beyond which a test is long or slow: of a test that shares its function with others, and of the quickest of a function."""
+
+NEVER_SLOW = (
+    "tests/cli/test_hostile_files.py",
+    "tests/run/test_killed.py",
+    "tests/run/test_resume_case.py",
+    "tests/project/",
+)
+"""Files whose tests run before each change however long they take: they protect what users have on disk, or run every example."""
 
 _LINE = re.compile(r"\s*([\d.]+)s (?:call|setup|teardown)\s+(\S.*)")
 
 
-def long_tests(log: Iterable[str], factor: float = 1.0) -> list[str]:
-    """Names of long tests in a log of pytest with durations, which are multiplied by ``factor``."""
-    functions: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+def read_durations(log: Iterable[str]) -> dict[str, float]:
+    """Return the seconds of each test in a log of pytest, with set-up and teardown."""
+    found: dict[str, float] = defaultdict(float)
     for line in log:
-        found = _LINE.match(line)
-        if found:
-            name = found[2].strip()
-            functions[name.split("[")[0]][name] += factor * float(found[1])
-    names = []
-    for tests in functions.values():
-        quickest = min(tests, key=lambda n: tests[n]) if len(tests) > 1 else None
-        names += [n for n, spent in tests.items() if spent > (LONGEST if n == quickest else LONG)]
-    return sorted(names)
+        match = _LINE.match(line)
+        if match:
+            found[match[2].strip()] += float(match[1])
+    return dict(found)
+
+
+def select_longer(durations: dict[str, float], limits: tuple[float, float]) -> list[str]:
+    """Return the sorted names of the tests that take longer than a limit.
+
+    Parameters
+    ----------
+    durations : dict
+        Seconds of each test by its name.
+    limits : tuple of float
+        Limit of each test, and the larger limit of the quickest test of each function, so that one of them is run often [s].
+    """
+    functions: dict[str, list[str]] = defaultdict(list)
+    for name in durations:
+        functions[name.split("[")[0]].append(name)
+    quickest = {min(names, key=lambda n: durations[n]) for names in functions.values()}
+    return sorted(n for n, spent in durations.items() if spent > limits[n in quickest])
+
+
+def write_lists(logs: Sequence[Path]) -> tuple[int, int]:
+    """Write both lists and return their lengths. Slow tests that the logs do not contain stay listed."""
+    durations: dict[str, float] = {}
+    for log in logs:
+        durations |= read_durations(log.read_text().splitlines())
+    if not durations:
+        sys.exit(f"{logs[0]} contains no durations: write it as the first lines of {Path(__file__).name} show")
+    before = SLOW_LIST.read_text().splitlines() if SLOW_LIST.exists() else []
+    found = [n for n in select_longer(durations, SLOW) if not n.startswith(NEVER_SLOW)]
+    slow = sorted({*found, *(n for n in before if n not in durations)})
+    long = sorted({*select_longer(durations, LONG)} - {*slow})
+    for path, names in ((LONG_LIST, long), (SLOW_LIST, slow)):
+        path.write_text("".join(f"{name}\n" for name in names))
+    return len(long), len(slow)
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1]) as log:
-        names = long_tests(log)
-    if not names:
-        sys.exit(f"{sys.argv[1]} tells of no long test: write it as the first lines of {Path(__file__).name} show")
-    LIST.write_text("".join(f"{name}\n" for name in names))
-    print(f"{len(names)} tests in {LIST}")
+    lengths = write_lists([Path(p) for p in sys.argv[1:]])
+    print(f"{lengths[0]} tests in {LONG_LIST}, {lengths[1]} in {SLOW_LIST}")
