@@ -1,4 +1,4 @@
-"""What point sources add to the items of a batch, step after step."""
+"""Contributions of point sources to the items of a batch, added in every step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 TOGETHER = 1 << 15
-"""Numbers of sources that a processor works out at once: those stay in its cache."""
+"""Numbers of source terms that a processor computes at once, so that they stay in its cache."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,11 @@ class Points:
 
 
 def injected(points: Points, amounts: np.ndarray) -> None:
-    """What a processor does with amounts (m,): sums of an item in the order of its sources. The first of every item come first, then the
-    second: no item twice at once, as ``np.add.at``, which may, takes ten times as long."""
+    """Add the sources of amounts (m,) on the processor, in the order of the sources of each item.
+
+    All first sources of items are added, then all second ones, and so on, so that no item occurs twice in one operation.
+    ``np.add.at`` would allow that, but takes ten times as long.
+    """
     item = np.repeat(np.arange(len(points.items)), np.diff(points.first))
     acting = np.flatnonzero(amounts)
     of = item[acting]
