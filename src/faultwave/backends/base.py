@@ -61,8 +61,23 @@ Band = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Transfer:
-    """A plane ``into`` of the program number ``target`` that becomes rows values columns^T, in the memory of the host. The values are those
-    of a plane of the program number ``source``, whose first number is that of row and column ``first`` of the values, and zero beyond."""
+    """Transfer of a plane between two programs: into = rows @ values @ columns^T, in host memory.
+
+    Attributes
+    ----------
+    source, target : int
+        Numbers of the programs that send and receive.
+    rows, columns : Band
+        Interpolation matrices along y and x.
+    values : ndarray
+        Part of a plane of ``source``; zero beyond its edges.
+    first : tuple of int
+        Row and column of the first entry of ``values``, as the bands count them.
+    width : int
+        Number of columns that the product reads.
+    into : ndarray
+        Plane of ``target``.
+    """
 
     source: int
     target: int
@@ -152,7 +167,7 @@ class Backend(Protocol):
 
     @property
     def described(self) -> str:
-        """The backend and what it runs on."""
+        """Description of the backend and its hardware."""
         ...
 
     def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:

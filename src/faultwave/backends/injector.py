@@ -13,8 +13,23 @@ TOGETHER = 1 << 15
 
 @dataclass(frozen=True)
 class Points:
-    """m sources in n items of ``buffer``, those of an item one after the other: of item ``items[i]`` the sources from ``first[i]`` to
-    ``first[i + 1]``, (n + 1,). A source of amount a adds a times ``rows`` (m, rows) times ``columns`` (m, columns)."""
+    """Point sources, m in number, in n items of ``buffer``, sorted by item.
+
+    A source of amount a adds a * outer(rows, columns).
+
+    Attributes
+    ----------
+    buffer : Buffer
+        Batch that is changed.
+    items : ndarray, (n,)
+        Items that contain sources.
+    first : ndarray, (n + 1,)
+        Sources of item ``items[i]`` are first[i] <= source < first[i + 1].
+    rows : ndarray, (m, rows)
+        Row factors.
+    columns : ndarray, (m, columns)
+        Column factors.
+    """
 
     buffer: Any
     items: np.ndarray

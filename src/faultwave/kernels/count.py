@@ -26,9 +26,18 @@ from faultwave.kernels.values import Numbering
 
 @dataclass(frozen=True)
 class Cost:
-    """Per item: ``flops`` (one for add, multiply, divide, root or function; iterations counted once; what
-    is the same for every row or was computed before in its formula counted once) and ``numbers`` moved between memory and
-    the kernel, of which ``indices`` are slot numbers, ``fixed`` are double and ``narrow`` single whatever the precision."""
+    """Cost of a kernel per item.
+
+    Attributes
+    ----------
+    flops : int
+        One for each addition, multiplication, division, root or function. Iterations count once, and so do values that are
+        the same for every row or occur repeatedly in a formula.
+    numbers : int
+        Numbers moved between memory and the kernel.
+    indices, fixed, narrow : int
+        Slot numbers among them, and numbers that are always double or always single precision.
+    """
 
     flops: int
     numbers: int
