@@ -1,7 +1,7 @@
-"""How time and memory grow with the mesh: boxes from ten thousand cells to ten million, each in a process of its own.
+"""Scaling of time and memory with the mesh: boxes of ten thousand to ten million cells, each in its own process.
 
-A power law is a straight line on log paper. Exponents are fitted by least squares of logarithms from ``LARGE`` cells on, below which
-cells fit into caches; of what is more than a box of ``TINY`` cells takes, which every run takes whatever its size: libraries, kernels.
+Exponents of power laws are fitted by least squares of logarithms from ``LARGE`` cells on, below which cells fit into
+caches. Fitted is the excess over a box of ``TINY`` cells, the fixed cost of every run: libraries and kernels.
 """
 
 from __future__ import annotations
