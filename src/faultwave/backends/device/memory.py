@@ -207,7 +207,7 @@ class Access:
         return memory
 
     def _pieces(self, items: np.ndarray, numbers: int) -> list[np.ndarray]:
-        """Items of so many numbers each, as many at a time as may cross at once."""
+        """Return the items in pieces that can be transferred at once, for ``numbers`` numbers per item."""
         some = max(1, self.host.piece // (numbers * self.dtype.itemsize))
         return [items[i : i + some] for i in range(0, len(items), some)]
 
@@ -259,7 +259,7 @@ class Access:
             begin += len(piece)
 
     def fetch(self, buffer: DeviceBuffer, items: np.ndarray, first: int, shape: tuple[int, ...]) -> Awaited:
-        """Numbers from ``first`` on of the listed items, (items, *shape)."""
+        """Start to fetch numbers from ``first`` on of the listed items, (items, *shape)."""
         self.touched()
         taken, whole = int(np.prod(shape)), (len(items), *shape)
         if not len(items) * taken:

@@ -179,7 +179,7 @@ def _multiple(n: int, of: int) -> int:
 
 
 def _width(t: Task, together: int) -> int:
-    """Workers a task can use."""
+    """Return the number of workers that a task can use."""
     if t.body:
         return max(sum(_width(x, together) for x in level) for level in _levels(t.body))
     match t.work:
@@ -193,7 +193,7 @@ def _width(t: Task, together: int) -> int:
 
 
 def _levels(tasks: Sequence[Task]) -> list[list[Task]]:
-    """Every task as early as what it needs allows."""
+    """Return the tasks by level, each as early as its dependences allow."""
     level: list[int] = []
     chain: list[int] = []  # tasks of one chain share their workers, row by row
     for i, t in enumerate(tasks):
