@@ -1,4 +1,4 @@
-"""Where kernels run. ``make(name, precision)`` gives a backend; an absent one says what to install."""
+"""Execution of kernels: ``make(name, precision)`` returns a backend, or states which packages to install."""
 
 from faultwave.backends.awaited import Awaited
 from faultwave.backends.base import (

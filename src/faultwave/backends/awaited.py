@@ -1,4 +1,4 @@
-"""Numbers on their way to the host."""
+"""Results of asynchronous reads on their way to the host."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 
 
 class Awaited(Protocol):
-    """What a buffer was asked for: the numbers as they were then, whatever has been done to it since."""
+    """Result of an asynchronous read: the numbers at the time of the request, whatever was written since."""
 
     @property
     def here(self) -> bool:
-        """Whether ``values`` would not wait."""
+        """True if ``values`` would not wait."""
         ...
 
     def values(self) -> np.ndarray:
-        """The numbers, once they are here."""
+        """Return the numbers, after waiting for them if necessary."""
         ...
 
 
 @dataclass(frozen=True)
 class Here:
-    """Numbers that need not come from anywhere: a copy is made at once."""
+    """Result that is available at once, as a copy."""
 
     copied: np.ndarray
     here = True
@@ -33,7 +33,7 @@ class Here:
 
 
 class Marked:
-    """A mark where launches are done when they return."""
+    """Mark of a backend whose launches are complete when they return."""
 
     done = True
 

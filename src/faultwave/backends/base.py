@@ -1,4 +1,4 @@
-"""What the engine sees of a backend: buffers, compiled kernels, launches."""
+"""Interface between the engines and a backend: buffers, compiled kernels, launches."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from faultwave.kernels.stencil import Program, Runner, Work
 
 
 class Buffer(Protocol):
-    """Numbers living where the backend computes, seen item-major: (items, rows, cols) or (slots, size)."""
+    """Numbers in the memory of the backend, viewed item-major: (items, rows, cols) or (slots, size)."""
 
     items: int
 
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray: ...
 
     def fetch(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> Awaited:
-        """What ``get`` would give now, without waiting for it: it comes while the backend goes on."""
+        """Request the present values of ``get`` without waiting; they arrive while the backend continues."""
         ...
 
     def finite(self) -> bool: ...
 
     def total(self) -> np.ndarray:
-        """Sums (rows, cols) over all items, in double precision."""
+        """Return sums (rows, cols) over all items, in double precision."""
         ...
 
     def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None: ...
@@ -52,17 +52,32 @@ class Store(Buffer, Protocol):
 
     @property
     def memory(self) -> np.ndarray:
-        """The numbers themselves, for messages to be read from and received into."""
+        """Memory of the slots, from which messages are sent and into which they are received."""
 
 
 Band = tuple[np.ndarray, np.ndarray]
-"""A matrix with few numbers other than zero: by row, the first column that has one, and all ``weights`` (rows, n) from there on."""
+"""Banded matrix: the first nonzero column of each row, and ``weights`` (rows, n) from there on."""
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """A plane ``into`` of the program number ``target`` that becomes rows values columns^T, in the memory of the host. The values are those
-    of a plane of the program number ``source``, whose first number is that of row and column ``first`` of the values, and zero beyond."""
+    """Transfer of a plane between two programs: into = rows @ values @ columns^T, in host memory.
+
+    Attributes
+    ----------
+    source, target : int
+        Numbers of the programs that send and receive.
+    rows, columns : Band
+        Interpolation matrices along y and x.
+    values : ndarray
+        Part of a plane of ``source``; zero beyond its edges.
+    first : tuple of int
+        Row and column of the first entry of ``values``, as the bands count them.
+    width : int
+        Number of columns that the product reads.
+    into : ndarray
+        Plane of ``target``.
+    """
 
     source: int
     target: int
@@ -75,52 +90,73 @@ class Transfer:
 
 
 class JointSteps(Protocol):
-    """Steps of several programs. ``sweeps``: whether the first is best given all its work; of the others, few planes."""
+    """Joint steps of several coupled programs.
+
+    ``sweeps`` is True if it is fastest to pass all work of the first program, and few planes of the others.
+    """
 
     sweeps: bool
 
     def run(self, steps: int, amplitudes: Sequence[np.ndarray], works: Sequence[Work]) -> list[list[np.ndarray]]:
-        """Take so many; of each program how strongly sources push and what it does, as of ``Runner.run``. Its sample buffers."""
+        """Advance by ``steps`` steps and return the sample buffers of each program.
+
+        ``amplitudes`` and ``works`` hold, for each program, the arguments of ``Runner.run``.
+        """
 
 
 Launch = Callable[..., None]  # launch(begin, end, **scalars): items [begin, end), multiples of the lanes
 
 
 def prepared(launch: Launch, begin: int, end: int, **scalars: Any) -> Callable[[], None]:
-    """A launch with everything that it is given, to be done many times. Backends for which that saves work have a way of their own,
-    ``launch.prepared``."""
+    """Return a launch bound to its arguments, for repeated execution.
+
+    Backends that save work this way provide ``launch.prepared``.
+    """
     own = getattr(launch, "prepared", None)
     return partial(launch, begin, end, **scalars) if own is None else own(begin, end, **scalars)
 
 
 class Mark(Protocol):
-    """A place in the order of launches."""
+    """Position in the order of launches."""
 
     @property
     def done(self) -> bool:
-        """Whether everything before it is."""
+        """True if all launches before the mark are complete."""
         ...
 
 
 class Recording(Protocol):
-    """Launches in the order in which they were done."""
+    """Recorded launches in their order of execution."""
 
     @property
     def launches(self) -> int: ...
 
     @property
     def stages(self) -> int:
-        """How many of them follow each other at least, the others being done beside them."""
+        """Length of the longest chain of dependent launches; the others can run concurrently."""
         ...
 
     def replay(self, tables: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Do them all again. ``tables``: what each launch of a kernel with scalars that change is given for them, in order."""
+        """Execute all launches again; ``tables`` holds the changing scalars of each launch that has some, in order."""
         ...
 
 
 class Backend(Protocol):
-    """One place to run. ``lanes``: items are padded to multiples of it (``fixed_lanes`` for double-only kernels). ``asynchronous``:
-    whether launches go into a queue, so that reading their results waits for them."""
+    """Hardware and compiler that execute kernels.
+
+    Attributes
+    ----------
+    name : str
+        Name in the case.
+    dtype : type
+        Type of numbers in the run's precision.
+    lanes, fixed_lanes : int
+        Numbers of items are padded to multiples of this (``fixed_lanes``: kernels that are always double).
+    asynchronous : bool
+        Launches are queued, so that reading their results waits for them.
+    failures : tuple of exception types
+        Exceptions raised if a device fails.
+    """
 
     name: str
     dtype: type
@@ -131,47 +167,56 @@ class Backend(Protocol):
 
     @property
     def described(self) -> str:
-        """The backend and what it runs on."""
+        """Description of the backend and its hardware."""
         ...
 
     def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
-        """Place fresh ``buffers``, whose items are worked on in ``ranges``, near the threads that will."""
+        """Place new ``buffers`` in memory near the threads that will process the items of each of ``ranges``."""
         ...
 
     def take_memory(self, buffers: Sequence[Any]) -> None:
-        """Begin to take the memory of ``buffers`` from the system, beside what comes next, where steps would wait for it otherwise."""
+        """Begin to commit the memory of ``buffers`` in the background, where steps would otherwise wait for the system."""
         ...
 
     def finish(self) -> None:
-        """Wait for all launches, and for kernels that are being compiled: some backends only put them into a queue."""
+        """Wait for all launches and for kernels that are being compiled; some backends only queue them."""
         ...
 
     def mark(self) -> Mark:
-        """After all launches so far."""
+        """Return a mark after all launches so far."""
         ...
 
     def record(self, work: Callable[[], None]) -> Recording | None:
-        """Do ``work``, and remember its launches so that they can be done again at once. None where that is of no use, and where
-        the host read or wrote a buffer meanwhile."""
+        """Execute ``work`` and record its launches for replay.
+
+        Returns None if a recording gains nothing, or if the host read or wrote a buffer meanwhile.
+        """
         ...
 
     def independent(self, readings: bool = False) -> AbstractContextManager[None]:
-        """Launches inside need not wait for each other. ``readings``: nor for those of another such block right before, as they all only
-        read what was there, each for a place of its own."""
+        """Return a context in which launches need not wait for each other.
+
+        ``readings``: nor do they wait for launches of another such block immediately before, since all of them only read existing
+        values, each into a place of its own.
+        """
         ...
 
     def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
-        """copy(n): items of some buffers to their stores, there to the places of reading n; in turn with launches and recorded as they
-        are, one launch for all parts."""
+        """Return ``copy(n)``, which copies items of buffers to the places of sample n in their stores.
+
+        It is executed in order with launches and recorded like them, as one launch for all parts.
+        """
         ...
 
     def injector(self, points: Points) -> Callable[[np.ndarray], None]:
-        """inject(amounts (m,)): what sources add to items of a buffer, in turn with launches. On devices one launch, for which a
-        recording asks for other ``amounts`` every time."""
+        """Return ``inject(amounts)``, with amounts (m,), which adds source terms to items of a buffer in order with launches.
+
+        On a device it is one launch, for which a recording requests new ``amounts`` in every replay.
+        """
         ...
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False, narrow: bool = False) -> Buffer:
-        """``fixed``: of a kernel that computes in double; ``narrow``: in single precision, as ``kernels.language.Array`` says."""
+        """Allocate a batch argument; ``fixed`` and ``narrow`` as in ``kernels.language.Array``."""
         ...
 
     def store(self, slots: int, size: int, fixed: bool = False, narrow: bool = False) -> Store: ...
@@ -181,12 +226,12 @@ class Backend(Protocol):
     def matrix(self, values: np.ndarray, fixed: bool = False) -> Buffer: ...
 
     def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Launch]]:
-        """name -> bind(buffers by argument name) -> launch."""
+        """Compile kernels and return, by kernel name, a function from buffers (by argument name) to a launch."""
         ...
 
 
 def names() -> list[str]:
-    """Backends: the folders of this package with a runtime, and the entry points 'faultwave.backends'."""
+    """Return the names of the backends: subpackages with a runtime, and entry points 'faultwave.backends'."""
     return sorted(_found())
 
 
@@ -195,31 +240,47 @@ def _found() -> dict[str, EntryPoint]:
 
 
 def missing(name: str) -> str:
-    """Why the backend ``name`` cannot run here, and what to install; empty where it can."""
+    """Return why the backend ``name`` cannot run here and which packages to install; empty if it can run."""
     module = _found()[name].load()
     return str(module.missing()) if hasattr(module, "missing") else ""
 
 
 def runs_stencils(name: str) -> bool:
-    """Whether the backend ``name`` can run stencils, as the fd engine needs."""
+    """Return True if the backend ``name`` can run stencils, as the fd engine needs."""
     module = _found()[name].load()
     return hasattr(module, "__path__") and importlib.util.find_spec(f"{module.__name__}.stencil") is not None
 
 
 def on_host(name: str) -> bool:
-    """Whether the backend ``name`` computes in the host's memory."""
+    """Return True if the backend ``name`` computes in host memory."""
     return hasattr(_found()[name].load(), "ON_HOST")
 
 
 def best(stencils: bool = False) -> str:
-    """The fastest backend that can run here, by what each says of itself (``rank``; 0: only when asked for)."""
+    """Return the fastest backend that can run here, by the ``rank`` of each (0: only used on request)."""
     ranks = {n: _found()[n].load().rank() for n in names() if not stencils or runs_stencils(n)}
     return max(ranks, key=lambda n: ranks[n])
 
 
 def make(name: str, precision: str = "double", threads: int | None = None, place: int = 0) -> Backend:
-    """The backend called ``name``, or the best for 'auto'; ``place``: number of this process among those on the machine, which
-    share its devices out. Raises BackendError naming what exists or what to install."""
+    """Return the backend called ``name``, or the best one for 'auto'.
+
+    Parameters
+    ----------
+    name : str
+        Name of a backend, or 'auto'.
+    precision : {'double', 'single'}
+        Precision of the run.
+    threads : int, optional
+        Number of threads. Default: all cores.
+    place : int
+        Number of this process among the processes of the machine, which divide its devices among them.
+
+    Raises
+    ------
+    BackendError
+        If it does not exist or cannot run here; the message lists the alternatives or the package to install.
+    """
     backend: Backend = _load(best() if name == "auto" else name).backend(precision, threads, place)
     return backend
 
@@ -227,7 +288,10 @@ def make(name: str, precision: str = "double", threads: int | None = None, place
 def make_stencils(
     name: str, program: Program, precision: str = "single", threads: int | None = None, place: int = 0
 ) -> Runner:
-    """A stencil program on the backend called ``name``; ``place`` as for ``make``. Raises BackendError where it cannot run those."""
+    """Prepare a stencil program on the backend called ``name``; parameters as for ``make``.
+
+    Raises BackendError if the backend cannot run stencils.
+    """
     name = best(stencils=True) if name == "auto" else name
     module = _load(name)
     if not runs_stencils(name):
@@ -238,8 +302,10 @@ def make_stencils(
 
 
 def plane_product(name: str, rows: Band, columns: Band, values: np.ndarray, into: np.ndarray) -> Callable[[], None]:
-    """product(): ``into`` becomes rows values columns^T, for planes in the memory of the host; on the processor for a device called
-    ``name``. No number depends on how many others there are."""
+    """Return ``product()``, which computes into = rows @ values @ columns^T for planes in host memory.
+
+    For a device called ``name`` the processor computes it. Each number is independent of the size of the plane.
+    """
     if name == "auto" or not on_host(name):
         hosts = {n: _found()[n].load().rank() for n in names() if on_host(n)}
         name = max(hosts, key=lambda n: hosts[n])
@@ -249,12 +315,14 @@ def plane_product(name: str, rows: Band, columns: Band, values: np.ndarray, into
 
 
 MakeJointSteps = Callable[[Sequence[Runner], Sequence[int], Sequence[Sequence[Transfer]]], JointSteps]
-"""Of several programs, taken together in tiles of rows; so many rows of each lie beside one row of the coarsest; by stage, what programs
-are told before it."""
+"""Factory of joint steps: of programs, their rows per row of the coarsest one, and the transfers before each stage.
+
+The programs are advanced together in tiles of rows.
+"""
 
 
 def joint_steps(name: str) -> MakeJointSteps | None:
-    """What makes joint steps of programs of the backend called ``name``; None where it has no way to take them."""
+    """Return the factory of joint steps of the backend called ``name``, or None if it has none."""
     module = f"{_load(best(stencils=True) if name == 'auto' else name).__name__}.joint"
     if importlib.util.find_spec(module) is None:
         return None
@@ -263,7 +331,7 @@ def joint_steps(name: str) -> MakeJointSteps | None:
 
 
 def _load(name: str) -> Any:
-    """The package of the backend called ``name``."""
+    """Return the package of the backend called ``name``."""
     if name not in _found():
         raise BackendError(f"backend '{name}' does not exist (allowed: {', '.join(names())}) {suggest(name, names())}")
     return _found()[name].load()

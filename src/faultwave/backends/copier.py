@@ -1,4 +1,4 @@
-"""Readings: some items of some buffers copied to the next places of stores, many times over."""
+"""Sampling: repeated copies of selected items of buffers to successive places of stores."""
 
 from __future__ import annotations
 
@@ -11,8 +11,21 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Part:
-    """``rows`` of the ``items`` (n,) of a buffer, and the store that has a slot for each of them in every reading. ``some`` (n, m): numbers
-    of these rows, counted one row after the other, that are copied of each item; None: all."""
+    """Selection of a buffer, and the store that has a slot for each item in every sample.
+
+    Attributes
+    ----------
+    buffer : Buffer
+        Source.
+    items : ndarray, (n,)
+        Items that are copied.
+    rows : slice
+        Rows of each item.
+    store : Store
+        Destination.
+    some : ndarray, (n, m), optional
+        Entries of these rows (flattened, row-major) that are copied of each item. Default: all.
+    """
 
     buffer: Any
     items: np.ndarray
@@ -21,13 +34,13 @@ class Part:
     some: np.ndarray | None = None
 
     def chosen(self, numbers: np.ndarray) -> np.ndarray:
-        """What is copied of ``numbers`` (n, rows, ...) of the items."""
+        """Return the entries of ``numbers`` (n, rows, ...) that are copied."""
         flat = numbers.reshape(len(numbers), -1)
         return flat if self.some is None else np.take_along_axis(flat, self.some, 1)
 
 
 def copied(parts: Sequence[Part], reading: int) -> None:
-    """What a processor does: reading number ``reading``, part by part."""
+    """Copy sample number ``reading``, part by part, on the processor."""
     for p in parts:
         if count := len(p.items):
             values = p.buffer.get(p.items, p.rows)

@@ -12,12 +12,12 @@ from faultwave.kernels.values import ROW, NumberedLoop, Numbering, Value
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "and": "&", "or": "|"}
 MANY = 40
-"""Numbers that a row writes from which on each is written where it is known: kept until the end of the row they fill the registers."""
+"""Number of outputs per row from which each is stored at once: held until the end of the row they would fill the registers."""
 MASK_OPS = {"lt", "le", "and", "or", "not"}
 
 
 def number(value: float) -> str:
-    """C text of a number, infinities and NaN included."""
+    """Return a number as C text, infinities and NaN included."""
     if value != value:
         return "NAN"
     if abs(value) == float("inf"):
@@ -49,11 +49,11 @@ class Formula:
         self.scopes = [Scope(None), Scope(ROW)]
 
     def emit(self, e: Expr) -> str:
-        """The C name of the value of ``e``; lines that compute it are added where there are none yet."""
+        """Return the C name of the value of ``e``, after appending the lines that compute it if necessary."""
         return self._name(self.numbering.number(e))
 
     def rename(self, variables: Iterable[tuple[Expr, str]]) -> None:
-        """From here on, a C variable of the row stands for the value of each expression, also in what is computed from it."""
+        """Substitute C variables of the row for the values of expressions, also as operands, from now on."""
         stands = {}
         for e, variable in variables:
             self.inputs[variable] = variable, True
@@ -72,7 +72,7 @@ class Formula:
         return None
 
     def _name(self, number: int) -> str:
-        """Operands are written first, from left to right."""
+        """Return the C name of a value, after writing its operands from left to right."""
         waiting = [number]
         while waiting:
             n = waiting[-1]
@@ -98,15 +98,15 @@ class Formula:
         scope.lines.append(f"const {kind} {name} = {self.text(value, self._operands(value))};")
 
     def _operands(self, value: Value) -> tuple[str, ...]:
-        """What stands for the operands of a value."""
+        """Return the C names of the operands of a value."""
         return tuple(self._known(a) or "" for a in value.args)
 
     def store(self, write: Callable[[str], str], name: str) -> list[str]:
-        """Lines that write a value of a row; ``write(name)``: the statement."""
+        """Return the lines that store a value of a row; ``write(name)`` is the statement."""
         return [write(name)]
 
     def text(self, value: Value, args: tuple[str, ...]) -> str:
-        """The C expression of a value whose operands are called ``args``."""
+        """Return the C expression of a value with operands ``args``."""
         if value.op == "const":
             return f"SPLAT({number(value.content)})"
         if value.op == "input":
@@ -122,11 +122,11 @@ class Formula:
         return f"v_{value.op}({', '.join(args)})"
 
     def copy(self, name: str, row: int) -> str:
-        """The name of a value in one of the rows that are written beside each other."""
+        """Return the name of a value in one of the rows that are written side by side."""
         return name
 
     def _beside(self) -> tuple[str, ...]:
-        """C variables of these rows."""
+        """Return the C variables that count the rows written side by side."""
         return ("r",)
 
     def _write_loop(self, loop: NumberedLoop, home: Scope) -> None:
@@ -155,7 +155,7 @@ class Formula:
 
 
 def _as_written(results: Iterable[Iterable[Expr]]) -> list[Expr]:
-    """All values that ``results`` are computed from, in the order in which they were recorded."""
+    """Return all values that ``results`` depend on, in the order of recording."""
     found: dict[int, Expr] = {}
     waiting = [e for columns in results for e in columns]
     while waiting:

@@ -1,7 +1,7 @@
-"""Arrays of a stencil program in host memory: groups of fields, row by row next to each other, padded with zeros.
+"""Arrays of a stencil program in host memory: groups of fields with interleaved rows, padded with zeros.
 
 Rows of the fields of a group alternate: all fields of a point lie within a few pages, and one address reaches them all.
-The padding left of a row is also the padding right of the row before.
+The padding left of a row is also the padding right of the previous row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from faultwave.kernels.stencil import Box, Layout, Program, numbers_of_rows
 
 @dataclass(frozen=True)
 class Strides:
-    """Numbers between neighbouring planes and rows, from the first row of a group to the array's own, in elements."""
+    """Strides between planes and between rows, and the offset of the array in its group, in elements."""
 
     plane: int
     row: int
@@ -25,7 +25,7 @@ class Strides:
 
 
 class GridArrays:
-    """The arrays of a program; ``pad``: numbers left of each row, one vector or more."""
+    """Arrays of a program; ``pad`` is the number of elements left of each row, one vector or more."""
 
     def __init__(self, program: Program, dtype: type, pad: int):
         self.program, self.dtype = program, np.dtype(dtype)
@@ -42,7 +42,7 @@ class GridArrays:
             self._allocate(group, names, program.arrays[names[0]], of_rows.issuperset(names))
 
     def _allocate(self, group: str, names: list[str], layout: Layout, tight: bool) -> None:
-        """``tight``: rows have one number, which no vector reads."""
+        """Allocate the arrays of a group; ``tight``: rows have one element, which no vector reads."""
         box = layout.box
         if len(names) > 1 and any(self.program.arrays[n] != layout or layout.kind != "grid" for n in names):
             raise ValueError(f"the arrays {', '.join(names)} of one group differ in box or kind")
@@ -72,7 +72,7 @@ class GridArrays:
             self.origin[name] = self.pad + i * length + (halo - lo[0]) * plane + (halo - lo[1]) * row - lo[2]
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
-        """(nz, ny, nx) with ``halo`` points around (grids only); lines are (n,), parity tables (2, 2, nx)."""
+        """Return a view (nz, ny, nx) with ``halo`` points around (grids only); lines are (n,), parity tables (2, 2, nx)."""
         layout, strides, storage = self.program.arrays[name], self.strides[name], self.storage[self.group[name]]
         lo, hi = layout.box.lo, layout.box.hi
         if layout.kind == "line":
@@ -89,12 +89,12 @@ class GridArrays:
         return np.ndarray(shape, storage.dtype, storage, first * item, (strides.plane * item, strides.row * item, item))
 
     def address(self, name: str) -> int:
-        """Address of point (0, 0, 0) of the array, which need not lie in it."""
+        """Return the address of point (0, 0, 0) of the array, which may lie outside it."""
         storage = self.storage[self.group[name]]
         return int(storage.ctypes.data) + self.origin[name] * storage.itemsize
 
     def within(self, name: str, box: Box) -> np.ndarray:
-        """A box of an array, which may lie in its halo."""
+        """Return a view of a box of an array, which may lie in its halo."""
         layout = self.program.arrays[name]
         low = [a - b + layout.halo for a, b in zip(box.lo, layout.box.lo, strict=True)]
         view = self.view(name, layout.halo)
@@ -103,13 +103,13 @@ class GridArrays:
         return view[tuple(slice(a, a + n) for a, n in zip(low, box.shape, strict=True))]
 
     def finite(self, names: Iterable[str]) -> bool:
-        """Whether the sums of arrays are numbers."""
+        """Return True if the sum of each array is finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             return all(bool(np.isfinite(self.view(name).sum(dtype=np.float64))) for name in names)
 
     @functools.cached_property
     def half_precision(self) -> frozenset[str]:
-        """Names of the arrays kept in sixteen bits."""
+        """Names of the arrays stored in half precision."""
         return frozenset(n for n, group in self.group.items() if self.storage[group].dtype == np.float16)
 
     @property
@@ -118,7 +118,7 @@ class GridArrays:
 
 
 class HostHaloBuffer:
-    """Boxes of arrays in host memory."""
+    """Message buffer of boxes of arrays in host memory."""
 
     def __init__(self, arrays: GridArrays, listed: Sequence[tuple[str, Box]]):
         self.views = [arrays.within(name, box) for name, box in listed]
@@ -138,19 +138,22 @@ class HostHaloBuffer:
 
 
 def ends(array: np.ndarray, axis: int, halo: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Views of the halo along one axis (0: z, 1: y, 2: x) of an array with its ``halo`` (nz, ny, nx), and of what it equals if periodic."""
+    """Return two pairs (halo, equal interior points) of views along a periodic axis.
+
+    ``axis`` is 0 for z, 1 for y, 2 for x; ``array`` is (nz, ny, nx) with its ``halo``.
+    """
     a = np.moveaxis(array, axis, 0)
     return [(a[:halo], a[-2 * halo : -halo]), (a[-halo:], a[halo : 2 * halo])]
 
 
 def wrap_axis(array: np.ndarray, axis: int, halo: int) -> None:
-    """Copy the far ends of an array with its ``halo`` (nz, ny, nx) into the halo along one axis (0: z, 1: y, 2: x)."""
+    """Fill the halo along a periodic axis (0: z, 1: y, 2: x) of an array (nz, ny, nx) that includes its ``halo``."""
     for beyond, inside in ends(array, axis, halo):
         beyond[...] = inside
 
 
 def offsets(arrays: Mapping[str, Layout], name: str, points: np.ndarray, view: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Indices of points (n, 3) into the view of an array with its full halo."""
+    """Return the indices of points (n, 3) into the view of an array with its full halo."""
     index = points - np.array(arrays[name].box.lo) + arrays[name].halo
     if len(index) and ((index < 0).any() or (index >= np.array(view.shape)).any()):
         raise ValueError(f"a point lies outside the array {name}")

@@ -1,4 +1,4 @@
-"""What all backends are alike in whose launches are done when they return: there is no queue, and nothing to record."""
+"""Common part of the backends whose launches are complete when they return: no queue, and nothing to record."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from faultwave.backends.injector import Points, injected
 
 
 class Immediate:
-    """The part of ``Backend`` that has to do with order."""
+    """Methods of ``Backend`` that concern the order of execution."""
 
     asynchronous = False
 
     def finish(self) -> None:
-        """Nothing is left to do when a launch returns."""
+        """Do nothing: launches are complete when they return."""
 
     def take_memory(self, buffers: Sequence[Any]) -> None:
-        """The system gives it when somebody writes there."""
+        """Do nothing: the system commits memory at the first write."""
 
     def mark(self) -> Marked:
         return Marked()
@@ -38,7 +38,7 @@ class Immediate:
         return functools.partial(injected, points)
 
     def record(self, work: Callable[[], None]) -> None:
-        """Launches cost next to nothing here."""
+        """Execute ``work`` without recording; launches cost next to nothing here."""
         work()
 
 

@@ -1,4 +1,4 @@
-"""What point sources add to the items of a batch, step after step."""
+"""Contributions of point sources to the items of a batch, added in every step."""
 
 from __future__ import annotations
 
@@ -8,13 +8,28 @@ from typing import Any
 import numpy as np
 
 TOGETHER = 1 << 15
-"""Numbers of sources that a processor works out at once: those stay in its cache."""
+"""Numbers of source terms that a processor computes at once, so that they stay in its cache."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """m sources in n items of ``buffer``, those of an item one after the other: of item ``items[i]`` the sources from ``first[i]`` to
-    ``first[i + 1]``, (n + 1,). A source of amount a adds a times ``rows`` (m, rows) times ``columns`` (m, columns)."""
+    """Point sources, m in number, in n items of ``buffer``, sorted by item.
+
+    A source of amount a adds a * outer(rows, columns).
+
+    Attributes
+    ----------
+    buffer : Buffer
+        Batch that is changed.
+    items : ndarray, (n,)
+        Items that contain sources.
+    first : ndarray, (n + 1,)
+        Sources of item ``items[i]`` are first[i] <= source < first[i + 1].
+    rows : ndarray, (m, rows)
+        Row factors.
+    columns : ndarray, (m, columns)
+        Column factors.
+    """
 
     buffer: Any
     items: np.ndarray
@@ -24,8 +39,11 @@ class Points:
 
 
 def injected(points: Points, amounts: np.ndarray) -> None:
-    """What a processor does with amounts (m,): sums of an item in the order of its sources. The first of every item come first, then the
-    second: no item twice at once, as ``np.add.at``, which may, takes ten times as long."""
+    """Add the sources of amounts (m,) on the processor, in the order of the sources of each item.
+
+    All first sources of items are added, then all second ones, and so on, so that no item occurs twice in one operation.
+    ``np.add.at`` would allow that, but takes ten times as long.
+    """
     item = np.repeat(np.arange(len(points.items)), np.diff(points.first))
     acting = np.flatnonzero(amounts)
     of = item[acting]

@@ -1,4 +1,4 @@
-"""Numbers of threads, steps and repeats that a benchmark is asked for."""
+"""Checks of the numbers of threads, steps and repeats of a benchmark."""
 
 from __future__ import annotations
 

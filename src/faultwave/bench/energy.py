@@ -6,7 +6,7 @@ from typing import Any
 
 
 def joules(backend: Any) -> float | None:
-    """Of the whole board since its driver was loaded [J]; None where that is not told: ``why_not`` says why."""
+    """Return the energy of the whole board since its driver was loaded [J]; None if unknown (see ``why_not``)."""
     if why_not(backend):
         return None
     import pynvml
@@ -19,7 +19,7 @@ def joules(backend: Any) -> float | None:
 
 
 def why_not(backend: Any) -> str:
-    """What stands in the way of counting a backend's energy; empty where nothing is known to."""
+    """Return why a backend's energy cannot be measured; empty if no reason is known."""
     if backend.name != "cuda":
         return f"the driver of the backend '{backend.name}' is not asked for it"
     try:

@@ -98,7 +98,7 @@ class Forecast:
 
 
 def load_of(plan: Plan) -> Load:
-    """What a run does in a largest time step."""
+    """Return the work of a run in one largest time step."""
     c = plan.clustering
     often = np.rint(c.steps.max() / c.steps)
     faces = float((often[c.cluster] * plan.frictional.sum(1)).sum()) / 2  # both cells of a face are in one cluster
@@ -106,7 +106,7 @@ def load_of(plan: Plan) -> Load:
 
 
 def measure(plan: Plan, solver: Solver, seconds: float) -> Costs:
-    """Step the case, and a box of a few cells in which only beginnings count, for ``seconds`` altogether."""
+    """Return costs measured within ``seconds`` on the case, and on a tiny box that isolates the overhead of a step."""
     load = load_of(plan)
     wall, steps, fault = _stepped(solver, 0.8 * seconds)
     few = _stepped(Solver(_tiny(plan), solver.backend), 0.2 * seconds)
@@ -150,7 +150,7 @@ def _tiny(plan: Plan) -> Plan:
 
 
 def cuts(plan: Plan) -> list[Cut]:
-    """Real cuts into 2, 4, 8 ... parts."""
+    """Return the partitions of the mesh into 2, 4, 8 ... parts."""
     found, parts = [Cut(1)], 2
     while parts <= MOST and plan.cells >= FEWEST * parts:
         found.append(_cut(plan, parts))
@@ -191,7 +191,7 @@ def cut_into(parts: int, known: Sequence[Cut], cells: float) -> Cut:
 
 
 def forecast(load: Load, costs: Costs, cut: Cut, machine: Machine) -> Forecast:
-    """Of one process for each part of the cut."""
+    """Return the forecast for one process per part of the partition."""
     parts = cut.parts
     compute = cut.imbalance * (load.updates * costs.cell + load.faces * costs.face) / parts
     wire = cut.messages * machine.latency + cut.bytes * machine.tasks / machine.bandwidth

@@ -69,7 +69,7 @@ class Setting:
 
 
 def check(s: Setting) -> None:
-    """Raises InputError with everything wrong."""
+    """Raise InputError with all problems of a setting."""
     problems = Problems()
     if s.cells < SMALLEST or s.cells % 4:
         problems.error("--cells", f"is {s.cells}", f"a multiple of 4, {SMALLEST} or more")
@@ -127,12 +127,12 @@ def bench(s: Setting, say: Say = lambda _: None) -> dict[str, Any]:
 
 
 def _bent(scheme: Any) -> float:
-    """The share of the planes that follow a hill."""
+    """Return the fraction of planes in the curvilinear layer."""
     return float((scheme.grid.shape[0] - scheme.cap) / scheme.grid.shape[0])
 
 
 def _yields(operator: Any) -> float:
-    """The share of the points that yielded in the last step."""
+    """Return the fraction of points that yielded in the last step."""
     return float((operator.values(LOST) > 0.0).mean())
 
 

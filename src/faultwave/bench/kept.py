@@ -1,4 +1,4 @@
-"""What a benchmark leaves beside what it prints: everything as JSON, a table between the markers of a page, a picture."""
+"""Output of a benchmark: all results as JSON, a table between the markers of a page, a figure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from faultwave.output.atomic import atomic_text
 
 @dataclass(frozen=True)
 class Files:
-    """Where what was measured goes: the page to ``write`` the table into, ``json``, ``picture``; None for what is not asked for."""
+    """Output files: the page to ``write`` the table into, ``json`` and ``picture``; None if not requested."""
 
     write: Path | None = None
     json: Path | None = None
     picture: Path | None = None
 
     def problems(self, name: str) -> list[Problem]:
-        """What is wrong with them, before minutes are spent: a page without a place for the table ``name``, folders that are not there."""
+        """Return the problems of the output files before the benchmark runs: missing folders or table markers."""
         problems = Problems()
         if self.write is not None:
             try:
@@ -37,7 +37,7 @@ class Files:
         return problems.items
 
     def check(self) -> None:
-        """Raises InputError with everything wrong with files that hold no table."""
+        """Raise InputError with all problems of files that contain no table."""
         problems = Problems()
         problems.extend(self.problems(""))
         problems.raise_errors()
@@ -45,7 +45,7 @@ class Files:
     def keep(
         self, found: Any, draw: Callable[[Path], Path] | None = None, table: tuple[str, str] | None = None
     ) -> list[Path]:
-        """Write what is asked for: ``found`` as JSON, the ``table`` (name, text), and what ``draw`` makes of a path; pictures made."""
+        """Write the requested files and return the figures: ``found`` as JSON, the ``table`` (name, text), and ``draw(path)``."""
         if self.write is not None and table is not None:
             name, text = table
             insert(self.write, text, name)
@@ -55,7 +55,7 @@ class Files:
 
 
 def write_json(path: Path, found: Any) -> Path:
-    """What was measured as JSON, whole or not at all."""
+    """Write results as JSON, atomically."""
     with atomic_text(path) as file:
         json.dump(found, file, indent=1)
         file.write("\n")
@@ -63,12 +63,12 @@ def write_json(path: Path, found: Any) -> Path:
 
 
 def markers(name: str) -> tuple[str, str]:
-    """Lines between which a table stands in a file."""
+    """Return the marker lines that enclose a table in a file."""
     return f"<!-- {name} table: begin -->", f"<!-- {name} table: end -->"
 
 
 def around(path: Path, name: str) -> tuple[str, str]:
-    """What stands before and after the table. Raises InputError for a file without a place for it."""
+    """Return the text before and after the table; raise InputError for a file without markers."""
     opening, closing = markers(name)
     try:
         before = path.read_text(encoding="utf-8")
@@ -82,7 +82,7 @@ def around(path: Path, name: str) -> tuple[str, str]:
 
 
 def insert(path: Path, text: str, name: str) -> None:
-    """Put ``text`` between the markers of a file. Raises InputError where it has none."""
+    """Insert ``text`` between the markers of a file; raise InputError if it has none."""
     (head, tail), (opening, closing) = around(path, name), markers(name)
     with atomic_text(path) as file:
         file.write(f"{head}{opening}\n{text}\n{closing}{tail}")

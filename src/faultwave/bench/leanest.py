@@ -1,4 +1,4 @@
-"""Useful flops of one element update: those of the leanest formulation known, whatever an engine computes instead.
+"""Useful flops of one element update: the minimum over known formulations, whatever an engine computes instead.
 
 Strong form, traces of characteristics, contravariant unknowns (docs/theory/formulation.md, "Strong form in space"): a
 step is the Taylor sum of the predictor minus the lifted jumps of four faces. Everything is counted from the nonzeros of
@@ -9,19 +9,19 @@ Elastic solid, scaled unknowns v = J^-1 velocity and s = (dt / rho) J^-1 stress 
 
 * derivatives along e1, e2 - e1/2 and e3 - e2, whose matrices are sparsest; 3 columns of s and 3 of v each.
   dv^a = sum_b d_b s^ab is the contraction itself; ds^ab = G^ab l + G^ac d_c v^b + G^bc d_c v^a with G = mu J^-1 J^-T.
-* trace of 6 columns a face. A face lies in a plane spanned by two of the cell's edges, so its traction is three of the
-  columns of s (for face 0 their sums) and taking a vector to the face's orthonormal frame needs 1 + 5 + 5 flops.
-  There the impedance is diagonal: w = T - Z v goes out, u = T + Z_R v stays.
+* trace of 6 columns per face. A face lies in a plane spanned by two of the cell's edges, so its traction is three of the
+  columns of s (for face 0 their sums) and rotating a vector to the face's orthonormal frame needs 1 + 5 + 5 flops.
+  There the impedance is diagonal: w = T - Z v is outgoing, u = T + Z_R v remains.
 * jump of v = (w_R - u) A with A = scale / (Z + Z_R), back to the cell's components, lifted: 3 columns.
   Jump of T = Z jump of v has five nonzero entries in them. Both enter the formulas of the predictor in the places of
   d_b s^ab and d_c v^a: face a adds to direction a, face 0 to all three.
 
 A fluid, sigma / K and v = J^-1 velocity: dsigma = div v is the contraction, dv^a = G^ab d_b sigma; one trace column of
-sigma and one of v^a a face.
+sigma and one of v^a per face.
 
-Lossless electromagnetic waves, components of E and H along the cell's edges: the curl's components d_b h_c - d_c h_b are the
-contraction itself, two columns of each field a direction; a metric of six numbers takes them back to components along edges. A
-face sees those of its own two edges, in which a change to its frame is triangular: 1 + 3 flops.
+Lossless electromagnetic waves, components of E and H along the cell's edges: the curl's components d_b h_c - d_c h_b are
+the contraction itself, two columns of each field per direction; a metric of six numbers transforms them to components
+along edges. A face sees the components along its own two edges, in which a change to its frame is triangular: 1 + 3 flops.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from faultwave.dg.basis import matrices, tet_size, triangle_size
 
 @dataclass(frozen=True)
 class Form:
-    """Flops of a law's leanest form: contraction columns, and pointwise work of one mode."""
+    """Flops of a law's leanest form: contraction columns, and pointwise work per mode."""
 
     derivative_columns: int  # a direction
     trace_columns: int  # a face
@@ -92,7 +92,7 @@ FORMS = {
 
 
 def derivative_nonzeros(order: int) -> int:
-    """Nonzeros of the three sparsest derivative matrices over the N = order - 1 steps of the recursion."""
+    """Return the nonzeros of the three sparsest derivative matrices over the N = order - 1 steps of the recursion."""
     d1, d2, d3 = matrices(order - 1).derivative
     rows = [tet_size(order - 1 - k) for k in range(order)]
     chosen = (d1, d2 - 0.5 * d1, d3 - d2)
@@ -100,7 +100,7 @@ def derivative_nonzeros(order: int) -> int:
 
 
 def trace_nonzeros(order: int) -> int:
-    """Nonzeros of the trace matrices of the four faces."""
+    """Return the nonzeros of the trace matrices of the four faces."""
     return sum(_nonzeros(r) for r in matrices(order - 1).trace)
 
 
@@ -109,7 +109,7 @@ def _nonzeros(matrix: np.ndarray) -> int:
 
 
 def useful_flops(law: str, order: int) -> int | None:
-    """Flops of one element update in the leanest form; None for a law whose leanest form is not known."""
+    """Return the flops of one element update in the leanest form; None for a law whose leanest form is not known."""
     form = FORMS.get(law)
     if form is None:
         return None

@@ -1,4 +1,4 @@
-"""The problem a proxy runs: a synthetic unstructured mesh in a periodic box, a wave, and faults where asked for."""
+"""Problem of a proxy run: a synthetic unstructured mesh in a periodic box, a wave, and optional faults."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Setting:
 
 
 def check(s: Setting) -> None:
-    """Raises InputError with everything wrong."""
+    """Raise InputError with all problems of a setting."""
     problems = Problems()
     for name, value, allowed in (
         ("law", s.law, list(laws())),
@@ -118,7 +118,7 @@ def enough_cells(bytes_per_cell: float, cache: int) -> int:
 
 
 def bricks(cells: int) -> tuple[int, int, int]:
-    """Bricks along x, y, z of a nearly cubic box of about ``cells`` tetrahedra, three at least."""
+    """Return the bricks along x, y, z of a nearly cubic box of about ``cells`` tetrahedra, at least three each."""
     wanted = cells / 6.0
     x = max(3, round(wanted ** (1 / 3)))
     y = max(3, round((wanted / x) ** 0.5))

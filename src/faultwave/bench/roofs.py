@@ -1,8 +1,8 @@
-"""The machine's roofs, measured by generated C compiled and run as kernels are.
+"""Roofline of the machine: peaks and bandwidths measured by generated C, compiled and run as kernels are.
 
 Multiply-add peaks (Williams et al. 2009): on registers only, and with the operands of a contraction's inner loop (a broadcast
-and vectors of the nearest cache). Bandwidths out of cache: copy and triad as STREAM counts them (McCalpin 1995), with ordinary
-stores, which first read the line they write, and with streaming stores, which do not.
+and vectors of the nearest cache). Bandwidths out of cache: copy and triad as STREAM counts them (McCalpin 1995), with
+ordinary stores, which first read the line they write, and with streaming stores, which do not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How time and memory grow with the mesh: boxes from ten thousand cells to ten million, each in a process of its own.
+"""Scaling of time and memory with the mesh: boxes of ten thousand to ten million cells, each in its own process.
 
-A power law is a straight line on log paper. Exponents are fitted by least squares of logarithms from ``LARGE`` cells on, below which
-cells fit into caches; of what is more than a box of ``TINY`` cells takes, which every run takes whatever its size: libraries, kernels.
+Exponents of power laws are fitted by least squares of logarithms from ``LARGE`` cells on, below which cells fit into
+caches. Fitted is the excess over a box of ``TINY`` cells, the fixed cost of every run: libraries and kernels.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from faultwave.plot import style
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 5_000_000, 10_000_000)
 LARGE = 50_000
-"""Cells from which on exponents are fitted."""
+"""Number of cells from which on exponents are fitted."""
 
 TINY = 6
-"""Cells of a box that costs what every run does."""
+"""Number of cells of a box whose cost is the fixed cost of every run."""
 
 ROOM = 0.97
-"""Of the machine's memory, what a box may take."""
+"""Fraction of the machine's memory that a box may use."""
 
 FORMAT = "faultwave-bench-size-1"
 LAWS = {"setup_s": "set-up", "first_step_s": "first step", "step_s": "a step", "bytes": "memory"}

@@ -1,4 +1,4 @@
-"""Flops and bytes of a kernel per item, read off its statements."""
+"""Flops and bytes of a kernel per item, derived from its statements."""
 
 from __future__ import annotations
 
@@ -26,9 +26,18 @@ from faultwave.kernels.values import Numbering
 
 @dataclass(frozen=True)
 class Cost:
-    """Per item: ``flops`` (one for add, multiply, divide, root or function; iterations counted once; what
-    is the same for every row or was computed before in its formula counted once) and ``numbers`` moved between memory and
-    the kernel, of which ``indices`` are slot numbers, ``fixed`` are double and ``narrow`` single whatever the precision."""
+    """Cost of a kernel per item.
+
+    Attributes
+    ----------
+    flops : int
+        One for each addition, multiplication, division, root or function. Iterations count once, and so do values that are
+        the same for every row or occur repeatedly in a formula.
+    numbers : int
+        Numbers moved between memory and the kernel.
+    indices, fixed, narrow : int
+        Slot numbers among them, and numbers that are always double or always single precision.
+    """
 
     flops: int
     numbers: int
@@ -37,13 +46,13 @@ class Cost:
     narrow: int = 0
 
     def bytes(self, real: int, index: int) -> int:
-        """Bytes moved with ``real`` bytes a number in the run's precision and ``index`` bytes a slot number."""
+        """Return the bytes moved, for ``real`` bytes per number in the run's precision and ``index`` bytes per slot number."""
         own = self.numbers - self.indices - self.fixed - self.narrow
         return index * self.indices + 8 * self.fixed + 4 * self.narrow + real * own
 
 
 Share = Callable[[When | WhenAny], float]
-"""The part of the items for which such a statement is done."""
+"""Function that returns the fraction of items for which a conditional statement is executed."""
 
 
 def _always(statement: When | WhenAny) -> float:
@@ -51,7 +60,7 @@ def _always(statement: When | WhenAny) -> float:
 
 
 def cost(kernel: Kernel, share: Share = _always) -> Cost:
-    """Count a kernel's statements."""
+    """Return the cost of a kernel per item; ``share`` is the fraction of items of each conditional statement."""
     shares = _shares(kernel, share)
     wide, slim = (
         round(
@@ -71,7 +80,7 @@ def cost(kernel: Kernel, share: Share = _always) -> Cost:
 
 
 def _shares(kernel: Kernel, share: Share) -> dict[str, float]:
-    """The part of the items for which batch arguments are moved that are not moved for all."""
+    """Return the fraction of items for which each occasional batch argument is moved."""
     found: dict[str, float] = {}
     for s in kernel.statements:
         for name in touched(s) if isinstance(s, WhenAny) else ():
@@ -87,7 +96,7 @@ def _moved(a: Array) -> int:
 
 
 def _slots(statements: Any, share: Share, narrow: bool) -> float:
-    """Numbers moved to and from stores that are narrow, or from the others."""
+    """Return the numbers moved to and from narrow stores, or (``narrow`` False) to and from all others."""
     total = 0.0
     for s in statements:
         if isinstance(s, Gather | Scatter):
@@ -103,7 +112,7 @@ def _slots(statements: Any, share: Share, narrow: bool) -> float:
 
 
 def flops(statements: Any, share: Share = _always) -> float:
-    """Of a list of statements, per item."""
+    """Return the flops of a list of statements, per item."""
     total = 0.0
     for s in statements:
         if isinstance(s, Contract):
@@ -120,7 +129,7 @@ def flops(statements: Any, share: Share = _always) -> float:
 
 
 def _formula(s: Pointwise) -> tuple[int, int]:
-    """Operations whose operands are the same for every row, and those that depend on it."""
+    """Return the operations that are the same for every row, and those that depend on the row."""
     varies = [s.rows > 1 and v.rows > 1 and v.array.space != "scalar" for v in s.ins]
     numbering = Numbering(lambda key: varies[key[0]])
     for result in (e for columns in s.recorded() for e in columns):

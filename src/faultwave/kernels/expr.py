@@ -105,7 +105,7 @@ def wrap(value: Any) -> Expr:
 
 
 def mask(condition: Any) -> Expr:
-    """A recorded condition; a plain bool is a comparison that was decided while recording (== compares nodes)."""
+    """Return a recorded condition; raise TypeError for a plain bool (== compares nodes, not values)."""
     if not isinstance(condition, Expr):
         raise TypeError(
             f"a condition of a kernel formula must come of <, <=, > or >= on its values, not be {condition!r}"

@@ -1,7 +1,7 @@
-"""What tells a kernel from every other: a hash of its arguments, its statements and the formulas that they record.
+"""Identity of a kernel: a hash of its arguments, its statements and their recorded formulas.
 
-Two kernels with one fingerprint are lowered to the same text by the same program. Formulas are written down as they were recorded,
-node by node, which takes a fraction of the time of lowering them.
+Two kernels with the same fingerprint are lowered to the same text by the same version of the program. Formulas are
+serialised as recorded, node by node, which takes a fraction of the time of lowering them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from faultwave.kernels.language import (
 
 
 def fingerprint(kernel: Kernel) -> str:
-    """Hexadecimal SHA-256. Raises TypeError for a statement that it does not know."""
+    """Return the hexadecimal SHA-256 of a kernel; raise TypeError for an unknown statement."""
     found = _Written()
     found.put(kernel.name, kernel.fixed, *map(_array, kernel.arrays.values()))
     found.statements(kernel.statements)
@@ -46,7 +46,7 @@ def _view(v: View) -> tuple[Any, ...]:
 
 
 class _Written:
-    """Lines of text, one for each thing that a kernel is made of."""
+    """Serialisation of a kernel: lines of text, one for each of its elements."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -95,7 +95,7 @@ class _Written:
         return (m.shape, str(m.dtype), hashlib.sha256(np.ascontiguousarray(m).tobytes()).hexdigest())
 
     def formula(self, results: list[list[Expr]]) -> None:
-        """Every node once, after its operands; numbers count the nodes of the formula."""
+        """Append every node once, after its operands; numbers count the nodes of the formula."""
         numbers: dict[int, int] = {}
         loops: dict[int, int] = {}
         add = self.lines.append

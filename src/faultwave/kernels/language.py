@@ -1,13 +1,14 @@
-"""A kernel: a short list of statements over a batch of items (cells, faces).
+"""Kernel language: a kernel is a short list of statements over a batch of items (cells or faces).
 
-Arguments say what they hold and how they are used; strides, lanes, threads and memory spaces belong to backends.
+Arguments declare their content and use; strides, lanes, threads and memory spaces belong to backends.
 
 * ``batch``   per-item matrix (rows, cols), one per item of the batch
 * ``store``   slots of (rows, cols) numbers reached through an index, shared by kernels
 * ``index``   per-item slot numbers
-* ``matrix``  a dense table of numbers given at launch, the same for all items, or one of several that an index names: a contraction
-  chosen at run time
-* ``scalar``  a small table of numbers, the same for all items of a launch; ``changing`` where steps of one length have others
+* ``matrix``  dense table of numbers passed at launch, the same for all items, or one of several that an index selects:
+  a contraction chosen at run time
+* ``scalar``  small table of numbers, the same for all items of a launch; ``changing`` if it differs between steps of
+  the same length
 * ``temp``    private to the kernel
 """
 
@@ -26,9 +27,27 @@ Space = Literal["batch", "store", "index", "matrix", "scalar", "temp"]
 
 @dataclass(frozen=True)
 class Array:
-    """A kernel argument or temporary. ``fixed`` asks for double whatever the run's precision, ``narrow`` for memory in single precision:
-    numbers are rounded where they are written, and computed with as all others. ``chosen``: index whose first column says which of several
-    tables a matrix is; it is the same for all items of a batch."""
+    """Kernel argument or temporary.
+
+    Attributes
+    ----------
+    name : str
+        Name in the kernel.
+    rows, cols : int
+        Shape per item or slot.
+    space : {'batch', 'store', 'index', 'matrix', 'scalar', 'temp'}
+        Kind of memory (see the module's text).
+    intent : {'in', 'out', 'inout', ''}
+        Use by the kernel.
+    fixed : bool
+        Double precision in every run.
+    changing : bool
+        Scalar table that differs between steps of the same length.
+    chosen : str
+        Name of the index whose first column selects one of several tables of a matrix, the same for a whole batch.
+    narrow : bool
+        Single precision in memory: numbers are rounded when stored, and computed with in the run's precision.
+    """
 
     name: str
     rows: int
@@ -41,8 +60,10 @@ class Array:
     narrow: bool = False
 
     def view(self, row: int | LoopIndex = 0, rows: int | None = None, col: int = 0, cols: int | None = None) -> View:
-        """Rows from ``row`` (one row, where a loop counts it) and columns from ``col``; ValueError outside the
-        array."""
+        """Return a view of rows from ``row`` and columns from ``col``.
+
+        A row that a loop counts (``LoopIndex``) selects one row by default. Raises ValueError outside the array.
+        """
         if isinstance(row, int):
             rows = self.rows - row if rows is None else rows
         else:
@@ -58,7 +79,7 @@ class Array:
 
 @dataclass(frozen=True)
 class LoopIndex:
-    """Counter of a ``Repeat``; selects a row of a scalar table."""
+    """Counter of a ``Repeat``, which selects a row of a scalar table."""
 
     name: str
 
@@ -74,7 +95,7 @@ class View:
     cols: int
 
     def overlaps(self, other: View) -> bool:
-        """Whether both may touch the same number; a counted row may be any."""
+        """Return True if both views may touch the same number. A row counted by a loop may be any row."""
         if self.array.name != other.array.name:
             return False
         counted = isinstance(self.row, LoopIndex) or isinstance(other.row, LoopIndex)
@@ -89,8 +110,10 @@ def _cross(a: Any, size: int, b: Any, other: int) -> bool:
 
 @dataclass(frozen=True)
 class Contract:
-    """out[:, o] (+)= matrix @ inp[:, i] for every (i, o) in ``columns``; the matrix is constant and sparse, or an
-    argument of space ``matrix``."""
+    """Matrix product: out[:, o] (+)= matrix @ inp[:, i] for every (i, o) in ``columns``.
+
+    The matrix is constant and sparse, or an argument of space ``matrix``.
+    """
 
     out: View
     matrix: np.ndarray | Array
@@ -101,9 +124,12 @@ class Contract:
 
 @dataclass(frozen=True)
 class Pointwise:
-    """outs = function(*ins) row by row. Each argument is a list with one value per column; an array of one row (or
-    a scalar table) is the same for every row. The function returns one list per out. ``as_written``: values are best computed in the
-    order in which the function does, not output by output."""
+    """Formula applied row by row: outs = function(*ins).
+
+    Each argument of the function is a list with one value per column; an array of one row (or a scalar table) is the same for
+    every row. The function returns one list per output. With ``as_written``, backends compute values in the order of the
+    function, not output by output.
+    """
 
     function: Callable[..., Any]
     ins: tuple[View, ...]
@@ -112,8 +138,11 @@ class Pointwise:
     as_written: bool = False
 
     def recorded(self) -> list[list[Expr]]:
-        """The expressions of the outs' columns. Column ``c`` of argument ``i`` is the input (i, c), or that of an argument
-        before it that is the same column of the same array."""
+        """Return the expressions of the columns of each output.
+
+        Column ``c`` of argument ``i`` is the input (i, c), or the input of an earlier argument that is the same column of the
+        same array.
+        """
         known: dict[tuple[Any, ...], Expr] = {}
 
         def column(v: View, i: int, c: int) -> Expr:
@@ -129,7 +158,7 @@ class Pointwise:
 
 @dataclass(frozen=True)
 class Gather:
-    """out = store[index[:, column]]"""
+    """Read of slots: out = store[index[:, column]]."""
 
     out: View
     store: Array
@@ -139,7 +168,7 @@ class Gather:
 
 @dataclass(frozen=True)
 class Scatter:
-    """store[index[:, column]] (+)= inp"""
+    """Write to slots: store[index[:, column]] (+)= inp."""
 
     inp: View
     store: Array
@@ -150,7 +179,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Repeat:
-    """The body, ``count`` times."""
+    """Loop that executes its body ``count`` times."""
 
     index: LoopIndex
     count: int
@@ -159,8 +188,11 @@ class Repeat:
 
 @dataclass(frozen=True)
 class When:
-    """The body, for items whose slot index[:, column] is not 0. A backend may execute it for other items too: all results
-    leave through that column, or others that are 0 for the same items, and slot 0 of a store belongs to no item."""
+    """Body for the items whose slot index[:, column] is not 0.
+
+    A backend may execute it for other items too: all results leave through this column, or through others that are 0 for the
+    same items, and slot 0 of a store belongs to no item.
+    """
 
     index: Array
     column: int
@@ -169,9 +201,12 @@ class When:
 
 @dataclass(frozen=True)
 class WhenAny:
-    """The body, where ``flag``, a number of each item, is not 0. A backend may execute it for other items too: the body must leave
-    every bit of theirs as it was. Batch arguments that no other statement touches are read and written only then. ``mostly``: it is done
-    for many items, side by side."""
+    """Body for the items whose ``flag`` is not 0.
+
+    A backend may execute it for other items too, so the body must leave every bit of their data unchanged. Batch arguments
+    that no other statement touches are read and written only then. ``mostly``: the body is executed for many items, and may
+    be vectorised.
+    """
 
     flag: View
     body: tuple[Any, ...]
@@ -180,7 +215,7 @@ class WhenAny:
 
 @dataclass(frozen=True)
 class Barrier:
-    """Between the parts of a fused kernel: what comes before rounds as if it stood alone."""
+    """Boundary between two kernels that are fused: the statements before it round as in a separate kernel."""
 
 
 Statement = Barrier | Contract | Pointwise | Gather | Scatter | Repeat | When | WhenAny
@@ -188,7 +223,21 @@ Statement = Barrier | Contract | Pointwise | Gather | Scatter | Repeat | When | 
 
 @dataclass
 class Kernel:
-    """Arguments and statements; build with the methods, then hand to a backend."""
+    """Arguments and statements of a kernel, built with the methods below and passed to a backend.
+
+    Attributes
+    ----------
+    name : str
+        Name of the kernel.
+    fixed : bool
+        Compute in double precision in every run.
+    arrays : dict of str to Array
+        Arguments and temporaries by name.
+    statements : list
+        Statements in the order of execution.
+    column_names : dict of str to tuple of str
+        Names of columns in printed formulas.
+    """
 
     name: str
     fixed: bool = False  # compute in double whatever the run's precision
@@ -239,7 +288,7 @@ class Kernel:
         return self._declare(Array(name, rows, cols, "scalar", "in", changing=changing))
 
     def matrix(self, name: str, rows: int, cols: int, chosen: Array | None = None) -> Array:
-        """A table, or several of which ``chosen`` says which one an item takes: all items of a batch the same."""
+        """Declare a dense table, or several from which the index ``chosen`` selects one per batch of items."""
         which = chosen.name if chosen is not None else ""
         return self._declare(Array(name, rows, cols, "matrix", "in", self.fixed, chosen=which))
 
@@ -247,14 +296,14 @@ class Kernel:
         return self._declare(Array(name, rows, cols, "temp", "", self.fixed))
 
     def scratch(self, name: str, rows: int, cols: int) -> Array:
-        """The temporary of this name and size, which statements in different places may share."""
+        """Return the temporary of this name and size, which separate statements may share."""
         known = self.arrays.get(name)
         if known is not None and (known.space, known.rows, known.cols) == ("temp", rows, cols):
             return known
         return self.temp(name, rows, cols)
 
     def barrier(self) -> None:
-        """What follows sees arguments as memory holds them: what comes before rounds as if it stood alone."""
+        """Append a boundary: later statements see arguments as stored in memory, earlier ones round as in a separate kernel."""
         self.statements.append(Barrier())
 
     def contract(
@@ -309,14 +358,14 @@ class Kernel:
         self.statements.append(Scatter(as_view(inp), store, index, column, accumulate))
 
     def repeat(self, name: str, count: int, body: Callable[[LoopIndex], None]) -> None:
-        """Record ``body(counter)`` once; it runs ``count`` times."""
+        """Record ``body(counter)`` once, to be executed ``count`` times."""
         outer, self.statements = self.statements, []
         body(LoopIndex(name))
         outer.append(Repeat(LoopIndex(name), count, tuple(self.statements)))
         self.statements = outer
 
     def when(self, index: Array, column: int, body: Callable[[], None], also: Sequence[int] = ()) -> None:
-        """Record ``body()``, done for the items that have a slot in this column. ``also``: columns in which the same items have slots."""
+        """Record ``body()`` for the items that have a slot in this column; ``also`` lists columns with slots for the same items."""
         outer, self.statements = self.statements, []
         body()
         for s in self.statements:
@@ -328,9 +377,11 @@ class Kernel:
         self.statements = outer
 
     def when_any(self, flag: Array | View, body: Callable[[], None], mostly: bool = False) -> None:
-        """Record ``body()``, done for batches in which an item's ``flag`` (a temporary of one number) is not 0. It stands for
-        itself: not inside another statement, and without messages: it contracts and computes, also repeatedly. ``mostly``: this is done for
-        so many batches that what it touches is worth fetching ahead."""
+        """Record ``body()`` for the batches in which an item's ``flag`` (a temporary of one number) is not 0.
+
+        The statement stands at the top level of a kernel, and its body contains only contractions and pointwise formulas, also
+        repeated ones. ``mostly``: the condition holds for so large a share of the batches that prefetching its data pays.
+        """
         view = as_view(flag)
         if (view.rows, view.cols, view.array.space) != (1, 1, "temp"):
             raise ValueError(f"kernel {self.name}: {view.array.name} is no temporary of one number")
@@ -346,7 +397,7 @@ class Kernel:
 
     @property
     def occasional(self) -> frozenset[str]:
-        """Names of batch arguments that only statements under ``when_any`` touch, of those that are not done mostly."""
+        """Names of the batch arguments that only ``when_any`` bodies touch which are not executed ``mostly``."""
         often = {n for s in self.statements if not isinstance(s, WhenAny) or s.mostly for n in touched(s)}
         return frozenset(a.name for a in self.arguments if a.space == "batch") - often
 
@@ -364,18 +415,28 @@ class Kernel:
 
 
 def _unrolled(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """Statements, with those that are repeated in place of what repeats them."""
+    """Yield the statements, with the bodies of repetitions in place of the repetitions."""
     for s in statements:
         yield from _unrolled(s.body) if isinstance(s, Repeat) else (s,)
 
 
 def fuse(name: str, *parts: Kernel) -> Kernel:
-    """One kernel that does all ``parts`` in turn for an item before it goes on to the next: arguments and temporaries of
-    one name are one.
+    """Return one kernel that executes all ``parts`` in turn for an item before the next item.
 
-    What lies between two large kernels, such as a limiter at nodal points, so works on numbers that are in fast memory
-    already. Every number is rounded as in the separate kernels. ValueError where a name means two things, or where only
-    some parts compute in double whatever the run's precision.
+    Arguments and temporaries of the same name are identified. Work between two large kernels, such as a limiter at nodal
+    points, thus operates on numbers that are already in fast memory. Every number is rounded as in the separate kernels.
+
+    Parameters
+    ----------
+    name : str
+        Name of the new kernel.
+    *parts : Kernel
+        Kernels in the order of execution.
+
+    Raises
+    ------
+    ValueError
+        If a name means two different arrays, or if only some kernels always compute in double precision.
     """
     fused = Kernel(name, parts[0].fixed)
     for part in parts:
@@ -395,7 +456,7 @@ def fuse(name: str, *parts: Kernel) -> Kernel:
 
 
 def touched(s: Any) -> list[str]:
-    """Names of the arrays that a statement and those inside it work on."""
+    """Return the names of the arrays that a statement and its body read or write; stores and indices are left out."""
     match s:
         case Contract():
             return [s.inp.array.name, s.out.array.name]
@@ -415,5 +476,5 @@ def as_view(array: Array | View) -> View:
 
 
 def sparse(matrix: np.ndarray) -> np.ndarray:
-    """The matrix with rounding noise set to exact zero (|entry| <= 1e-10)."""
+    """Return the matrix with rounding noise (|entry| <= 1e-10) set to exact zero."""
     return np.where(np.abs(matrix) > 1e-10, matrix, 0.0)

@@ -113,7 +113,10 @@ def maximum(x: Any, y: Any) -> Any:
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
-    """x where the condition holds, else y; both are evaluated. Conditions come of <, <=, >, >=, &, | and ~."""
+    """Return x where the condition holds, else y; both are evaluated.
+
+    Conditions are built with <, <=, >, >=, &, | and ~.
+    """
     if any(isinstance(a, Expr) for a in (condition, x, y)):
         return Expr("where", (mask(condition), wrap(x), wrap(y)))
     return np.where(condition, x, y)

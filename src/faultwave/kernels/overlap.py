@@ -1,10 +1,11 @@
-"""Several steps on a part of a grid: what it must know of its neighbours, and what it can do before it knows.
+"""Overlapped tiling of several steps on a subdomain: which halo it needs, and what it can compute before halos arrive.
 
-A part owns a box and computes on a larger one, which overlaps its neighbours'. After some steps all it owns is right, if at their
-start it had the values of all arrays a certain ``depth`` beyond its border. Within the steps, launches shrink towards what is
-owned (``outward``). Launches that stay so far inside the border that they need nothing from beyond (``inward``) can go first, all steps of
-them; what is left between both, the rim, follows once the neighbours' values are there. Neither overwrites what the other still reads.
-In the same way steps of a grid with a face to another one go first away from that face, and one by one beside it (``apart``).
+A subdomain owns a box and computes on a larger one that overlaps its neighbours. Everything it owns is correct after
+several steps if the values of all arrays were known up to a certain ``depth`` beyond its border at their start. Within
+these steps, launches shrink towards the owned box (``outward``). Launches that stay far enough inside the border to need
+nothing from beyond (``inward``) can run first, for all steps; the remaining rim follows once the neighbours' values have
+arrived. Neither overwrites what the other still reads. In the same way, steps of a grid that is coupled to another grid
+through a face run first at a distance from that face, and then one by one next to it (``apart``).
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ import numpy as np
 from faultwave.kernels.stencil import Box, Launch, Program, Work, record
 
 Place = tuple[str, bool]
-"""An array, and whether on planes outside the grid: those above a free surface."""
+"""Name of an array, and True for its planes outside the grid (above a free surface)."""
 Points3 = tuple[int, int, int]
 Key = tuple[str, ...]
-"""A launch: its stencil and the arrays behind it; or injections, or sample buffers."""
+"""Identity of a launch: its stencil and the arrays it uses; or the injections, or the sample buffers."""
 INJECTIONS, SAMPLES = ("injections",), ("sample buffers",)
 
 
 @dataclass(frozen=True)
 class _Access:
-    """What a launch reads, with the largest distance along (z, y, x), and what it writes."""
+    """Reads of a launch, with the largest distance along (z, y, x), and its writes."""
 
     key: Key
     reads: dict[Place, np.ndarray]
@@ -36,7 +37,17 @@ class _Access:
 
 @dataclass(frozen=True)
 class Reach:
-    """Points along (z, y, x): ``depth`` by array; ``outward`` and ``inward`` by half-step and launch."""
+    """Distances in points along (z, y, x) for several steps of a subdomain.
+
+    Attributes
+    ----------
+    depth : dict of str to tuple of int
+        Width of the halo that must be known at the start, by array.
+    outward : list of dict
+        Width beyond the owned box on which each launch still works, by half-step.
+    inward : list of dict
+        Distance inside the border from which each launch can run without the neighbours' values, by half-step.
+    """
 
     depth: dict[str, Points3]
     outward: list[dict[Key, Points3]]
@@ -44,25 +55,34 @@ class Reach:
 
     @property
     def margin(self) -> Points3:
-        """The largest depth."""
+        """Largest depth of all arrays along (z, y, x) [points]."""
         z, y, x = np.max(list(self.depth.values()), axis=0)
         return int(z), int(y), int(x)
 
     def last(self, steps: int, levels: int) -> Reach:
-        """Of fewer steps, for which what was asked for is enough."""
+        """Return the distances of the last ``steps`` steps, for which the halo of the full number is enough."""
         halves = steps * levels
         return Reach(self.depth, self.outward[-halves:], self.inward[:halves])
 
     @property
     def border(self) -> Points3:
-        """How far from its border a part cannot begin before it has heard of its neighbours."""
+        """Width of the rim that must wait for the neighbours' values, along (z, y, x) [points]."""
         z, y, x = np.max([n for half in self.inward for n in half.values()], axis=0)
         return int(z), int(y), int(x)
 
 
 def reach(program: Program, steps: int, stale: bool = True) -> Reach:
-    """Of so many steps of the whole grid's program. ``stale``: whether values beyond the border are out of date at the start, as those
-    that overlap neighbours' are."""
+    """Return the distances for ``steps`` steps of the program of the whole grid.
+
+    Parameters
+    ----------
+    program : Program
+        Program of the whole grid.
+    steps : int
+        Number of steps between two exchanges.
+    stale : bool
+        True if values beyond the border are out of date at the start, as in a halo that overlaps neighbours.
+    """
     accesses = [_accesses(program, level) for level in program.levels]
     moving = {place for level in accesses for a in level for place in a.writes}
     inward: list[dict[Key, Points3]] = []
@@ -104,12 +124,12 @@ def _whole(found: dict[Key, np.ndarray]) -> dict[Key, Points3]:
 
 
 def key_of(launch: Launch) -> Key:
-    """By which ``Reach`` knows a launch."""
+    """Return the key of a launch in ``Reach``."""
     return launch.stencil.name, *(f"{a}={b}" for a, b in sorted(launch.names.items())), str(launch.lag)
 
 
 def _accesses(program: Program, level: Sequence[Launch]) -> list[_Access]:
-    """In the order in which a level is done: launches, injections, launches that lag, sample buffers."""
+    """Return the accesses of a level in the order of execution: launches, injections, lagging launches, sample buffers."""
     early, late = ([_access(program, x) for x in level if bool(x.lag) == lags] for lags in (False, True))
     here = np.zeros(3, int)
     pushed = {p: here for a in early for p in a.writes if program.arrays[p[0]].halo}
@@ -141,7 +161,7 @@ def _access(program: Program, launch: Launch) -> _Access:
 
 
 def _sides(first: int, last: int, low: int, high: int) -> Iterator[bool]:
-    """Whether planes [first, last] are among those of the grid, then whether among those above it."""
+    """Yield False if some of the planes [first, last] lie in the grid, then True if some lie above it."""
     if first < high and last >= low:
         yield False
     if last >= high:
@@ -153,13 +173,21 @@ FAR = 1 << 40
 
 @dataclass(frozen=True)
 class Owned:
-    """What a part owns, and at which sides (2, along z, y, x) it has neighbours; elsewhere the grid ends."""
+    """Box that a subdomain owns.
+
+    Attributes
+    ----------
+    box : Box
+        Owned points.
+    inner : tuple of two tuples of bool
+        True at the lower and upper sides (along z, y, x) that have a neighbour; elsewhere the grid ends.
+    """
 
     box: Box
     inner: tuple[tuple[bool, bool, bool], tuple[bool, bool, bool]]
 
     def grown(self, by: Points3) -> Box:
-        """Towards neighbours by so many points (inside, where negative), everywhere else without end."""
+        """Return the box extended by ``by`` points towards neighbours (negative: shrunk) and unbounded at other sides."""
         lows, highs = self.inner
         lo = [a - n if inner else -FAR for a, n, inner in zip(self.box.lo, by, lows, strict=True)]
         hi = [b + n if inner else FAR for b, n, inner in zip(self.box.hi, by, highs, strict=True)]
@@ -167,9 +195,25 @@ class Owned:
 
 
 def works(program: Program, owned: Owned, found: Reach, ahead: bool = True) -> tuple[Work | None, Work]:
-    """What a part does of the steps of ``found`` before it has heard of its neighbours (None: nothing, or not ``ahead``), and after.
+    """Split the steps of ``found`` into work before and after the neighbours' values arrive.
 
-    ``program`` is the part's own, with some of the launches that ``found`` was made of.
+    Parameters
+    ----------
+    program : Program
+        Program of the subdomain, with some of the launches from which ``found`` was computed.
+    owned : Owned
+        Box of the subdomain.
+    found : Reach
+        Distances of the steps.
+    ahead : bool
+        Allow work before the neighbours' values arrive.
+
+    Returns
+    -------
+    before : Work or None
+        None if nothing can be done ahead.
+    after : Work
+        The rest.
     """
     sizes, sides = np.array(owned.box.shape), np.sum(owned.inner, axis=0)
     early = ahead and bool((sizes - sides * np.array(found.border) > MIDDLE).all())
@@ -191,8 +235,11 @@ def works(program: Program, owned: Owned, found: Reach, ahead: bool = True) -> t
 
 
 def apart(program: Program, work: Work, found: Reach, low: int, high: int) -> tuple[Work | None, Work]:
-    """``work`` of the steps of ``found`` in two: what can be done first, all steps of it, because it neither needs what launches below the
-    plane ``low`` or from ``high`` on do nor overwrites what they read (None: nothing), and the rest."""
+    """Split ``work`` of the steps of ``found`` into work that can run first, for all steps, and the rest.
+
+    The first (None if empty) neither needs results of launches below the plane ``low`` or from the plane ``high`` on, nor
+    overwrites what they read.
+    """
     if not _separable(program, found, low, high):
         return None, work
     first: list[list[list[Box]]] = []
@@ -211,8 +258,11 @@ def apart(program: Program, work: Work, found: Reach, low: int, high: int) -> tu
 
 
 def _separable(program: Program, found: Reach, low: int, high: int) -> bool:
-    """Whether something can be done first, and what launches read on planes that they name stays right: those either lie with all they read
-    where everything is done first, or beyond ``low`` and ``high``, and what is done first never writes what they read there later."""
+    """Return True if some work can run first and reads on absolute planes stay correct.
+
+    Launches with such reads must either lie, with all they read, where everything runs first, or beyond ``low`` and ``high``;
+    and work that runs first must never write what they read there later.
+    """
     inner = low + found.border[0], high - found.border[0]
     if min(inner[1], program.box.hi[0]) <= max(inner[0], program.box.lo[0]):
         return False
@@ -245,19 +295,19 @@ def _separable(program: Program, found: Reach, low: int, high: int) -> bool:
 
 
 MIDDLE = 8
-"""Points that must be left in the middle of a part for anything to be done ahead: those that a surface reads below it, and some."""
+"""Points that must remain in the middle of a subdomain for work ahead: the reads below a surface, and a margin."""
 EMPTY = Box((0, 0, 0), (0, 0, 0))
 
 
 def meet(a: Box, b: Box) -> Box:
-    """The points in both."""
+    """Return the intersection of two boxes."""
     lo = [max(x, y) for x, y in zip(a.lo, b.lo, strict=True)]
     hi = [max(low, min(x, y)) for low, x, y in zip(lo, a.hi, b.hi, strict=True)]
     return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
 
 
 def around(whole: Box, hole: Box) -> list[Box]:
-    """``whole`` without the box ``hole`` in it: at most six boxes."""
+    """Return ``whole`` minus ``hole`` as at most six disjoint boxes."""
     hole = meet(whole, hole)
     if not _some(whole):
         return []

@@ -1,4 +1,4 @@
-"""Executes kernels with NumPy: the meaning every backend must agree with.
+"""Execution of kernels with NumPy: the reference that every backend must reproduce.
 
 Values are item-major: batch arrays (items, rows, cols), stores (slots, rows * cols), indices (items, cols).
 """
@@ -88,7 +88,7 @@ class _Run:
         part[:, :, target] = part[:, :, target] + product if s.accumulate else product
 
     def matrix(self, a: Array) -> np.ndarray:
-        """(rows, cols), or each item's own."""
+        """Return the table (rows, cols) of all items, or the table of each item (items, rows, cols)."""
         tables = self.frame[a.name]
         return tables[self.frame[a.chosen][:, 0]] if a.chosen else tables[0]
 

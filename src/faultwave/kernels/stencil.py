@@ -1,25 +1,26 @@
-"""Stencils: formulas over a regular grid, and the program of a time step made of them.
+"""Stencils (formulas over a regular grid) and the program of a time step composed of them.
 
-A stencil is one function. It reads arrays at offsets from the point at hand and returns the new values of the arrays it
-writes; it runs on NumPy arrays (the reference) and on ``Expr`` (code generation) alike:
+A stencil is one function. It reads arrays at offsets from the current point and returns the new values of the arrays it
+writes. The same function runs on NumPy arrays (the reference) and on ``Expr`` (code generation):
 
     def velocity(p):
         return {"u": p.at("u") + p.at("buoyancy") * (p.at("s", x=1) - p.at("s"))}
 
-Arrays are three-dimensional, planes of rows of points: indices are (z, y, x), x runs along memory. A program is a list
-of levels, each a list of launches over boxes of points; one step of time runs the levels in turn. Backends may run
-several steps in one pass through memory, because of these rules:
+Arrays are three-dimensional with indices (z, y, x); x is contiguous in memory. A program is a list of levels, each a list
+of launches over boxes of points; one time step runs the levels in order. The following rules allow a backend to execute
+several steps in one pass through memory:
 
-* a level reads at most the program's ``reach`` points away, along z where arrays go on also 2 ``reach`` - 1; a launch reads what it
-  writes only in planes outside its own box or at the point itself;
-* from the plane ``together`` of a program on, a level works on all planes at once: launches there may read any plane from
-  ``reach`` below it, ``on`` which they find what other levels wrote; of arrays that no launch writes, any plane may be read anywhere;
-* where a program has ``stages``, a launch may read any plane of what no level of its own stage writes; whoever runs the program gives
-  such launches one stage at a time as work, and the others several only away from them (``overlap.apart``);
-* the launches of a level without a ``lag`` come first, then its injections, then those with one: they may read what
-  their own level wrote, in planes up to their own and, staying ``lag`` rows behind, in neighbouring rows;
-* backends may work on whole vectors past the end of a box along x: there, coefficients are zero (arrays are padded
-  with zeros), and a stencil must leave zeros zero.
+* A level reads at most ``reach`` points away, and along z, where arrays continue, also 2 ``reach`` - 1. A launch reads
+  what it writes only in planes outside its own box or at the point itself.
+* From the plane ``together`` of a program on, a level works on all planes at once: launches there may read any plane from
+  ``reach`` below it (with ``on``) of arrays that other levels wrote. Arrays that no launch writes may be read on any
+  plane, anywhere.
+* If a program has ``stages``, a launch may read any plane of an array that no level of its own stage writes. The caller
+  must then run such launches stage by stage, and several stages at once only at a distance from them (``overlap.apart``).
+* The launches of a level without a ``lag`` come first, then its injections, then the launches with a lag. The latter may
+  read what their own level wrote, in planes up to their own and, staying ``lag`` rows behind, in neighbouring rows.
+* Backends may process whole vectors past the end of a box along x. Coefficients are zero there (arrays are padded
+  with zeros), and a stencil must map zeros to zeros.
 """
 
 from __future__ import annotations
@@ -36,51 +37,61 @@ from faultwave.kernels.expr import Expr, wrap
 from faultwave.kernels.values import Numbering, flops
 
 REACH = 2
-"""Points to either side that a stencil may read where a program says nothing else: that of fourth order on a staggered grid."""
+"""Default distance [points] that a stencil may read to either side: fourth order on a staggered grid."""
 
 HALF_BITS = 11
-"""Binary digits of a number kept in sixteen bits (IEEE half precision)."""
+"""Number of significand bits of IEEE half precision, the implicit one included."""
 
 Axis = Literal["x", "y", "z"]
 
 
 class Point(Protocol):
-    """What a stencil's function is given: values around the point at hand."""
+    """Argument of a stencil's function: access to values around the current point."""
 
     def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Any:
-        """Array ``name`` so many points further along each axis."""
+        """Return array ``name`` at an offset of (x, y, z) points from the current point."""
 
     def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> Any:
-        """Array ``name`` on the plane of this number, so many points further along x and y."""
+        """Return array ``name`` on plane number ``plane``, at an offset of (x, y) points from the current point."""
 
     def line(self, name: str, axis: Axis) -> Any:
-        """A profile along one axis, at the point's own coordinate."""
+        """Return a profile along one axis at the coordinate of the current point."""
 
     def parity(self, name: str) -> Any:
-        """A table (2, 2, nx) at the parities of the point's plane and row, and its own x."""
+        """Return a table (2, 2, nx) at the parities of the point's plane and row, and at its x."""
 
     def scalar(self, name: str) -> Any:
-        """A number given at launch."""
+        """Return a number that is passed at launch."""
 
 
 class Row(Protocol):
-    """What the mask of a row is given: what is known of the row at hand, and of those so many planes and rows further."""
+    """Argument of a row mask: properties of the current row and of rows at an offset of (z, y) from it."""
 
     def largest(self, name: str, z: int = 0, y: int = 0) -> Any:
-        """A peak of the program along a row."""
+        """Return a peak of the program along a row."""
 
     def changed(self, name: str, z: int = 0, y: int = 0) -> Any:
-        """1 where the launch that writes this array changed something when it was last at a row, else 0."""
+        """Return 1 if the launch that writes this array changed it when it last visited a row, else 0."""
 
     def number(self, name: str) -> Any:
-        """An array whose box is one point wide along x: a number for each row."""
+        """Return an array whose box is one point wide along x: one number per row."""
 
 
 @dataclass(frozen=True)
 class Stencil:
-    """A named function from a point to the new values of the arrays it writes. ``changes``: a mask of the point; where it does not hold,
-    the function leaves all as it was, so that backends may leave out points of which none changes. ``rows``: a mask of a whole row;
-    where it does not hold, that of no point does."""
+    """Named function from a point to the new values of the arrays it writes.
+
+    Attributes
+    ----------
+    name : str
+        Name of the stencil.
+    function : callable
+        Maps a ``Point`` to the new values by array name.
+    changes : callable, optional
+        Mask of a point. If false, ``function`` changes nothing, so that backends may skip groups of such points.
+    rows : callable, optional
+        Mask of a whole row. If false, ``changes`` is false at every point of the row.
+    """
 
     name: str
     function: Callable[[Point], Mapping[str, Any]]
@@ -90,8 +101,10 @@ class Stencil:
 
 @dataclass(frozen=True)
 class Peak:
-    """The largest value along each row of ``of``, a function of what launches of a level have just written at a point; at least zero.
-    A value that is no number does not count."""
+    """Largest value along each row of ``of``, a function of the values that ``level`` has just written at a point.
+
+    The result is at least zero; NaN is ignored.
+    """
 
     level: int
     of: Callable[[Point], Any]
@@ -99,7 +112,7 @@ class Peak:
 
 @dataclass(frozen=True)
 class Box:
-    """Points lo <= (z, y, x) < hi."""
+    """Box of the points lo <= (z, y, x) < hi."""
 
     lo: tuple[int, int, int]
     hi: tuple[int, int, int]
@@ -115,11 +128,22 @@ class Box:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where an array lives: its box (without halo), ``kind`` and group.
+    """Extent and storage of an array.
 
-    Arrays of kind 'grid' of one group share box and halo, and a backend may interleave them; without a halo they can only be
-    read at the point itself. A 'line' is one row of numbers along ``axis``; a 'parity' table has box (2, 2, nx).
-    ``half``: programs in single precision keep its numbers in sixteen bits; stencils only read it.
+    Attributes
+    ----------
+    box : Box
+        Points of the array, without its halo.
+    kind : {'grid', 'line', 'parity'}
+        A 'line' is one row of numbers along ``axis``; a 'parity' table has box (2, 2, nx).
+    axis : {'x', 'y', 'z'}
+        Axis of a 'line'.
+    group : str
+        Arrays of kind 'grid' of one group share box and halo, and a backend may interleave them.
+    halo : int
+        Points around the box. Without a halo an array can only be read at the point itself.
+    half : bool
+        Store in half precision in programs of single precision. Stencils can only read such arrays.
     """
 
     box: Box
@@ -132,7 +156,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Launch:
-    """A stencil over a box; ``names``: the program's arrays behind the names the stencil uses, where they differ."""
+    """Stencil over a box; ``names`` maps the stencil's names to the program's arrays where they differ."""
 
     stencil: Stencil
     box: Box
@@ -142,7 +166,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Injection:
-    """After ``level``: array[points] += weight * amplitude[source]. Points (n, 3) lie in the program's box."""
+    """Source term after ``level``: array[points] += weight * amplitude[source], with points (n, 3) in the program's box."""
 
     level: int
     array: str
@@ -153,7 +177,7 @@ class Injection:
 
 @dataclass(frozen=True)
 class SampleBuffer:
-    """After ``level``, every step: the values of an array at points (n, 3), which may lie in its halo."""
+    """Values of an array at points (n, 3), recorded after ``level`` in every step. Points may lie in the halo."""
 
     level: int
     array: str
@@ -162,9 +186,33 @@ class SampleBuffer:
 
 @dataclass(frozen=True)
 class Program:
-    """Levels of launches, arrays by name, numbers by name; ``periodic`` axes wrap around after each level. From the plane ``together`` on,
-    levels work on all planes at once. ``stages``: levels that are run together, each stage for itself; none: all may be. ``peaks``:
-    what masks of rows may ask for."""
+    """Time step of a grid: levels of launches with their arrays and scalars.
+
+    Attributes
+    ----------
+    name : str
+        Name of the program.
+    box : Box
+        Points of the grid.
+    arrays : mapping of str to Layout
+        Arrays by name.
+    levels : sequence of sequences of Launch
+        Launches of each level, in the order of execution.
+    scalars : mapping of str to float
+        Numbers by name.
+    injections, sample_buffers : sequence
+        Sources and recorded values.
+    periodic : frozenset of {'x', 'y', 'z'}
+        Axes that wrap around after each level.
+    together : int, optional
+        First plane from which levels work on all planes at once.
+    reach : int
+        Distance that a level may read [points].
+    stages : sequence of sequences of int
+        Levels that are run together, stage by stage. If empty, all levels may be.
+    peaks : mapping of str to Peak
+        Peaks that row masks may read.
+    """
 
     name: str
     box: Box
@@ -181,19 +229,21 @@ class Program:
 
 
 Work = Sequence[Sequence[Sequence[Box]]]
-"""Disjoint boxes to work on, by half-step (level after level, step after step) and slot: the launches of the level in their order, then
-its injections, then its sample buffers."""
+"""Disjoint boxes to process, by half-step (level after level, step after step) and slot.
+
+The slots of a level are its launches in order, then its injections, then its sample buffers.
+"""
 
 
 def whole_work(program: Program, level: int) -> list[list[Box]]:
-    """All that is done in a level, by slot."""
+    """Return the boxes of all work of a level, by slot."""
     far = tuple(v - 4 * program.reach for v in program.box.lo), tuple(v + 4 * program.reach for v in program.box.hi)
     all_points = Box(*far)  # type: ignore[arg-type]
     return [*([launch.box] for launch in program.levels[level]), [all_points], [all_points]]
 
 
 def inside(points: np.ndarray, boxes: Sequence[Box]) -> np.ndarray:
-    """Which of the points (n, 3) lie in one of the boxes."""
+    """Return a mask (n,) of the points (n, 3) that lie in one of the boxes."""
     found = np.zeros(len(points), bool)
     for box in boxes:
         found |= ((points >= box.lo) & (points < box.hi)).all(1)
@@ -201,50 +251,76 @@ def inside(points: np.ndarray, boxes: Sequence[Box]) -> np.ndarray:
 
 
 class HaloBuffer(Protocol):
-    """Boxes of arrays that are sent in one message. The sender packs and unpacks those of the host, ``pack(into)`` and
-    ``unpack(values)`` (size,); a device's make messages of themselves, ``outgoing`` and ``incoming``."""
+    """Boxes of arrays that are sent in one message.
+
+    On the host the sender calls ``pack(into)`` and ``unpack(values)`` with arrays (size,). Buffers of a device build the
+    messages themselves, with ``outgoing`` and ``incoming``.
+    """
 
     size: int
 
 
 class Runner(Protocol):
-    """A program made ready by a backend."""
+    """Program prepared for execution by a backend."""
 
     program: Program
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
-        """Array ``name`` as (nz, ny, nx), with so many points of its halo around; writing to it changes the array."""
+        """Return a writable view (nz, ny, nx) of array ``name``, extended by ``halo`` points on each side."""
 
     def values(self, name: str, halo: int = 0) -> np.ndarray:
-        """The same, to be read only and until the next step; where arrays live on a device, that is cheaper."""
+        """Return array ``name`` as ``view`` does, read-only and valid until the next step; cheaper on a device."""
 
     def finite(self, names: Iterable[str]) -> bool:
-        """Whether the numbers of arrays are finite, as far as a quick look tells; one that is not spreads to all of them soon."""
+        """Return True if arrays are finite according to a quick check.
+
+        Sums may be checked instead of single values: a value that is not finite soon spreads to all others.
+        """
 
     def halo_buffer(self, listed: Sequence[tuple[str, Box]]) -> HaloBuffer:
-        """Boxes of arrays, which may lie in their halos."""
+        """Return a message buffer of boxes of arrays, which may lie in their halos."""
 
     def prepare(self, steps: int, together: bool = False) -> None:
-        """Get ready for about so many steps, on a state of zeros: measure what is fastest where that pays. ``together``: whether all of it
-        is stepped jointly with the programs that tell it planes, so that it may take more steps at once than by default."""
+        """Prepare for about ``steps`` steps on a state of zeros, and measure the fastest variant where that pays.
+
+        Parameters
+        ----------
+        steps : int
+            Expected number of steps.
+        together : bool
+            The whole program is stepped jointly with the programs that send it planes, so that it may take more steps in one
+            pass than by default.
+        """
 
     def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
-        """Advance by ``steps``; amplitudes (levels, steps, sources). Returns the sample buffers, each (steps, points).
+        """Advance by ``steps`` steps.
 
-        ``work``: only that part of the steps, within the boxes of the launches; sample buffers not taken are zeros.
+        Parameters
+        ----------
+        steps : int
+            Number of steps.
+        amplitudes : ndarray, (levels, steps, sources)
+            Amplitudes of the sources.
+        work : Work, optional
+            Restricts the steps to these boxes, which lie within those of the launches. Default: everything.
+
+        Returns
+        -------
+        list of ndarray, (steps, points)
+            Sample buffers. Samples outside ``work`` are zero.
         """
 
     @property
     def steps_a_pass(self) -> int:
-        """Steps that it takes in one pass through memory where it is given as many."""
+        """Number of steps in one pass through memory, if at least that number is requested."""
 
     @property
     def nbytes(self) -> int:
-        """Memory of all arrays."""
+        """Memory of all arrays [bytes]."""
 
 
 class Recorder:
-    """A point that records what a stencil reads; each value is an ``Expr`` input (kind, name, offsets)."""
+    """Point that records the reads of a stencil; each value is an ``Expr`` input (kind, name, offsets)."""
 
     def __init__(self) -> None:
         self.reads: dict[tuple[Any, ...], Expr] = {}
@@ -270,14 +346,17 @@ class Recorder:
 
 @functools.lru_cache(maxsize=1024)
 def record(stencil: Stencil) -> tuple[Mapping[tuple[Any, ...], Expr], Mapping[str, Expr]]:
-    """What a stencil reads and writes, as expressions; the last ones are remembered, for each is asked for some ten times."""
+    """Return the reads of a stencil and the expressions it writes, by array name.
+
+    Results are cached, because each stencil is recorded about ten times.
+    """
     point = Recorder()
     writes = {name: wrap(value) for name, value in stencil.function(point).items()}
     return MappingProxyType(point.reads), MappingProxyType(writes)
 
 
 def recorded_mask(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] | None:
-    """What the mask of a stencil reads, and the mask; None where it has none."""
+    """Return the reads of a stencil's point mask and its expression, or None if it has no mask."""
     if stencil.changes is None:
         return None
     point = Recorder()
@@ -285,7 +364,7 @@ def recorded_mask(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] 
 
 
 class _RowRecorder:
-    """A row that records what a mask reads; each value is an ``Expr`` input (kind, name, offsets)."""
+    """Row that records the reads of a mask; each value is an ``Expr`` input (kind, name, offsets)."""
 
     def __init__(self) -> None:
         self.reads: dict[tuple[Any, ...], Expr] = {}
@@ -304,7 +383,7 @@ class _RowRecorder:
 
 
 def recorded_rows(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] | None:
-    """What the mask of rows of a stencil reads, and the mask; None where it has none."""
+    """Return the reads of a stencil's row mask and its expression, or None if it has no row mask."""
     if stencil.rows is None:
         return None
     row = _RowRecorder()
@@ -312,7 +391,7 @@ def recorded_rows(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], Expr] 
 
 
 def numbers_of_rows(program: Program) -> frozenset[str]:
-    """Arrays that keep a number for each row, for masks of rows."""
+    """Return the names of the arrays that store one number per row for row masks."""
     found = set[str]()
     for launch in (launch for level in program.levels for launch in level):
         reads = recorded_rows(launch.stencil)
@@ -321,7 +400,7 @@ def numbers_of_rows(program: Program) -> frozenset[str]:
 
 
 def recorded_peak(peak: Peak) -> tuple[frozenset[str], Expr]:
-    """The arrays that a peak reads, and its value."""
+    """Return the names of the arrays that a peak reads, and its expression."""
     point = Recorder()
     value = wrap(peak.of(point))
     if any(key[0] != "at" or any(key[2:]) for key in point.reads):
@@ -330,7 +409,7 @@ def recorded_peak(peak: Peak) -> tuple[frozenset[str], Expr]:
 
 
 def check(program: Program) -> None:
-    """Raise ValueError where a launch breaks the rules that let steps be run together."""
+    """Raise ValueError if a launch breaks the rules that allow several steps in one pass (see the module's text)."""
     stages = program.stages or [range(len(program.levels))]
     for stage in stages:
         recorded = [(launch, *record(launch.stencil)) for level in stage for launch in program.levels[level]]
@@ -341,7 +420,7 @@ def check(program: Program) -> None:
 
 
 def stage_work(program: Program, stage: int, boxes: Sequence[Sequence[Sequence[Box]]]) -> list[list[list[Box]]]:
-    """Of a step whose work by level and slot is ``boxes``: that of one stage."""
+    """Return the work of one stage within a step whose work by level and slot is ``boxes``."""
     return [
         [list(slot) if level in program.stages[stage] else [] for slot in boxes[level]]
         for level in range(len(program.levels))
@@ -385,7 +464,7 @@ def _check_levels(program: Program) -> None:
 
 
 def _check_plane(program: Program, launch: Launch, key: tuple[Any, ...], who: str) -> None:
-    """Raise ValueError where a launch reads the plane of ``key`` that it must not read."""
+    """Raise ValueError if the launch must not read the plane of ``key``."""
     name, plane = key[1:3]
     first = program.together
     if first is None or launch.box.lo[0] < first or plane < first - program.reach:
@@ -395,7 +474,10 @@ def _check_plane(program: Program, launch: Launch, key: tuple[Any, ...], who: st
 
 
 def cost(stencil: Stencil) -> tuple[int, int]:
-    """(flops, numbers) a point: operations, equal ones once, and numbers moved with every array read or written once."""
+    """Return the flops per point and the numbers moved per point.
+
+    Equal operations count once, and so does each array that is read or written.
+    """
     reads, writes = record(stencil)
     numbering = Numbering()
     for value in writes.values():

@@ -1,9 +1,9 @@
-"""Value numbering: a recorded formula as a list of distinct values, each after the values it is computed from.
+"""Value numbering: a recorded formula as a list of distinct values, each after its operands.
 
 Nodes that apply the same operation to the same operands are one value (Cocke and Schwartz 1970; Muchnick 1997, chapter
-12.4). Whoever needs a formula in another form (operation counts, C text, a comparison of two stencils) asks here for the
-numbers of its values. A node is visited once, however often it is used and however deep it is nested, so that the time
-is proportional to the number of nodes.
+12.4). Every other form of a formula (operation counts, C text, comparison of two stencils) is derived from this list. A
+node is visited once, however often it is used and however deep it is nested, so that the time is proportional to the
+number of nodes.
 """
 
 from __future__ import annotations
@@ -16,17 +16,25 @@ from typing import Any, NamedTuple
 from faultwave.kernels.expr import Expr, Loop
 
 ROW = "row"
-"""What a value depends on that differs from row to row of an array, or from point to point along x."""
+"""Dependence on the row of an array, or on the point along x."""
 
 FREE = frozenset(("const", "input", "variable", "result", "neg", "where", "lt", "le", "and", "or", "not", "abs"))
-"""Operations that count nothing: no arithmetic, or no more than a change of sign or a choice."""
+"""Operations that count as no flop: no arithmetic, or no more than a change of sign or a selection."""
 
 
 class Value(NamedTuple):
-    """``op`` applied to the values with numbers ``args``.
+    """Operation ``op`` applied to the values with numbers ``args``.
 
-    ``content``: the number of a constant, the key of an input, or (loop, position) of a variable or a result.
-    ``depends``: what the value changes with, ROW and the loops around it.
+    Attributes
+    ----------
+    op : str
+        Operation.
+    args : tuple of int
+        Numbers of the operands.
+    content : object
+        Constant, key of an input, or (loop, position) of a variable or result.
+    depends : frozenset
+        Dependences of the value: ``ROW`` and the keys of enclosing loops.
     """
 
     op: str
@@ -41,7 +49,7 @@ _ROW: frozenset[Any] = frozenset([ROW])
 
 @dataclass(frozen=True)
 class NumberedLoop:
-    """A bounded iteration (``expr.Loop``) in numbers of values. ``key``: what its variables depend on."""
+    """Bounded iteration (``expr.Loop``) in terms of value numbers; its variables depend on ``key``."""
 
     key: int
     maximum: int
@@ -54,7 +62,19 @@ class NumberedLoop:
 
 
 class Numbering:
-    """Numbers of values: the places of ``values`` in this list. ``varies(key)``: whether an input depends on the row."""
+    """Value numbering of one or more formulas.
+
+    Attributes
+    ----------
+    values : list of Value
+        Distinct values; a value's number is its position.
+    loops : list of NumberedLoop
+        Iterations.
+    labels : dict of int to str
+        Names in printed formulas by value number.
+    varies : callable
+        Returns True if the input of a key depends on the row.
+    """
 
     def __init__(self, varies: Callable[[Any], bool] = lambda key: True):
         self.varies = varies
@@ -67,7 +87,7 @@ class Numbering:
         self._replaced: dict[int, int] = {}
 
     def number(self, node: Expr) -> int:
-        """The number of a node's value; operands get theirs first, from left to right."""
+        """Return the number of a node's value, after numbering its operands from left to right."""
         seen, waiting = self._seen, [node]
         while waiting:
             e = waiting[-1]
@@ -84,8 +104,10 @@ class Numbering:
         return seen[node.id]
 
     def replacing(self, replaced: Mapping[int, int]) -> Numbering:
-        """The same list of values. Nodes whose value is a key of ``replaced`` get the number there instead, and so enter
-        what is computed from them."""
+        """Return a numbering with the same list of values that substitutes values.
+
+        Nodes whose value is a key of ``replaced`` get the number stored there, also as operands of other values.
+        """
         other = copy.copy(self)
         other._seen, other._replaced = {}, self._replaced | dict(replaced)
         return other
@@ -125,7 +147,7 @@ class Numbering:
         return self._entry("variable", (), (loop, position), (loop, position), frozenset([loop]))
 
     def _loop(self, loop: Loop) -> NumberedLoop:
-        """The numbers of a loop. Two loops are never one, even where they compute the same."""
+        """Return a loop in terms of value numbers. Two loops are never merged, even if they compute the same."""
         initial, values = (tuple(self._seen[e.id] for e in part) for part in (loop.initial, loop.values))
         active = self._seen[loop.active.id]
         key = (loop.id, initial, values, active)
@@ -149,8 +171,10 @@ def _operands(e: Expr) -> tuple[Expr, ...]:
 
 
 def flops(values: Iterable[Value]) -> int:
-    """Floating-point operations: one for each value that is a sum, a difference, a product, a quotient or a function.
-    What a loop computes counts once, however many rounds it takes."""
+    """Return the floating-point operations: one for each sum, difference, product, quotient or function.
+
+    The body of an iteration counts once, whatever the number of iterations.
+    """
     return sum(v.op not in FREE for v in values)
 
 

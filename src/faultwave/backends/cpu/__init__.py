@@ -7,7 +7,7 @@ ON_HOST = True
 
 
 def rank() -> int:
-    """Every machine's own."""
+    """Return the priority of this backend in ``best``; it can run on every machine with a C compiler."""
     return 0 if missing() else 2
 
 

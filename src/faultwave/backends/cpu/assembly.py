@@ -1,7 +1,7 @@
-"""Contractions in the assembly language of x86-64 processors with fused multiply-add, for systems with ELF files.
+"""Contractions in assembly language for x86-64 processors with fused multiply-add and systems with ELF files.
 
-The sums are those of the C text, term by term in its order, so results are the same to the last bit. The entries of the matrix are read
-from memory: AVX-512 broadcasts them as it multiplies, AVX2 by an instruction of its own.
+The sums equal those of the C text term by term and in order, so that results agree bit for bit. Matrix entries are read
+from memory: AVX-512 broadcasts them in the multiplication, AVX2 with a separate instruction.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from faultwave.backends.cpu.sparse import Contraction
 
 NEEDED = ("__x86_64__", "__LP64__", "__ELF__", "__FMA__", "__AVX__")
-"""Macros of compilers for such machines."""
+"""Macros that compilers for such machines define."""
 
 
 def writer(real: str, lanes: int, registers: int) -> Callable[[Contraction], str]:
-    """Of functions on vectors of ``lanes`` numbers ('double' or 'float'), of which there are so many ``registers``."""
+    """Return a function that writes contractions for vectors of ``lanes`` numbers and a number of vector ``registers``."""
     return _Writer(real, lanes, registers).text
 
 
@@ -30,7 +30,7 @@ class _Writer:
         self.single = "sd" if real == "double" else "ss"
 
     def text(self, c: Contraction) -> str:
-        """C text: a declaration, and the function beside what the compiler makes."""
+        """Return C text: a declaration, and the function as top-level assembly."""
         lines = [
             ".section .rodata", ".p2align 6", f"{c.name}_m:", *self.entries(c.entries), ".text", ".p2align 5",
             f".type {c.name}, @function", f"{c.name}:", f"lea {c.name}_m(%rip), %rax", *self.body(c), "vzeroupper", "ret",
@@ -41,7 +41,7 @@ class _Writer:
         return f"{declared}\n__asm__(\n{written}\n);"
 
     def entries(self, values: Sequence[float]) -> list[str]:
-        """By their bits, so that no decimals are rounded twice."""
+        """Return the matrix entries as bit patterns, so that decimals are not rounded twice."""
         bits = np.array(values, self.dtype).view(f"u{self.dtype.itemsize}")
         kind = {8: ".quad", 4: ".long"}[self.dtype.itemsize]
         return [f"{kind} {', '.join(f'{b:#x}' for b in bits[i : i + 8])}" for i in range(0, len(bits), 8)]
@@ -72,7 +72,7 @@ class _Writer:
         return f"vxorps %xmm{register}, %xmm{register}, %xmm{register}"  # clears the whole register
 
     def add(self, entry: int, sums: Sequence[tuple[str, int]]) -> list[str]:
-        """Entry times what is at a place to the sum in a register, for (place, sum) of each column."""
+        """Return instructions that add an entry times the number at each place to the sum in a register, for each column."""
         factor, own = f"{entry * self.dtype.itemsize}(%rax)", f"%{self.kind}{self.last}"
         multiply = f"vfmadd231{self.packed}"
         if self.kind == "zmm":

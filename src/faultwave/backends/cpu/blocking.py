@@ -1,4 +1,4 @@
-"""How a pass through memory is cut into tiles, and which ways are worth trying."""
+"""Temporal blocking: how one pass through memory is cut into tiles, and which variants are worth measuring."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from faultwave.kernels.stencil import Launch, Program, record
 
 @dataclass(frozen=True)
 class Blocking:
-    """Steps done in one pass through memory, and rows of a tile."""
+    """Number of steps in one pass through memory, and rows of a tile."""
 
     steps: int
     rows: int
 
 
 def default_blocking(arrays: GridArrays, threads: int) -> Blocking:
-    """Without a measurement: three steps on tiles whose planes of a pass fit into 8 MB."""
+    """Return the blocking used without a measurement: three steps, with the planes of a pass of a tile in 8 MB."""
     return _blocking(arrays, skew(arrays.program), threads, 3, 8e6)
 
 
 def candidates(arrays: GridArrays, threads: int) -> list[Blocking]:
-    """Blockings worth trying: one to six steps, tiles from small caches to large ones."""
+    """Return blockings worth measuring: one to six steps, with tiles for small to large caches."""
     behind = skew(arrays.program)
     found = [_blocking(arrays, behind, threads, 1, size) for size in (1e6, 4e6)]
     found += [_blocking(arrays, behind, threads, steps, size) for steps in (2, 3, 4, 6) for size in (4e6, 8e6, 16e6)]
@@ -33,7 +33,7 @@ def candidates(arrays: GridArrays, threads: int) -> list[Blocking]:
 
 
 def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: float) -> Blocking:
-    """Tiles so that the planes a pass of ``steps`` keeps in use take about ``size`` bytes, and all threads have as much to do."""
+    """Return tiles whose planes in use take about ``size`` bytes in a pass of ``steps``, and that occupy all threads equally."""
     program, reach = arrays.program, arrays.program.reach
     row = row_bytes(arrays)
     planes = behind.step[0] * steps + 2 * reach + 1
@@ -49,13 +49,13 @@ def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: 
 
 
 def row_bytes(arrays: GridArrays) -> float:
-    """Of a row of all arrays that caches have to hold."""
+    """Return the bytes of one row of all arrays that caches must hold."""
     rarely = _rarely(arrays.program)
     return sum({arrays.group[n]: _row(arrays, n) for n in arrays.strides if n not in rarely}.values())
 
 
 def _rarely(program: Program) -> set[str]:
-    """Arrays that only launches touch whose rows are mostly left out: they take no room in caches."""
+    """Return the arrays that only rarely executed launches touch, which take no space in caches."""
 
     def touched(masked: bool) -> set[str]:
         listed = [launch for level in program.levels for launch in level if (launch.stencil.rows is not None) == masked]
@@ -65,15 +65,17 @@ def _rarely(program: Program) -> set[str]:
 
 
 def _named(launch: Launch) -> set[str]:
-    """Arrays that a launch reads or writes."""
+    """Return the names of the arrays that a launch reads or writes."""
     reads, writes = record(launch.stencil)
     names = {key[1] for key in reads if key[0] != "scalar"} | set(writes)
     return {launch.names.get(n, n) for n in names}
 
 
 def _row(arrays: GridArrays, name: str) -> float:
-    """Bytes of a row of all arrays of a group, over all rows of the program: those of layers or of soil are in some of these only. None
-    of what has one row or one plane only."""
+    """Return the bytes of a row of an array's group, averaged over all rows of the program.
+
+    Arrays of absorbing layers or soil exist in some rows only. Arrays of one row or one plane count as 0.
+    """
     layout, whole = arrays.program.arrays[name], arrays.program.box.shape
     deep = layout.kind == "grid" and min(layout.box.shape[:2]) > 1
     share = min(1.0, np.prod(layout.box.shape[:2]) / np.prod(whole[:2])) if deep else 0.0
@@ -81,12 +83,12 @@ def _row(arrays: GridArrays, name: str) -> float:
 
 
 def rows_behind(of: Skew, steps: int) -> np.ndarray:
-    """Rows that each half-step of a pass is behind the first one."""
+    """Return the distance in rows of each half-step of a pass behind the first one."""
     return (np.array(of.y) + of.step[1] * np.arange(steps)[:, None]).ravel()
 
 
 def busy(count: int, behind: np.ndarray, tile: int, threads: int, reach: int) -> float:
-    """How many threads on average have work, while one has, in a pass through ``count`` rows of half-steps so many rows ``behind``."""
+    """Return the mean number of busy threads in a pass over ``count`` rows whose half-steps lag ``behind`` rows."""
     tiles = -(-(count + reach + int(behind[-1])) // tile)  # those that have points
     first = np.arange(tiles)[:, None] * tile - reach
     ends = np.concatenate([first - behind, np.full((1, len(behind)), count)]).clip(

@@ -1,4 +1,4 @@
-"""What is known of the caches of this machine."""
+"""Cache sizes of this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 
 @functools.cache
 def first_cache_bytes() -> int:
-    """Of one core, for numbers; 0 where the system does not say."""
+    """Return the first-level data cache of one core [bytes]; 0 if the system does not report it."""
     try:
         return max(0, os.sysconf("SC_LEVEL1_DCACHE_SIZE"))
     except (AttributeError, OSError, ValueError):

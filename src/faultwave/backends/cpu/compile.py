@@ -1,4 +1,4 @@
-"""C source to shared library, cached by everything that could change the result."""
+"""Compilation of C source to shared libraries, cached by everything that can change the result."""
 
 from __future__ import annotations
 
@@ -31,11 +31,13 @@ FLAGS = (
     "-fno-tree-vectorize", "-fno-tree-pre", "-fno-gcse", "-w",
 )  # fmt: skip
 OF_GCC = ("-fno-tree-pre", "-fno-gcse")
-"""Those among them that clang does not know."""
+"""Flags that clang does not know."""
 
 AS_WRITTEN = "/* products and sums are rounded as written */\n"
-"""First line of a source in which the compiler may not join products and sums (fused multiply-add): which it joins depends on what stands
-around them, so that the same formula in two loops may differ in its last bit."""
+"""First line of sources in which the compiler must not contract products and sums to fused multiply-adds.
+
+Its choice depends on the surrounding code, so that the same formula in two loops could differ in its last bit.
+"""
 EXACT = "-ffp-contract=off"
 
 
@@ -44,14 +46,14 @@ def _march() -> str:
 
 
 def flags() -> tuple[str, ...]:
-    """For this compiler and this machine, or the processor named in $FAULTWAVE_MARCH: the compiler's -march."""
+    """Return the flags for this compiler and this machine, or for the processor in $FAULTWAVE_MARCH (-march)."""
     clang = "#define __clang__ " in _macros()
     return (_march(), *(flag for flag in FLAGS if not (clang and flag in OF_GCC)))
 
 
 @functools.cache
 def compiler() -> tuple[str, ...]:
-    """Words of the C compiler's command: $CC, else gcc, clang, cc."""
+    """Return the words of the C compiler's command: $CC, else gcc, clang or cc."""
     chosen = tuple(shlex.split(os.environ.get("CC", "")))
     if chosen:
         if not shutil.which(chosen[0]):
@@ -69,7 +71,7 @@ def compiler() -> tuple[str, ...]:
 
 
 def missing() -> str:
-    """Why no kernel can be compiled here; empty where it can."""
+    """Return why no kernel can be compiled here; empty if it can."""
     try:
         compiler()
     except BackendError as error:
@@ -83,7 +85,7 @@ def _version_text() -> str:
 
 
 def _answer(*options: str) -> subprocess.CompletedProcess[str]:
-    """What the compiler says to ``options``, remembered between runs by the program itself and the processor that it works for."""
+    """Return the compiler's output for ``options``, cached between runs by the compiler's file and the processor."""
     key = (*compiler(), *options, *_program(), _processor())
     known = recall("compilers", *key) if all(key) else None
     if known is not None:
@@ -95,8 +97,11 @@ def _answer(*options: str) -> subprocess.CompletedProcess[str]:
 
 
 def _program() -> tuple[str, ...]:
-    """Which file the compiler is and when it changed, and what may lead it elsewhere; an empty text for one that starts another program,
-    as scripts and ccache do: then nothing says when its answer changes."""
+    """Return the identity of the compiler: its file, date of change and environment.
+
+    An empty text marks a compiler that starts another program, such as a script or ccache: a change of its output could not
+    be detected.
+    """
     path = os.path.realpath(shutil.which(compiler()[0]) or "")
     try:
         with open(path, "rb") as file:
@@ -112,7 +117,7 @@ def _program() -> tuple[str, ...]:
 
 @functools.cache
 def _processor() -> str:
-    """What the system says of the first processor; empty where it says nothing."""
+    """Return the system's description of the first processor; empty if there is none."""
     try:
         text = Path("/proc/cpuinfo").read_text(errors="replace").split("\n\n")[0]
     except OSError:
@@ -123,7 +128,7 @@ def _processor() -> str:
 
 
 def version() -> str:
-    """First line of what the compiler says of itself."""
+    """Return the first line of the compiler's version text."""
     return _version_text().partition("\n")[0].strip()
 
 
@@ -143,7 +148,7 @@ def _macros() -> str:
 
 
 def vector_bytes() -> int:
-    """Bytes of the widest vector registers the compiler uses for this machine."""
+    """Return the size [bytes] of the widest vector registers that the compiler uses for this machine."""
     macros = _macros()
     if "__AVX512F__" in macros:
         return 64
@@ -151,13 +156,13 @@ def vector_bytes() -> int:
 
 
 def vector_registers() -> int:
-    """How many of them there are."""
+    """Return the number of vector registers."""
     macros = _macros()
     return 32 if "__AVX512F__" in macros or "__aarch64__" in macros else 16
 
 
 def assembles() -> bool:
-    """Whether contractions can be written in assembly language for this machine."""
+    """Return True if contractions can be written in assembly language for this machine."""
     macros = _macros()
     return all(f"#define {name} " in macros for name in NEEDED)
 
@@ -167,7 +172,7 @@ def cache_folder() -> Path:
 
 
 def _owned(path: Path) -> None:
-    """Raise BackendError where others than this user and root could have put code into a folder or library of the cache."""
+    """Raise BackendError if users other than this one and root could have written a file or folder of the cache."""
     whose = owned_by_others(path)
     if whose:
         raise BackendError(
@@ -177,24 +182,23 @@ def _owned(path: Path) -> None:
 
 
 def begin_building(sources: Iterable[tuple[str, str]]) -> dict[str, Future[Path]]:
-    """name -> shared library to come for (name, C source) pairs; compiles what the cache lacks, several at a time."""
+    """Compile the (name, C source) pairs that the cache lacks, several at a time, and return futures of libraries by name."""
     return {name: compilers().submit(functools.partial(_build_one, name, source)) for name, source in sources}
 
 
 def build(sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
-    """``begin_building``, and wait."""
+    """Compile (name, C source) pairs as ``begin_building`` does, and wait for the libraries."""
     return {name: library.result() for name, library in begin_building(sources).items()}
 
 
 @functools.cache
 def _tell() -> None:
-    """Once in a program: some seconds pass that a later run of the same case does not take."""
+    """Report once per process that kernels are being compiled, which a later run of the same case skips."""
     tell(f"compiling kernels for this processor; later runs take them from {cache_folder()}")
 
 
 def known(name: str, content: str) -> Path | None:
-    """Return the library that was made of ``content``, what a kernel is made of, by this version of the program and this compiler; None
-    where there is none any more, or it is damaged."""
+    """Return the library built from a kernel's ``content`` by this version and compiler; None if absent or damaged."""
     found = recall("lowered", name, content, _generator(), _identity(), *flags())
     if found is None or not re.fullmatch(r"[\w.-]+\.so", found):
         return None
@@ -208,13 +212,13 @@ def known(name: str, content: str) -> Path | None:
 
 
 def remember(name: str, content: str, library: Path) -> None:
-    """Let ``known`` find the library next time."""
+    """Record the library, so that ``known`` finds it later."""
     keep(library.name, "lowered", name, content, _generator(), _identity(), *flags())
 
 
 @functools.cache
 def _generator() -> str:
-    """The files that make C of kernels, as one hash: another version may make another text."""
+    """Return a hash of the files that generate C from kernels; another version may generate different text."""
     cpu = Path(__file__).parent
     files = [*cpu.iterdir(), *cpu.parent.glob("*.py"), *(cpu.parents[1] / "kernels").glob("*.py")]
     content = [f"{path.name}\n".encode() + path.read_bytes() for path in sorted(files) if path.suffix in (".py", ".h")]
@@ -222,7 +226,7 @@ def _generator() -> str:
 
 
 def load(library: str) -> ctypes.CDLL:
-    """Open a library from the cache. BackendError for one that is no library, which goes: the next run makes it anew."""
+    """Load a library from the cache. A damaged one raises BackendError and is removed, so that the next run rebuilds it."""
     try:
         return ctypes.CDLL(library)
     except OSError as error:
@@ -235,7 +239,7 @@ def load(library: str) -> ctypes.CDLL:
 
 @contextlib.contextmanager
 def _alone(target: Path) -> Iterator[None]:
-    """Ranks and runs that want the same kernel compile it once; where files cannot be locked, each for itself."""
+    """Lock a kernel, so that processes and runs that need it compile it once; each compiles alone without file locks."""
     path = target.parent / f".{target.stem}.lock"
     with path.open("w") as file:
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Compilers that run beside the program, one a core, and end with it."""
+"""Concurrent compiler processes, one per core, that end with the program."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ Job = tuple[Callable[[], Path], "Future[Path]"]
 
 
 class Compilers:
-    """Threads that wait for compilers. The threads of ``concurrent.futures`` would do all that is queued before the program ends, after
-    Ctrl-C too; here compilers are stopped then, and what is queued is dropped."""
+    """Threads that wait for compilers.
+
+    ``concurrent.futures`` would finish its whole queue before the program ends, even after Ctrl-C. Here compilers are stopped
+    and queued jobs are dropped.
+    """
 
     def __init__(self, count: int):
         self.jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
@@ -50,7 +53,7 @@ class Compilers:
                 future.set_exception(error)
 
     def run(self, command: Sequence[str]) -> tuple[int, str]:
-        """Exit status of a compiler, and what it says of errors. Raises BackendError once the program ends."""
+        """Return the exit status and error output of a compiler; raise BackendError once the program is ending."""
         with self.lock:
             if self.ended:
                 raise BackendError("the program ends before its kernels are compiled")
@@ -65,7 +68,7 @@ class Compilers:
         return process.returncode, said
 
     def end(self) -> None:
-        """Stop all compilers, drop what is queued, and wait until the threads have cleaned up."""
+        """Stop all compilers, drop queued jobs, and wait until the threads have cleaned up."""
         with self.lock:
             self.ended = True
             for process in list(self.running):
@@ -79,7 +82,7 @@ class Compilers:
 
 @functools.cache
 def compilers() -> Compilers:
-    """Those of this program."""
+    """Return the compilers of this process."""
     made = Compilers(cores.count())
     atexit.register(made.end)
     return made

@@ -1,7 +1,7 @@
-"""Steps of several programs that tell each other planes of theirs, as ``backends.joint_steps`` gives them: one compiled loop goes through
-tiles of rows, and in each tile through the half-steps of all programs and what they are told between (joint.h, joint_order.py).
+"""Joint steps of several coupled programs (``backends.joint_steps``) in one compiled loop over tiles of rows.
 
-A tile has rows of all planes that programs work on here, so that these should be few; but those of a first program that is swept.
+In each tile the loop executes the half-steps of all programs and the transfers between them (joint.h, joint_order.py). A
+tile has rows of all planes that the programs process, so these should be few, except for a first program that is swept.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from faultwave.backends.cpu.stencil import StencilRunner
 from faultwave.kernels.stencil import Work
 
 TILE = 4e6
-"""Bytes of a tile, of all planes of all programs."""
+"""Size of a tile [bytes], over all planes of all programs."""
 
 _PROGRAM: Any = [
     *((name, ctypes.c_void_p) for name in ("run", "base", "scalar", "points")),
@@ -59,7 +59,17 @@ class _Event(ctypes.Structure):
 
 
 class JointSteps:
-    """``rows`` of each program lie beside one row of the coarsest. ``transfers``: by stage, what programs are told before it."""
+    """Joint steps of programs on the cpu backend.
+
+    Parameters
+    ----------
+    runners : sequence of StencilRunner
+        Programs.
+    rows : sequence of int
+        Rows of each program per row of the coarsest one.
+    transfers : sequence of sequences of Transfer
+        Transfers before each stage.
+    """
 
     def __init__(self, runners: Sequence[StencilRunner], rows: Sequence[int], transfers: Sequence[Sequence[Transfer]]):
         self.runners, self.rows, self.transfers = runners, rows, transfers
@@ -81,7 +91,7 @@ class JointSteps:
         self._run.restype = None
 
     def run(self, steps: int, amplitudes: Sequence[np.ndarray], works: Sequence[Work]) -> list[list[np.ndarray]]:
-        """As of ``backends.JointSteps``."""
+        """Advance the programs; see ``backends.JointSteps``."""
         threads = self.runners[0].threads
         given = zip(self.runners, amplitudes, works, strict=True)
         parts = [runner.part(steps, pushes, work) for runner, pushes, work in given]
@@ -95,7 +105,7 @@ class JointSteps:
         return [part.sample_buffers for part in parts]
 
     def tile(self, works: Sequence[Work]) -> int:
-        """Rows of a tile, of the coarsest program."""
+        """Return the rows of a tile, in rows of the coarsest program."""
         if self.sweeps:
             return max(1, round(self.runners[0].blocking.rows / self.rows[0]))
         bytes_ = sum(
@@ -104,7 +114,7 @@ class JointSteps:
         return max(1, int(TILE / max(1.0, bytes_)))
 
     def _listed(self, steps: int) -> tuple[Any, int]:
-        """The events of so many steps, and how many rows of the coarsest program the last is behind the first."""
+        """Return the events of ``steps`` steps, and the lag of the last behind the first in rows of the coarsest program."""
         if steps not in self._events:
             found = Schedule([r.program for r in self.runners], self.rows, self.transfers, steps).events()
             first, size = ctypes.addressof(self._programs), ctypes.sizeof(_Program)
@@ -122,7 +132,7 @@ class JointSteps:
 
 
 def _planes(work: Work) -> int:
-    """That some work has something to do on."""
+    """Return the number of planes that some work touches."""
     boxes = [box for half in work for slot in half[:-2] for box in slot]
     ends = sorted({(box.lo[0], box.hi[0]) for box in boxes})
     count, at = 0, -(1 << 40)
@@ -132,7 +142,7 @@ def _planes(work: Work) -> int:
 
 
 def _told(of: Transfer, tables: Tables) -> _Told:
-    """As the compiled loop reads it."""
+    """Return a transfer in the layout of the compiled loop."""
     if of.values.strides[1] != of.values.itemsize or of.into.strides[1] != of.into.itemsize:
         raise ValueError("rows of planes are contiguous")
     deepest = int(of.rows[0].max()) + of.rows[1].shape[1] - int(of.rows[0].min())

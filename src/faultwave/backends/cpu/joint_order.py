@@ -1,4 +1,4 @@
-"""In what order programs that tell each other planes are stepped in tiles of rows, and how many rows each half-step stays behind."""
+"""Order and lags [rows] of the half-steps of coupled programs that are advanced in tiles of rows."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from faultwave.backends.cpu.skew import far_apart_from, skew
 from faultwave.kernels.stencil import Program, record
 
 FIRST, ABOVE = -(1 << 40), 1 << 40
-"""All planes below, and above."""
+"""Bounds that include all planes below and above."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """A ``half``-step of a program on the ``planes`` [first, end), or (None) a transfer, by its number. Its tiles lag so many rows
-    ``behind``, of which ``rows`` lie beside one of the coarsest program."""
+    """Half-step ``half`` of a program on the ``planes`` [first, end), or (None) the transfer of this ``number``.
+
+    Its tiles lag ``behind`` rows, of which ``rows`` correspond to one row of the coarsest program.
+    """
 
     number: int
     half: int | None
@@ -29,7 +31,7 @@ class Event:
 
 
 def reach(of: Transfer, rows: Sequence[int]) -> int:
-    """Rows of the coarsest program beside a tile that a plane which is told to rows of it is made of."""
+    """Return the rows of the coarsest program, next to a tile, that a transferred plane depends on."""
     first, weights = of.rows
     used = weights != 0
     low = first + used.argmax(1) - of.first[0]
@@ -40,8 +42,11 @@ def reach(of: Transfer, rows: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Sweep:
-    """How the first program is swept from its lower end up, where it can be: launches below the plane ``low`` name planes that they read,
-    the highest of which is ``read``; half-steps stay ``behind`` each other along z, and stencils read ``far`` planes away."""
+    """Sweep of the first program from its lower end up.
+
+    Launches below the plane ``low`` read absolute planes, the highest of which is ``read``. Half-steps stay ``behind`` each
+    other along z, and stencils read ``far`` planes away.
+    """
 
     low: int
     read: int
@@ -50,7 +55,7 @@ class Sweep:
 
     @classmethod
     def of(cls, program: Program, steps: int) -> Sweep | None:
-        """None where several levels make a stage, or not all distances are of whole pairs of planes."""
+        """Return the sweep, or None if a stage has several levels or not all distances are whole pairs of planes."""
         apart = skew(program)
         halves = [z + apart.step[0] * step for step in range(steps) for z in apart.z]
         if any(len(stage) > 1 for stage in program.stages) or far_apart_from(program) is not None:
@@ -71,12 +76,12 @@ class Sweep:
 
 
 class Schedule:
-    """The events of some steps in their order, each as few rows behind the one before as it may be.
+    """Events of several steps in order, each with the smallest lag behind the previous one.
 
-    A plane that is told is made of what the stage before has written, and is so far behind it that it finds all rows it reads; the next
-    stage, which writes what it read, stays as far behind it. So half-steps beside faces are farther apart than they need be elsewhere. Of
-    a program that is swept each pair of planes farther from the face is a little less behind, until half-steps are as near each other as
-    its stencils allow.
+    A transferred plane depends on results of the previous stage, and lags until all rows it reads are available; the next
+    stage, which overwrites these, lags as far behind it. Half-steps near the coupling face are therefore farther apart than
+    elsewhere. In a swept program the lag decreases with each pair of planes away from the face, down to the distance that its
+    stencils require.
     """
 
     def __init__(
@@ -93,19 +98,19 @@ class Schedule:
         self.sweep = Sweep.of(programs[0], steps)
 
     def _halves(self, program: int, stage: int) -> list[int]:
-        """The half-steps of a program in a stage."""
+        """Return the half-steps of a program in a stage."""
         step, kind = self.stages[stage]
         count = len(self.programs[program].levels)
         return [step * count + level for level in self.programs[program].stages[kind]]
 
     def _lag(self, program: int, stage: int, next_: int = 0) -> int:
-        """Rows that the last half-step of a stage, or the first of the ``next_``, is behind its first by the program's own stencils."""
+        """Return the lag [rows] from the first half-step of a stage to its last, or to the first of the next stage."""
         first = self._halves(program, stage)[0]
         last = self._halves(program, stage + 1)[0] if next_ else self._halves(program, stage)[-1]
         return int(self.own[program][last] - self.own[program][first])
 
     def events(self) -> list[Event]:
-        """All of them."""
+        """Return all events in order."""
         if self.sweep is None:
             return [e for n in range(len(self.stages)) for e in self._stage(n, 0)]
         sweep, program, found = self.sweep, self.programs[0], list[Event]()
@@ -121,7 +126,7 @@ class Schedule:
         return found
 
     def _stage(self, stage: int, first: int) -> list[Event]:
-        """What is told before a stage, and its half-steps of programs from the number ``first`` on, on all planes."""
+        """Return the transfers before a stage and its half-steps on all planes, for the programs from number ``first`` on."""
         kind, at = self.stages[stage][1], self.at[stage]
         before = sum(map(len, self.transfers[:kind]))
         found = [
@@ -138,7 +143,7 @@ class Schedule:
         return found
 
     def _event(self, half: int, first: int, end: int) -> Event:
-        """Of the program that is swept."""
+        """Return an event of the swept program."""
         assert self.sweep is not None
         more = np.array(self.at) * self.rows[0] - self.own[0]  # beside the face
         pairs = max(0, -(-(first - self.sweep.read) // 2))  # away from what is read beside the face

@@ -1,8 +1,8 @@
-"""What the stencil of an absorbing layer adds to the plain one, found by comparing both.
+"""Terms that the stencil of an absorbing layer adds to the plain stencil, found by comparing both.
 
-Points in a layer and points beside it are updated in one loop, which computes the added terms only where the layer is. So a
-row is read by the same instructions along its whole length. Processors prefetch for each instruction by itself: a separate
-loop for the one vector of a layer would find nothing in the caches.
+Points inside and outside a layer are updated in one loop, which computes the added terms only in the layer, so that a row
+is read by the same instructions along its whole length. Processors prefetch per instruction: a separate loop for the one
+vector of a layer would find nothing in the caches.
 """
 
 from __future__ import annotations
@@ -36,8 +36,11 @@ class LayerTerms:
 
 
 def layer_terms(plain: Stencil, layer: Stencil, planes: int = 1) -> LayerTerms | None:
-    """What makes ``layer`` of ``plain``, on one plane or two; None where they differ in more than added terms and factors, or terms are
-    added to a product: without a layer the sum that this enters would join it (``fused``), and round it in another way."""
+    """Return the terms that turn ``plain`` into ``layer``, on one plane or two.
+
+    Returns None if they differ in more than added terms and factors, or if terms are added to a product: without a layer the
+    sum that uses the product would be fused with it and round differently (see ``fused``).
+    """
     (_, before), (_, after) = recorded(plain, planes), recorded(layer, planes)
     numbering = Numbering()
     number = numbering.number
@@ -65,14 +68,14 @@ def layer_terms(plain: Stencil, layer: Stencil, planes: int = 1) -> LayerTerms |
 
 
 def same_formulas(one: Stencil, other: Stencil) -> bool:
-    """Whether two stencils do the same with the arrays they name."""
+    """Return True if two stencils have the same formulas."""
     number = Numbering().number
     first, second = ({name: number(value) for name, value in record(s)[1].items()} for s in (one, other))
     return first == second
 
 
 def _nodes(values: object) -> Iterator[Expr]:
-    """All values that others are made of, each once."""
+    """Yield all nodes that values depend on, each once."""
     waiting, seen = list(values), set()  # type: ignore[call-overload]
     while waiting:
         node = waiting.pop()

@@ -1,5 +1,7 @@
-"""Long rows are cut into pieces along x, each worked on in all rows of a tile before the next: rows that are longer push each other out of
-the first cache before the next row reads them again. No value depends on it."""
+"""Blocking of long rows along x: each piece is processed in all rows of a tile before the next piece.
+
+Otherwise long rows evict each other from the first-level cache before the next row reads them again. No value changes.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,18 @@ from faultwave.backends.cpu.two_planes import numbers_read
 from faultwave.kernels.stencil import Launch
 
 LONGEST = 768
-"""Bytes of a piece, of each array."""
+"""Size of a piece of each array [bytes]."""
 WIDE = 60
-"""Numbers of arrays around a point: stencils that read as many, those below hills, gain on one plane, too; others on two alone."""
+"""Number of reads per point from which pieces pay on one plane too (curvilinear stencils); others gain on two planes only."""
 
 
 def longest(itemsize: int) -> int:
-    """Points of a piece, of numbers of so many bytes."""
+    """Return the points of a piece for numbers of ``itemsize`` bytes."""
     return LONGEST // itemsize
 
 
 def wide(row: Sequence[Launch]) -> bool:
-    """Whether rows of one plane go in pieces: those of one stencil that reads much."""
+    """Return True if rows of one plane are cut into pieces: rows of a single stencil with many reads."""
     return len(row) == 1 and numbers_read(row[0].stencil) >= WIDE
 
 

@@ -38,7 +38,7 @@ typedef float VNU __attribute__((vector_size(LANES * sizeof(float)), aligned(siz
 #define NARROW(x) __builtin_convertvector(x, VN)"""
 
 SIDE_BY_SIDE = 2
-"""Rows of formulas that iterate. Three are slower: their numbers leave the registers."""
+"""Number of rows computed side by side in formulas that iterate. With three, numbers would leave the registers."""
 
 
 def lower(kernel: Kernel, real: str, lanes: int, registers: int = 32, assembled: bool = False) -> str:
@@ -103,21 +103,21 @@ class _Lowering:
         return [*lines, *tables]
 
     def is_narrow(self, a: Array) -> bool:
-        """Whether the numbers of an argument are shorter in memory than here."""
+        """Return True if an argument has a shorter type in memory than in computations."""
         return a.narrow and self.real == "double"
 
     def real_of(self, store: Array) -> str:
-        """What the numbers of a store are in memory."""
+        """Return the C type of a store's numbers in memory."""
         return "float" if store.narrow else self.store_real
 
     def narrow_moves(self) -> str:
-        """C text for arguments whose numbers are shorter in memory."""
+        """Return C text for arguments with a shorter type in memory."""
         if not any(self.is_narrow(a) for a in self.kernel.arguments):
             return ""
         return f"{NARROW}\n{transposes(self.lanes, narrow=True)}\n"
 
     def chosen(self, a: Array) -> str:
-        """Where the table of a batch begins, of several."""
+        """Return the offset of the table that a batch selects."""
         return f" + {c_name(a.chosen)}[0] * {a.rows * a.cols}L" if a.chosen else ""
 
     def statement(self, s: Statement) -> None:
@@ -157,7 +157,7 @@ class _Lowering:
                 raise TypeError(f"unknown statement {s}")
 
     def transfer(self, s: Gather | Scatter, view: View) -> None:
-        """Between a private view and slots of a store: element-major there, lanes innermost here."""
+        """Write a transfer between a private view (lanes innermost) and slots of a store (element-major)."""
         if view.cols != view.array.cols or not isinstance(view.row, int):
             raise ValueError(f"kernel {self.kernel.name}: gather and scatter need whole rows of {view.array.name}")
         size, store, lanes = view.rows * view.cols, s.store, self.lanes
@@ -190,7 +190,7 @@ class _Lowering:
             self.lines += self.sparse.calls(s.matrix, strides, s.columns, s.accumulate, inp, out)
 
     def dense(self, s: Contract, table: Array, inp: str, out: str) -> None:
-        """A matrix given at launch: blocks of rows, so that enough sums are under way at once."""
+        """Write a product with a matrix passed at launch, in blocks of rows so that enough sums are in flight."""
         block = max(1, (24 if self.sparse.registers >= 32 else 12) // len(s.columns))
         whole = table.rows // block * block
         if whole:

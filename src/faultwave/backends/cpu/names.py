@@ -12,5 +12,5 @@ _TAKEN = frozenset(
 
 
 def c_name(name: str) -> str:
-    """How an array or counter is called in the C text."""
+    """Return the name of an array or counter in the C text."""
     return f"{name}_" if name in _TAKEN or name[-1] == "_" or name[-1].isdigit() else name

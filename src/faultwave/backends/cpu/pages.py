@@ -1,8 +1,8 @@
-"""Fresh memory, taken from the system while a program still prepares.
+"""Early commitment of memory, in the background while a program still prepares.
 
-The system clears a page and hands it out when somebody first writes to it, and in a virtual machine its host may do so once more. The first
-steps of a run would wait for that, page by page. Asking for many pages at once changes none of their numbers, so that it can be done beside
-what already writes to some of them.
+The system clears and maps a page at the first write, and in a virtual machine its host may do so again. The first steps of
+a run would wait for that page by page. Populating pages changes none of their contents, so that it can run concurrently
+with writes to some of them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from collections.abc import Sequence
 import numpy as np
 
 POPULATE = 23
-"""What ``madvise`` calls it since Linux 5.14 (MADV_POPULATE_WRITE); older systems refuse and hand pages out as ever."""
+"""Value of MADV_POPULATE_WRITE for ``madvise`` (Linux 5.14 and later); older systems refuse it and map pages as usual."""
 
 PAGE, PIECE = 4096, 16 << 20
-"""Bytes of a page, and of what is asked for at once: others who map memory wait for so long."""
+"""Size of a page, and of one request [bytes]; other threads that map memory wait for the length of a request."""
 
 
 def populate(arrays: Sequence[np.ndarray]) -> threading.Thread | None:
-    """Begin to take the memory of the arrays, which may be written to meanwhile; the thread that does, None where a system cannot."""
+    """Start a thread that commits the memory of arrays, which may be written meanwhile; None if unsupported."""
     if sys.platform != "linux":
         return None
     thread = threading.Thread(target=_populate, args=(list(arrays),), name="memory", daemon=True)

@@ -1,4 +1,4 @@
-"""Products of matrices and planes, as ``backends.plane_product`` gives them, compiled once for each precision."""
+"""Products of matrices and planes (``backends.plane_product``), compiled once per precision."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from faultwave.backends.base import Band
 from faultwave.backends.cpu.compile import build, load, vector_bytes
 
 MOST = 3
-"""Columns after which weights are looked for again: the largest ratio of spacings."""
+"""Longest period of weights that is searched for [columns]: the largest ratio of spacings."""
 _P, _N = [ctypes.c_void_p], [ctypes.c_long]
 ARGUMENTS: Any = _P + _N + _P + 3 * _N + 2 * _P + _N + 2 * _P + 3 * _N + _P + _N
-"""Of the compiled function (planes.h)."""
+"""Argument types of the compiled function (planes.h)."""
 
 
 class Tables:
-    """What the compiled loop is given of a product besides its planes: ``row``, ``down``, ``place`` and ``over`` as planes.h has them."""
+    """Arguments of the compiled loop besides the planes: ``row``, ``down``, ``place`` and ``over`` of planes.h."""
 
     def __init__(self, rows: Band, columns: Band, width: int, real: np.dtype):
-        """``width``: columns of the values."""
+        """Prepare the tables; ``width`` is the number of columns of the values."""
         self.every, self.step = _period(*columns)
         self.row = np.ascontiguousarray(rows[0], np.int64)
         self.down, self.over = (np.ascontiguousarray(w, real) for w in (rows[1], columns[1][: self.every]))
@@ -33,18 +33,18 @@ class Tables:
 
     @property
     def across(self) -> int:
-        """Numbers of the memory that the loop works in."""
+        """Size of the loop's work array [numbers]."""
         return (1 + self.step * (self.step > 1)) * self.room
 
     @property
     def arguments(self) -> tuple[int, ...]:
-        """From ``row`` on, up to that memory."""
+        """Return the arguments from ``row`` up to the work array."""
         row, down, place, over = (a.ctypes.data for a in (self.row, self.down, self.place, self.over))
         return row, down, self.down.shape[1], place, over, self.over.shape[1], self.every, self.step
 
 
 def plane_product(rows: Band, columns: Band, values: np.ndarray, into: np.ndarray) -> Callable[[], None]:
-    """Rows first, sums in the order of the weights."""
+    """Return the product, which applies the row matrix first and sums in the order of the weights."""
     if not (values.flags.c_contiguous and into.strides[1] == into.itemsize and values.dtype == into.dtype):
         raise ValueError("rows of a product are contiguous, and of one precision")
     loop, tables = function(values.dtype), Tables(rows, columns, values.shape[1], values.dtype)
@@ -61,7 +61,7 @@ def plane_product(rows: Band, columns: Band, values: np.ndarray, into: np.ndarra
 
 
 def _period(first: np.ndarray, weights: np.ndarray) -> tuple[int, int]:
-    """After how many columns their weights come again, and so many numbers further: as between grids of different spacing; else all."""
+    """Return the period of the weights in columns, and its shift of the input; the number of columns if not periodic."""
     for every in range(1, min(MOST, len(first) - 1) + 1):
         steps = np.unique(first[every:] - first[:-every])
         if len(steps) == 1 and steps[0] > 0 and np.array_equal(weights[every:], weights[:-every]):
@@ -70,7 +70,7 @@ def _period(first: np.ndarray, weights: np.ndarray) -> tuple[int, int]:
 
 
 def function(real: np.dtype) -> Any:
-    """The compiled loop."""
+    """Return the compiled loop for numbers of this type."""
     head, loop = (resources.files("faultwave.backends.cpu").joinpath(f).read_text() for f in ("vector.h", "planes.h"))
     name = {"float32": "float", "float64": "double"}[real.name]
     lanes = vector_bytes() // real.itemsize

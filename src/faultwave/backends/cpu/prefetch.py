@@ -1,9 +1,9 @@
-"""Fetching the next batch's numbers into the second-level cache while this batch computes.
+"""Software prefetch: the next batch's numbers are fetched into the second-level cache while this batch computes.
 
-A batch of an order-4 kernel works for microseconds on numbers that fit the caches, and the hardware's own prefetchers
-stop at every page: without this, memory and arithmetic take turns. The lines are asked for a few at a time, in
-proportion to the work between; too many at once would stall what computes. Columns of an array that only what is seldom done touches
-are fetched there: of a locked fault nobody wants the slip.
+A batch of an order-4 kernel computes for microseconds on numbers that fit the caches, and hardware prefetchers stop at
+every page: without this, memory and arithmetic take turns. A few lines are requested at a time, in proportion to the work
+between; too many at once would stall the computation. Columns that only rarely executed bodies touch are fetched there,
+such as the slip of a locked fault.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from faultwave.kernels.language import (
 from faultwave.kernels.values import Numbering
 
 LINE = 64
-"""Bytes that are fetched at once."""
+"""Size of a cache line [bytes]."""
 
 Column = tuple[str, int]
-"""Of an array, by its name."""
+"""Column of an array, by the array's name."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """``width`` columns of a batch array from ``col`` on, of all rows."""
+    """Range of ``width`` columns of a batch array from ``col`` on, in all rows."""
 
     array: Array
     col: int
@@ -50,7 +50,7 @@ class Stream:
         return self.array.rows * self.width
 
     def fetch(self, i: str) -> str:
-        """C statement for the next batch's number ``i`` of these columns."""
+        """Return a C statement that fetches number ``i`` of these columns of the next batch."""
         a, between = self.array, self.array.cols - self.width
         place = f"{i} + {i} / {self.width} * {between} + {self.col}" if between else i
         return f"FETCH({c_name(a.name)} + next * {a.rows * a.cols} + {place});"
@@ -58,7 +58,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Slots:
-    """The cache lines of the slots that the next batch gathers; ``size`` bytes of one, ``lanes`` of them."""
+    """Cache lines of the slots that the next batch gathers: ``lanes`` slots of ``size`` bytes."""
 
     gather: Gather
     size: int
@@ -70,11 +70,11 @@ class Slots:
 
     @property
     def _lines(self) -> int:
-        """Of a slot, which may begin in the midst of one."""
+        """Number of cache lines of a slot, which may start inside a line."""
         return -(-self.size // LINE) + (self.size % LINE > 0)
 
     def fetch(self, i: str) -> str:
-        """C statement for line ``i``: the first of all slots, then the second ones."""
+        """Return a C statement that fetches line ``i``: the first lines of all slots, then the second ones."""
         index, store, bits = self.gather.index, self.gather.store, self.lanes.bit_length() - 1
         first = index.cols * self.lanes, self.gather.column * self.lanes
         slot = f"{c_name(index.name)}[next * {first[0]} + {first[1]} + ({i} & {self.lanes - 1})]"
@@ -85,7 +85,7 @@ class Prefetch:
     """The fetches of a kernel, statement by statement."""
 
     def __init__(self, kernel: Kernel, lanes: int, size_of: Callable[[Array], int]):
-        """``size_of`` a number of a store [bytes]."""
+        """Plan the fetches of a kernel; ``size_of`` returns the size of a number of a store [bytes]."""
         self.lanes, self.kernel, self.size_of = lanes, kernel, size_of
         self.by_rows: dict[int, tuple[int, int]] = {}  # of a statement, what is fetched row by row
         usual = [s for s in kernel.statements if not isinstance(s, WhenAny) or s.mostly]
@@ -93,8 +93,10 @@ class Prefetch:
         self._spread(self.fetched, kernel.statements)
 
     def inside(self, statement: WhenAny) -> Prefetch:
-        """Of the body of a statement: what only such bodies touch, unless one before does. The next batch will most often need it,
-        where this one does."""
+        """Return the fetches in a conditional body: data that only such bodies touch, unless an earlier one does.
+
+        The next batch most often needs them if this one does.
+        """
         inner = copy.copy(self)
         if statement.mostly:
             inner.first, last = self._share(statement)
@@ -108,7 +110,7 @@ class Prefetch:
         return inner
 
     def _spread(self, wanted: set[Column], statements: Sequence[Statement]) -> None:
-        """Fetch ``wanted`` while ``statements`` are done."""
+        """Distribute the fetches of the columns ``wanted`` over ``statements``."""
         first = {column: i for i, s in reversed(list(enumerate(statements))) for column in columns(s)}
         found: list[tuple[int, Stream | Slots]] = [
             (min(first.get((a.name, x.col + c), 0) for c in range(x.width)), x)
@@ -129,18 +131,20 @@ class Prefetch:
         self.done = self.first = 0
 
     def _share(self, statement: Statement) -> tuple[int, int]:
-        """The part of the next batch that is as large as the statement is of the work."""
+        """Return the range of the next batch's fetches in proportion to the statement's work."""
         done, self.done = self.done, self.done + self.flops[id(statement)]
         begin, end = (self.first + self.vectors * x // self.work for x in (done, self.done))
         return begin, end
 
     def instead(self, inner: Prefetch) -> list[str]:
-        """C statements that fetch what the body would have, where it is left out."""
+        """Return C statements for the fetches of a body that is skipped."""
         return self._range(inner.first, inner.first + inner.vectors)
 
     def before(self, statement: Statement) -> list[str]:
-        """C statements fetching as large a part of the next batch as ``statement`` is of the work; of one that repeats others nothing:
-        see ``repeated``."""
+        """Return C statements that fetch a part of the next batch in proportion to the work of ``statement``.
+
+        Repetitions fetch nothing here; see ``repeated``.
+        """
         if isinstance(statement, Repeat) or (isinstance(statement, WhenAny) and statement.mostly):
             return []
         begin, end = self._share(statement)
@@ -153,7 +157,7 @@ class Prefetch:
         return lines
 
     def _where_any(self, statement: When) -> list[str]:
-        """Slots that a body gathers and scatters, where the next batch does."""
+        """Return C statements that fetch the slots of a conditional body, if the next batch executes it."""
         found = {(s.store.name, s.index.name, s.column): s for s in statement.body if isinstance(s, Gather | Scatter)}
         if not found:
             return []
@@ -174,7 +178,7 @@ class Prefetch:
         return lines
 
     def repeated(self, statement: Repeat) -> list[list[str]]:
-        """C statements before each of those in the body of one that repeats them, which fetch its part of the next batch."""
+        """Return C statements before each statement of a repeated body, which fetch its part of the next batch."""
         if id(statement) not in self.flops:  # inside another statement
             return [[] for _ in statement.body]
         begin, end = self._share(statement)
@@ -196,7 +200,7 @@ class Prefetch:
         return found
 
     def within(self, statement: Pointwise, step: int) -> list[str]:
-        """C statements at the start of every ``step`` rows of a statement that is much of the work: too many fetches at once would wait."""
+        """Return C statements for every ``step`` rows of a long statement, since too many fetches at once would stall."""
         begin, end = self.by_rows.pop(id(statement), (0, 0))
         if begin == end:
             return []
@@ -204,7 +208,7 @@ class Prefetch:
         return [f"{{ const int from = {share % 0}, to = {share % step};", *self._clipped(), "}"]
 
     def _clipped(self) -> list[str]:
-        """Fetch from number ``from`` up to ``to`` of all streams, which follow each other."""
+        """Return C lines that fetch the numbers ``from`` to ``to`` of the concatenated streams."""
         lines, at = [], 0
         for x in self.streams:
             lines.append(
@@ -223,13 +227,13 @@ class Prefetch:
 
 
 def _flops_of_all(s: Statement) -> int:
-    """Flops of a statement that most batches execute."""
+    """Return the flops of a statement that most batches execute, else 0."""
     seldom = isinstance(s, When) or (isinstance(s, WhenAny) and not s.mostly)
     return 0 if seldom else round(flops([s]))
 
 
 def columns(s: Statement) -> Iterator[Column]:
-    """Those that a statement reads or writes; inputs that a formula is given and does not use are none."""
+    """Yield the columns that a statement reads or writes, without inputs that its formula does not use."""
     match s:
         case Contract():
             for source, target in s.columns:
@@ -253,7 +257,7 @@ def _of_view(view: View) -> Iterator[Column]:
 
 
 def _inputs(results: Iterable[Expr]) -> set[tuple[int, int]]:
-    """The inputs (argument, column) that results are computed from."""
+    """Return the inputs (argument, column) that results depend on."""
     numbering = Numbering()
     for e in results:
         numbering.number(e)
@@ -261,7 +265,7 @@ def _inputs(results: Iterable[Expr]) -> set[tuple[int, int]]:
 
 
 def _runs(array: Array, wanted: set[Column]) -> list[Stream]:
-    """The columns of an array that are wanted, those together that follow each other."""
+    """Return the wanted columns of an array, grouped in contiguous ranges."""
     found: list[Stream] = []
     for c in (c for c in range(array.cols) if (array.name, c) in wanted):
         if found and found[-1].col + found[-1].width == c:

@@ -1,8 +1,8 @@
-"""Launches that wait for each other's company: Python prepares those of several steps, then all are done one after the other.
+"""Launch queue: Python prepares the launches of several steps, then all are executed one after the other.
 
-A launch leaves little in the caches of what Python needs to prepare the next, so that preparing each alone takes several times as long,
-and other threads go to sleep meanwhile. Launches wait only where somebody asks for it (``defer``); whoever looks at a buffer or changes
-it has them done first.
+A launch evicts from the caches what Python needs to prepare the next one, so that preparing each alone takes several times
+as long, and other threads go to sleep meanwhile. Launches wait only after ``defer``; reading or changing a buffer executes
+them first.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ import numpy as np
 from faultwave.backends.cpu.compile import build, load
 
 MOST, ITEMS, NUMBERS = 512, 1 << 17, 1 << 16
-"""Launches, their items and their scalars that wait at most."""
+"""Limits of the queue: launches, their items and their scalars."""
 
 LONGEST, FEW = 0.25, 1 << 12
-"""Seconds of work that wait at most, as far as items take as long as the last ones, and items that may wait whatever they take: a program
-must still heed signals."""
+"""Limit of queued work [s], estimated from the last items, and number of items that may wait in any case.
+
+The program must still respond to signals.
+"""
 
 _SOURCE = """#include <time.h>
 struct launch {
@@ -62,7 +64,7 @@ void copy_items(void **arguments, const double *scalars, long begin, long end) {
 
 
 _LAUNCH = struct.Struct("@PPPlld")
-"""One of the launches in C."""
+"""Layout of a launch in C."""
 
 
 class _Copy(ctypes.Structure):
@@ -73,11 +75,11 @@ class _Copy(ctypes.Structure):
 
 
 Section = tuple[dict[str, float], str]
-"""Seconds by name, and the name."""
+"""Accumulated seconds by name, and the name under which to account."""
 
 
 class Queue:
-    """``section``: what launches that come now belong to; ``computed``: seconds of all that had waited."""
+    """Queue of launches; ``section`` accounts for new launches, ``computed`` sums the seconds of executed ones."""
 
     def __init__(self) -> None:
         self.defers, self.computed = False, 0.0
@@ -88,7 +90,7 @@ class Queue:
         self.library: Any = None
 
     def defer(self) -> None:
-        """Let launches wait from now on."""
+        """Queue launches from now on."""
         if self.library is None:
             self.library = load(str(build([("queue", _SOURCE)])["queue"]))
             self.library.play.restype = None
@@ -108,7 +110,7 @@ class Queue:
         self.put(packed(of, self.first + at, begin, end), of, items)
 
     def put(self, launch: bytes, held: Any, items: int) -> None:
-        """One that is ``packed``; ``held``: what must not go before it is done."""
+        """Append a ``packed`` launch; ``held`` is kept alive until it has run."""
         at = _LAUNCH.size * self.count
         self.bytes[at : at + _LAUNCH.size] = launch
         self.waiting.append((self.section, held))
@@ -118,7 +120,7 @@ class Queue:
             self.flush()
 
     def flush(self) -> None:
-        """Do what waits."""
+        """Execute all queued launches."""
         if not self.count:
             return
         waiting, items, before = self.waiting, self.items, self.computed
@@ -132,12 +134,12 @@ class Queue:
 
 
 def address(function: Any) -> int:
-    """Where a function of a library is."""
+    """Return the address of a library's function."""
     return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
 
 
 class Launchable:
-    """A function at an address, with its arguments' addresses; ``held`` is what lies there."""
+    """Function address with the addresses of its arguments; ``held`` keeps their memory alive."""
 
     def __init__(self, function: int, arguments: Sequence[int], held: Any):
         self.function, self.held = function, held
@@ -146,12 +148,12 @@ class Launchable:
 
 
 def packed(of: Launchable, scalars: int, begin: int, end: int) -> bytes:
-    """A launch as it waits, to be ``put`` into the queue once or many times; ``scalars``: where they are."""
+    """Return a launch in the queue's format, to be ``put`` once or repeatedly; ``scalars`` is their address."""
     return _LAUNCH.pack(of.function, of.address, scalars, begin, end, 0.0)
 
 
 def copies(queue: Queue, listed: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Launchable:
-    """Copies of numbers of flat arrays at some places to the next place of others."""
+    """Return a launch that copies selected numbers of flat arrays to successive places of others."""
     table = (_Copy * (len(listed) + 1))()  # the last, of zeros, ends it
     for x, (source, places, target) in zip(table, listed, strict=False):
         x.source, x.target, x.places = (array.ctypes.data for array in (source, target, places))

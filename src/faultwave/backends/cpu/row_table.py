@@ -1,8 +1,8 @@
-"""What is known of whole rows of points: the peaks along them, and whether launches with a mask changed something there.
+"""Table of properties of whole rows of points: peaks along them, and whether masked launches changed them.
 
-A row whose mask (``Stencil.rows``) does not hold is left out. Numbers of a row lie next to each other in one more array. Where only a piece
-of a row is worked on, as beside parts of other processes, nothing is known of the whole: peaks are then infinite, and what was once
-changed counts as changed from then on.
+A row whose mask (``Stencil.rows``) is false is skipped. The numbers of a row are contiguous in an additional array. If only
+a piece of a row is processed, as next to subdomains of other processes, nothing is known about the whole row: peaks are
+then infinite, and an array that was once changed counts as changed from then on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _OfRow(Formula):
 
 
 def columns(program: Program) -> dict[tuple[str, str], int]:
-    """Of the table: those of peaks, ("largest", name), then those of arrays of which rows ask whether they changed, ("changed", array)."""
+    """Return the columns of the table: peaks ("largest", name), then changed arrays ("changed", array)."""
     changed = {
         (kind, launch.names.get(name, name))
         for level in program.levels
@@ -53,7 +53,7 @@ def columns(program: Program) -> dict[tuple[str, str], int]:
 
 
 def with_table(program: Program) -> Program:
-    """With the array of the table, where rows have masks."""
+    """Return the program with the table as an additional array, if rows have masks."""
     listed = columns(program)
     if not any(kind == "changed" for kind, _ in listed):
         return program
@@ -63,12 +63,12 @@ def with_table(program: Program) -> Program:
 
 
 def watched(program: Program) -> frozenset[str]:
-    """Arrays of which rows ask whether they changed."""
+    """Return the arrays whose changes row masks read."""
     return frozenset(name for kind, name in columns(program) if kind == "changed")
 
 
 def forget(table: np.ndarray, program: Program, names: Set[str]) -> None:
-    """Whether arrays ``names`` changed, which were written to from outside; or everything, at the start."""
+    """Invalidate the rows of arrays ``names`` that were written from outside; without names, of everything (at the start)."""
     for (kind, name), n in columns(program).items():
         if kind == "largest" and not names:
             table[..., n] = np.inf
@@ -77,7 +77,7 @@ def forget(table: np.ndarray, program: Program, names: Set[str]) -> None:
 
 
 def injected_rows(program: Program, arrays: GridArrays) -> str:
-    """C of what is known of a row once something was injected into it: nothing."""
+    """Return C text that invalidates the peaks of a row after an injection."""
     levels = {key[1]: program.peaks[key[1]].level for key in columns(program) if key[0] == "largest"}
     lines = list[str]()
     if TABLE in program.arrays:
@@ -90,7 +90,7 @@ def injected_rows(program: Program, arrays: GridArrays) -> str:
 
 
 def _whole_row(program: Program, row: Sequence[Launch]) -> str:
-    """Whether ranges ``x`` of launches side by side make a whole row of the program, as C."""
+    """Return a C condition that the ranges ``x`` of adjacent launches form a whole row of the program."""
     if row[0].box.lo[2] > program.box.lo[2] or row[-1].box.hi[2] < program.box.hi[2]:
         return "0"
     ranges = ((n, launch.box.lo[2], launch.box.hi[2]) for n, launch in enumerate(row))
@@ -98,7 +98,7 @@ def _whole_row(program: Program, row: Sequence[Launch]) -> str:
 
 
 class RowTable:
-    """Lines of C for a function of rows; ``place``: of the row at hand in the table."""
+    """Writer of the table's C lines in a row function; ``place`` is the current row's place in the table."""
 
     def __init__(self, program: Program, row: Sequence[Launch], place: Callable[[], str], strides: Strides | None):
         self.program, self.row, self.strides = program, row, strides
@@ -111,19 +111,19 @@ class RowTable:
         self.place = place() if used else ""
 
     def _at(self, key: tuple[str, str], z: int = 0, y: int = 0) -> str:
-        """A number of the row at hand, or of one so many planes and rows further."""
+        """Return the C text of an entry of the current row, or of one at an offset of (z, y)."""
         assert self.strides is not None
         return f"({self.place})[{z * self.strides.plane + y * self.strides.row + self.columns[key]}L]"
 
     def start(self) -> list[str]:
-        """Before a row."""
+        """Return the lines before a row."""
         return [
             *(f"V most{n} = SPLAT(0.0);" for n, _ in enumerate(self.peaks)),
             *(["int changed = 0;"] if self.flags else []),
         ]
 
     def points(self, values: Mapping[str, str]) -> list[str]:
-        """At a vector of points; ``values``: names of the new values of arrays."""
+        """Return the lines at a vector of points; ``values`` names the new values by array."""
         lines = ["changed = 1;"] if self.flags else []
         for n, name in enumerate(self.peaks):
             reads, value = recorded_peak(self.program.peaks[name])
@@ -136,7 +136,7 @@ class RowTable:
         return lines
 
     def end(self) -> list[str]:
-        """After a row."""
+        """Return the lines after a row."""
         whole = _whole_row(self.program, self.row)
         lines = [f"const int whole = {whole};"] if self.peaks or self.flags else []
         every = [set(record(launch.stencil)[1]) for launch in self.row]
@@ -147,14 +147,14 @@ class RowTable:
         return lines
 
     def _check(self, launch: Launch, z: int, y: int) -> None:
-        """Raise ValueError where rows so many planes and rows further are not in the table."""
+        """Raise ValueError if rows at an offset of (z, y) are outside the table."""
         of, r = self.program.box, self.program.reach
         for k, far in ((0, z), (1, y)):
             if launch.box.lo[k] + far < of.lo[k] - r or launch.box.hi[k] + far > of.hi[k] + r:
                 raise ValueError(f"{launch.stencil.name}: the mask of rows reads ({z}, {y}) planes and rows away")
 
     def mask(self, launch: Launch, prefix: str, number: Callable[[str], str]) -> tuple[list[str], str]:
-        """Lines, and the mask of the row; ``number(name)``: text of a number kept for each row."""
+        """Return C lines and the mask of the row; ``number(name)`` is the text of a number stored per row."""
         found = recorded_rows(launch.stencil)
         if found is None:
             return [], ""

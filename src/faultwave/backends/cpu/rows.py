@@ -1,7 +1,7 @@
-"""Functions that update rows of points, vector by vector: straight code, all strides written out as numbers.
+"""Functions that update rows of points vector by vector, with all strides written as constants.
 
-Launches whose boxes follow each other along x share one function: they are segments of the same rows, and what one has fetched
-the next finds. Where segments differ by the terms of an absorbing layer alone (``layers``), one loop serves them all.
+Launches whose boxes are adjacent along x share one function: they are segments of the same rows and share cached data. If
+segments differ only by the terms of an absorbing layer (``layers``), one loop serves them all.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from faultwave.kernels.stencil import Launch, Program, record, recorded_mask
 from faultwave.kernels.values import ROW
 
 AHEAD = 64
-"""Points ahead of those at hand that numbers are fetched, in whole rows: about as long as that takes."""
+"""Prefetch distance in points along rows, about the latency of memory."""
 FEW = 8
-"""Planes: arrays of one plane that more of them read stay in the second cache."""
+"""Number of planes from which an array of one plane, read by all of them, stays in the second-level cache."""
 ROOMY = 48 * 2**10
-"""Bytes of a first cache that rows are fetched into."""
+"""Size of a first-level cache from which rows are prefetched into it [bytes]."""
 
 
 def rows_of(launches: Sequence[Launch]) -> list[list[Launch]]:
-    """Launches of a level in their order, those together whose boxes follow each other along x."""
+    """Return the launches of a level in order, grouped by rows if their boxes are adjacent along x."""
     found: list[list[Launch]] = []
     for launch in launches:
         last = found[-1][-1] if found else None
@@ -47,7 +47,7 @@ def rows_of(launches: Sequence[Launch]) -> list[list[Launch]]:
 
 @dataclass(frozen=True)
 class _Shared:
-    """Segments that one loop serves: the ``plain`` one, and ``sides`` in absorbing layers with the same ``terms``."""
+    """Segments that share one loop: the ``plain`` one, and ``sides`` in absorbing layers with the same ``terms``."""
 
     plain: int
     sides: tuple[int, ...]
@@ -55,9 +55,11 @@ class _Shared:
 
 
 class RowFunction:
-    """``text`` of the function for the rows of launches side by side, with ROW_NAME for its name, and the numbers of the
-    arrays it is handed (``pointers``), one for each group it touches. ``below``: the same function for one plane, where this one is for
-    two at once and is handed the same."""
+    """C function for the rows of adjacent launches.
+
+    ``text`` has the placeholder ROW_NAME for its name; ``pointers`` lists the arrays passed to it, one per group. ``below`` is
+    the same function for one plane, if this one processes two planes at once.
+    """
 
     def __init__(self, program: Program, arrays: GridArrays, row: Sequence[Launch], below: RowFunction | None = None):
         self.program, self.arrays, self.row = program, arrays, row
@@ -80,7 +82,7 @@ class RowFunction:
         self.text = "\n".join(lines)
 
     def _loops(self) -> tuple[list[str], list[str]]:
-        """Lines done once a row, and a loop for each segment."""
+        """Return the lines before a row, and a loop for each segment."""
         before, loops = list[str](), list[str]()
         for number, launch in enumerate(self.row):
             reads, writes = recorded(launch.stencil, self.planes)
@@ -109,17 +111,17 @@ class RowFunction:
         return before, loops
 
     def _at_points(self, launch: Launch, values: Mapping[tuple[str, int], str]) -> list[str]:
-        """What is done with new values, whose names these are, by array and plane."""
+        """Return the lines that process new values, given their names by array and plane."""
         seen = self.table.points({launch.names.get(n, n): value for (n, _), value in values.items()})
         return [*seen, *_stores([(self._row_above(launch, n, k), value) for (n, k), value in values.items()])]
 
     def _row_above(self, launch: Launch, formal: str, planes: int) -> str:
-        """The row of an array so many planes above the point."""
+        """Return the row of an array ``planes`` planes above the point."""
         above = f" + {planes * self.arrays.strides[launch.names.get(formal, formal)].plane}L" if planes else ""
         return f"{self._place(launch, formal)}{above}"
 
     def _shared(self) -> _Shared | None:
-        """None where the segments beside the plain one do not add the same terms to it, or their own arrays lie in several groups."""
+        """Return the segments that can share a loop, or None if their added terms differ or their arrays span several groups."""
         if len(self.row) < 2 or any(launch.stencil.changes for launch in self.row):
             return None
         plain = min(range(len(self.row)), key=lambda n: len(record(self.row[n].stencil)[1]))
@@ -139,7 +141,10 @@ class RowFunction:
         return _Shared(plain, tuple(sides), found)
 
     def _one_loop(self, of: _Shared) -> tuple[list[str], list[str]]:
-        """The same with one loop through all segments. The compiler must not know where the layers are: it would make two loops."""
+        """Return the lines with one loop through all segments.
+
+        The compiler must not know the extent of the layers, or it would split the loop.
+        """
         launch, side, found = self.row[of.plain], self.row[of.sides[0]], of.terms
         (reads, writes), (more, _) = recorded(launch.stencil, self.planes), recorded(side.stencil, self.planes)
         own = [(s.array, s.plane) for s in found.added]
@@ -180,9 +185,11 @@ class RowFunction:
         return [f"R *const owns[] = {{{', '.join(owners)}}};", *starts, *formula.scopes[0].lines], loop
 
     def _starts(self, of: _Shared, own: Sequence[tuple[str, int]]) -> tuple[list[str], dict[tuple[str, int], str]]:
-        """Lines done once a row, and where each of the arrays that segments have of their own starts, on each plane: layers of different
-        width keep them at different distances. One loop serves these, too: several are rounded in other ways, and parts of the grid have
-        fewer layers."""
+        """Return lines before a row, and the start of each segment's own arrays on each plane.
+
+        Layers of different width need different offsets. They still share one loop: separate loops would round differently, and
+        subdomains have fewer layers.
+        """
         offsets = [[self._offset(self.row[n].names.get(array, array), plane) for array, plane in own] for n in of.sides]
         if all(each == offsets[0] for each in offsets):
             return [], {array: f"own + {offset}" for array, offset in zip(own, offsets[0], strict=True)}
@@ -195,7 +202,7 @@ class RowFunction:
     def _add_terms(
         self, formula: Formula, of: _Shared, at: Mapping[tuple[str, int], str], first: Sequence[str]
     ) -> None:
-        """Add the terms of a layer, and keep what it writes to arrays of its own: from here on, the formula uses the sums."""
+        """Add the terms of a layer and store its own arrays; the formula uses the sums from here on."""
         added = of.terms.added
         raw = [formula.emit(s.value) for s in added]
         lines, names = _in_layer(formula, [e for s in added for e in (s.written, s.total)])
@@ -207,12 +214,12 @@ class RowFunction:
         formula.rename((s.value, f"{value}t") for s, value in zip(added, raw, strict=True))
 
     def _offset(self, name: str, planes: int = 0) -> int:
-        """From the first array of its group, so many planes below."""
+        """Return the offset from the first array of the group, ``planes`` planes up."""
         own, first = self.arrays.strides[name], self.arrays.strides[self.first[self.arrays.group[name]]]
         return own.offset - first.offset + planes * own.plane
 
     def _place(self, launch: Launch, formal: str) -> str:
-        """'g2 + 544': the row of the array at the point's plane and row, x = 0."""
+        """Return the row of the array at the point's plane and row, x = 0, for example 'g2 + 544'."""
         name = launch.names.get(formal, formal)
         layout, s, group = self.program.arrays[name], self.arrays.strides[name], self.arrays.group[name]
         if group not in self.groups:
@@ -230,11 +237,11 @@ class RowFunction:
         return f"g{self.groups[group]} + {self._offset(name)}"
 
     def _number(self, launch: Launch, formal: str) -> str:
-        """Text of the number that an array keeps for the row."""
+        """Return the text of the number that an array stores for the row."""
         return f"({self._place(launch, formal)})[0]"
 
     def _input(self, launch: Launch, key: tuple[Any, ...]) -> tuple[str, bool]:
-        """Text of a value that is read, and whether it changes along the row."""
+        """Return the text of a value that is read, and True if it changes along the row."""
         kind, formal = key[:2]
         if kind in ("at", "on"):
             half = launch.names.get(formal, formal) in self.arrays.half_precision
@@ -251,14 +258,14 @@ class RowFunction:
         return f"SPLAT(scalar[{self.scalars.index(formal)}])", False
 
     def _address(self, launch: Launch, key: tuple[Any, ...]) -> str:
-        """Text of where the first of a vector of numbers is that is read."""
+        """Return the address of the first number of a vector that is read."""
         kind, formal, z, y, x = key
         s = self.arrays.strides[launch.names.get(formal, formal)]
         planes = f"({z * s.plane + y * s.row + x}L)" if kind == "at" else f"({z} - k) * {s.plane}L + ({y * s.row + x}L)"
         return f"{self._place(launch, formal)} + {planes} + i"
 
     def _fetches(self, launch: Launch, reads: Iterable[tuple[Any, ...]]) -> list[str]:
-        """What is touched first in a pass is fetched rows ahead: of each array the planes farthest ahead, their last row."""
+        """Return prefetches of the data that a pass touches first: the last row of the leading planes of each array."""
         front: dict[tuple[str, str], tuple[int, int]] = {}
         touched = [key for key in reads if key[0] in ("at", "on")]
         written = [("at", name, self.planes - 1, 0, 0) for name in record(launch.stencil)[1]]
@@ -272,13 +279,13 @@ class RowFunction:
         return [_fetch(self._address(launch, key)) for key in listed]
 
     def _stays(self, launch: Launch, kind: str, formal: str) -> bool:
-        """Whether an array has one plane that all planes of a launch read, and so is in the second cache already."""
+        """Return True if all planes of a launch read one plane of an array, which stays in the second-level cache."""
         one = self.program.arrays[launch.names.get(formal, formal)].box.shape[0] == 1
         return kind == "on" and one and launch.box.shape[0] > FEW
 
 
 def _needed(lines: Sequence[str], results: Iterable[str]) -> list[str]:
-    """The lines that these results are made of: a product that sums have joined is written, but no longer read."""
+    """Return the lines that the results depend on; a product that was fused into sums is no longer used."""
     wanted, found = set(results), []
     for line in reversed(lines):
         name = re.match(r"const VM? (\w+) = ", line)
@@ -289,7 +296,7 @@ def _needed(lines: Sequence[str], results: Iterable[str]) -> list[str]:
 
 
 def _held(lines: Sequence[str]) -> list[str]:
-    """The same lines; what is read and needed more than once stays in a register. Compilers take reads for as cheap as registers."""
+    """Return the lines with values that are used repeatedly held in registers; compilers would reload them."""
     uses, found = Counter(re.findall(r"\w+", " ".join(lines))), []
     for line in lines:
         read = re.fullmatch(r"const V (\w+) = LOAD.*", line)
@@ -299,13 +306,15 @@ def _held(lines: Sequence[str]) -> list[str]:
 
 
 def _fetch(where: str) -> str:
-    """Into the first cache where it holds the rows of a piece beside those at hand, else into the second: a smaller one would have lost
-    them when they are needed."""
+    """Return a prefetch into the first-level cache if it is large enough, else into the second.
+
+    A smaller first-level cache would evict the rows before they are needed.
+    """
     return f"__builtin_prefetch({where}, 0, {3 if first_cache_bytes() >= ROOMY else 2});"
 
 
 def _in_layer(formula: Formula, values: Iterable[Expr]) -> tuple[list[str], list[str]]:
-    """Lines that compute values in a block of their own, and the values' names."""
+    """Return lines that compute values in a separate block, and the values' names."""
     inner = Scope(ROW)
     formula.scopes.append(inner)
     names = [formula.emit(value) for value in values]
@@ -314,7 +323,7 @@ def _in_layer(formula: Formula, values: Iterable[Expr]) -> tuple[list[str], list
 
 
 def _stores(values: Sequence[tuple[str, str]]) -> list[str]:
-    """Statements that write vectors, or the part of them before the end of the segment."""
+    """Return statements that store vectors, or their part before the end of the segment."""
     return [
         "if (__builtin_expect(end - i < LANES, 0)) {",
         *(f"  STORE_PART({where} + i, {value}, end - i);" for where, value in values),

@@ -37,15 +37,14 @@ from faultwave.kernels.language import Kernel
 
 _HUGE = 2 << 20
 MANY, SPREAD = 256, 2
-"""So many items are got batch by batch, if they are not spread over more than so many times as many."""
+"""Limits for reading batch by batch: number of items, and ratio of their range to their number."""
 
 LOOKED_AT = 1 << 24
-"""Numbers that a thread looks at in turn."""
+"""Numbers that a thread checks at a time."""
 
 
 def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Zeros on a cache-line boundary, large ones in huge pages where the system has them; pages are touched only when
-    written."""
+    """Return zeros aligned to a cache line, large arrays in huge pages if available; pages are touched when written."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     if size < 2 * _HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
         raw = np.zeros(size + 64, np.uint8)
@@ -61,7 +60,7 @@ def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def _finite(storage: np.ndarray) -> bool:
-    """Whether all numbers are, by their sums."""
+    """Return True if all numbers are finite, according to their sums."""
     flat = storage.reshape(-1)
     found = []
 
@@ -74,7 +73,7 @@ def _finite(storage: np.ndarray) -> bool:
 
 
 class LaneBuffer:
-    """(items, rows, cols) seen item-major, stored [batch][row][col][lane]."""
+    """Buffer (items, rows, cols), viewed item-major and stored [batch][row][col][lane]."""
 
     def __init__(self, items: int, rows: int, cols: int, lanes: int, dtype: Any, queue: Queue):
         if items % lanes:
@@ -85,7 +84,7 @@ class LaneBuffer:
 
     @property
     def storage(self) -> np.ndarray:
-        """The numbers, once all launches are done."""
+        """Memory of the buffer, after all queued launches."""
         self.queue.flush()
         return self._numbers
 
@@ -95,14 +94,14 @@ class LaneBuffer:
         return index // self.lanes, index % self.lanes
 
     def places(self, items: np.ndarray, rows: slice) -> np.ndarray:
-        """Where in the storage the numbers are that ``get`` gives, in its order."""
+        """Return the indices into the storage of the numbers that ``get`` returns, in its order."""
         batch, lane = self._select(items)
         count, cols = self._shape
         of_rows = np.arange(count)[rows, None] * cols + np.arange(cols)
         return np.asarray(((batch * count * cols)[:, None, None] + of_rows) * self.lanes + lane[:, None, None])
 
     def _batches(self, items: np.ndarray | slice | None) -> slice | None:
-        """The batches that together are these items, where they are."""
+        """Return the batches that contain exactly these items, or None."""
         if isinstance(items, np.ndarray):
             return None
         first, last, step = (slice(None) if items is None else items).indices(self.items)
@@ -159,7 +158,7 @@ class LaneBuffer:
 
 
 class SlotBuffer:
-    """(slots, size), contiguous per slot."""
+    """Buffer (slots, size), contiguous per slot."""
 
     def __init__(self, slots: int, size: int, dtype: Any, queue: Queue):
         self.items, self.queue = slots, queue
@@ -167,17 +166,17 @@ class SlotBuffer:
 
     @property
     def storage(self) -> np.ndarray:
-        """The numbers, once all launches are done."""
+        """Memory of the buffer, after all queued launches."""
         self.queue.flush()
         return self._numbers
 
     @property
     def memory(self) -> np.ndarray:
-        """The numbers themselves (slots, size), for messages to be read from and received into."""
+        """Memory (slots, size) from which messages are sent and into which they are received."""
         return self.storage
 
     def places(self, items: np.ndarray, rows: slice) -> np.ndarray:
-        """As of ``LaneBuffer``."""
+        """Return indices as ``LaneBuffer.places`` does."""
         size = self.storage.shape[1]
         return np.asarray(items[:, None] * size + np.arange(size)[rows])
 
@@ -206,11 +205,11 @@ class SlotBuffer:
 
 @contextlib.contextmanager
 def _openmp(threads: int) -> Iterator[None]:
-    """What OpenMP reads when its library is first loaded, gone again for processes started later.
+    """Set the environment that OpenMP reads when its library is loaded, and restore it for later processes.
 
-    Waiting threads spin for some ten microseconds, not milliseconds: a shared machine slows all runs otherwise. Threads are
-    bound one to a core where the run has all cores it may use; fewer may share the machine with others, and where they
-    go is the system's choice. What the user set stays.
+    Waiting threads spin for some ten microseconds instead of milliseconds, which would slow all runs of a shared machine.
+    Threads are bound to cores if the run uses all cores it may; otherwise the system places them. Settings of the user are
+    left unchanged.
     """
     wanted = {"GOMP_SPINCOUNT": "20000"}
     if threads > 1 and threads == len(cores.allowed()):
@@ -271,7 +270,7 @@ class CpuBackend(Immediate):
                 library.first_touch(start, *(ctypes.c_long(n) for n in (share, begin // self.lanes, end // self.lanes)))
 
     def take_memory(self, buffers: Sequence[Any]) -> None:
-        """In a thread of its own, where all memory is equally near; elsewhere ``first_touch`` has taken it."""
+        """Commit memory in a background thread on machines with one NUMA node; elsewhere ``first_touch`` has done so."""
         if not self.numa:
             populate([buffer.storage for buffer in buffers])
 
@@ -332,7 +331,7 @@ class CpuBackend(Immediate):
         return lower(kernel, self._real, lanes, vector_registers(), assembly and assembles())
 
     def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
-        """Kernels that were compiled before are not even lowered; others are compiled while the program goes on."""
+        """Compile kernels in the background; cached kernels are not even lowered."""
         kernels = list(kernels)
         contents = {
             k.name: f"{fingerprint(k)} {self._real} {self.fixed_lanes if k.fixed else self.lanes}" for k in kernels
@@ -353,7 +352,7 @@ class CpuBackend(Immediate):
 
 
 def _flat(value: Any) -> list[Any]:
-    """The numbers of a scalar or a table, row by row; launches come by the thousand, and most give one number or a list."""
+    """Return the numbers of a scalar or table, row-major, with shortcuts for one number and for lists."""
     if isinstance(value, float):
         return [value]
     if isinstance(value, list) and isinstance(value[0], float):
@@ -362,7 +361,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 class _Compiled:
-    """A kernel whose library is there, or will be; calling it binds buffers and returns the launch."""
+    """Kernel with its library, or a future of it; calling it binds buffers and returns the launch."""
 
     def __init__(self, kernel: Kernel, library: Path | Future[Path], content: str, backend: CpuBackend):
         self.kernel, self.lanes = kernel, backend.fixed_lanes if kernel.fixed else backend.lanes
@@ -372,7 +371,7 @@ class _Compiled:
             self.load()
 
     def load(self) -> Any:
-        """The function of the library, waiting for it if need be."""
+        """Return the library's function, after waiting for the compiler if necessary."""
         if self.function is None:
             library = self.library
             if isinstance(library, Future):

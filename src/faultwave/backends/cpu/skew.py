@@ -1,8 +1,7 @@
-"""How far half-steps of a pass through memory stay behind each other: planes of the front along z, rows of the tiles along y.
+"""Lags of the half-steps of one pass through memory: planes along z (wavefront) and rows along y (tiles).
 
-A half-step may follow another one at the distance at which it reads ahead what that one wrote, or overwrites what that one read behind:
-the front has already passed what lies the other way. Several steps of few planes and rows in between keep more of what is at hand in
-caches.
+A half-step may follow another at the distance at which it reads ahead what the other wrote, or overwrites what the other
+read behind. The smaller the distance, the more of the data in use stays in caches.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from faultwave.kernels.stencil import Launch, Program, record
 
 @dataclass(frozen=True)
 class Skew:
-    """Planes (``z``) and rows (``y``) that each level is behind the first one, and ``step``: those that a step is behind the one before."""
+    """Lag of each level behind the first in planes (``z``) and rows (``y``), and of a step behind the previous (``step``)."""
 
     z: tuple[int, ...]
     y: tuple[int, ...]
@@ -24,7 +23,7 @@ class Skew:
 
 @dataclass(frozen=True)
 class _Access:
-    """An array that a level reads, so many planes and rows ahead of a point (``z``, ``y``), or writes; ``lag`` rows behind the level."""
+    """Array that a level reads at offsets ``z``, ``y`` from a point, or writes; ``lag`` rows behind the level."""
 
     array: str
     writes: bool
@@ -34,7 +33,7 @@ class _Access:
 
 
 def skew(program: Program, below: int | None = None) -> Skew:
-    """The least that keeps the order of all reads and writes; of launches that begin ``below`` a plane alone, where that is given."""
+    """Return the smallest lags that preserve the order of reads and writes, optionally of launches ``below`` a plane only."""
     count = len(program.levels)
     moving = {launch.names.get(n, n) for level in program.levels for launch in level for n in record(launch.stencil)[1]}
     moving |= {i.array for i in program.injections}
@@ -50,14 +49,13 @@ def skew(program: Program, below: int | None = None) -> Skew:
 
 
 def far_apart_from(program: Program) -> int | None:
-    """The plane below which levels need not stay as far behind each other as above, where some have nothing to do below: neither do these
-    read what is below. None where all begin at the same plane."""
+    """Return the plane below which smaller lags suffice, as some levels have no work there; None if there is none."""
     lowest = [min((launch.box.lo[0] for launch in level), default=program.box.lo[0]) for level in program.levels]
     return max(lowest) - 2 * program.reach if max(lowest) > min(lowest) + 2 * program.reach else None
 
 
 def _apart(first: Sequence[_Access], then: Sequence[_Access]) -> tuple[int, int]:
-    """Planes and rows that ``then`` must be behind ``first``: as far as it reads ahead what that wrote, or writes what that read behind."""
+    """Return the planes and rows that ``then`` must lag behind ``first``."""
     found = [
         (b.z - a.z, b.y - a.y + a.lag - b.lag)
         for a in first
@@ -93,13 +91,12 @@ def _name(launch: Launch, formal: str) -> str:
 
 
 def _stage_by_stage(program: Program, launch: Launch) -> bool:
-    """Whether a launch that names the planes it reads is given as work of one stage, which writes nothing there (``Program.stages``)."""
+    """Return True if a launch that reads absolute planes is run as work of one stage (``Program.stages``)."""
     return bool(program.stages) and launch.box.lo[0] < (program.together or program.box.hi[0])
 
 
 def _above(program: Program, plane: int) -> int:
-    """Of a launch that works on all planes from ``together`` on, where they are at hand at one time: how far above the first of them it
-    reads, where that is below."""
+    """Return the offset at which a launch on all planes from ``together`` on reads below the first of them, else 0."""
     return 0 if program.together is None else min(0, plane - program.together)
 
 

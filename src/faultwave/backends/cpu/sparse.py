@@ -20,7 +20,7 @@ _MANY, _FEW = ((8, 1),), ((2, 3), (5, 2), (12, 1))  # (rows, columns) held in re
 
 @dataclass(frozen=True)
 class Block:
-    """Rows that are summed at once. ``terms``: a row of the input, and for each sum that it adds to (row, number of the entry)."""
+    """Rows that are summed at once; each term is a row of the input with its (row, entry number) pairs."""
 
     rows: range
     terms: list[tuple[int, list[tuple[int, int]]]]
@@ -28,8 +28,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Contraction:
-    """out[:, :width] (+)= matrix @ inp[:, :width] with rows ``strides`` (inp, out) numbers apart; ``entries``: the nonzeros in the
-    order of the blocks."""
+    """Matrix product out[:, :width] (+)= matrix @ inp[:, :width].
+
+    The rows of inp and out are ``strides`` numbers apart; ``entries`` are the nonzeros in the order of the blocks.
+    """
 
     name: str
     entries: list[float]
@@ -83,7 +85,7 @@ def _neighbours(columns: Sequence[tuple[int, int]], width: int) -> bool:
 
 
 def _blocks(matrix: np.ndarray, size: int) -> tuple[list[float], list[Block]]:
-    """The nonzeros in the order in which blocks of ``size`` rows need them, and the blocks."""
+    """Return the nonzeros in the order in which blocks of ``size`` rows need them, and the blocks."""
     entries: list[float] = []
     blocks = []
     for start in range(0, len(matrix), size):

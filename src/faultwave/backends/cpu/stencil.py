@@ -37,18 +37,18 @@ from faultwave.base.log import get_logger
 from faultwave.kernels.stencil import Axis, Box, Launch, Program, Work, check, whole_work
 
 WORTH_TUNING = 2e10
-"""Point updates of a run below which measuring takes longer than it saves."""
+"""Point updates of a run below which tuning takes longer than it saves."""
 
 KEPT = 64
-"""Pieces of work whose calls are kept."""
+"""Number of work lists whose calls are cached."""
 
 _P, _N = [ctypes.c_void_p], [ctypes.c_long]
 ARGUMENTS: Any = 3 * _P + 2 * _N + _P + 2 * _N + _P + _N + 2 * _P + 2 * _N
-"""Of both compiled functions (wavefront.h)."""
+"""Argument types of both compiled functions (wavefront.h)."""
 
 
 def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
-    """C source of a program whose arrays lie as ``arrays`` says."""
+    """Return the C source of a program for the memory layout ``arrays``."""
     real = {"float32": "float", "float64": "double"}[arrays.dtype.name]
     head = "".join(resources.files("faultwave.backends.cpu").joinpath(f).read_text() for f in ("vector.h", "fused.h"))
     loop = resources.files("faultwave.backends.cpu").joinpath("wavefront.h").read_text()
@@ -109,7 +109,7 @@ def row_source(program: Program, launch: Launch, precision: str) -> str:
 
 
 def _behind(program: Program) -> str:
-    """How far half-steps are behind the first one, for wavefront.h: everywhere, and on the planes below which less will do."""
+    """Return the lags of half-steps for wavefront.h: everywhere, and on the planes where smaller ones suffice."""
     of, first = skew(program), far_apart_from(program)
     below = (
         of if first is None else skew(program, first + 2 * program.reach)
@@ -128,8 +128,10 @@ def most_segments(program: Program) -> int:
 
 
 class _Calls:
-    """What half-steps work on, as the loop reads it: (calls, 5 + 2 segments) of entry, z0, z1, y0, y1 and a range along x for each segment
-    of the entry's rows."""
+    """Calls of half-steps in the layout of the compiled loop.
+
+    Each row (5 + 2 segments) holds entry, z0, z1, y0, y1 and a range along x for each segment of the entry's rows.
+    """
 
     def __init__(self, program: Program):
         self.rows = [[len(row) for row in rows_of(level)] for level in program.levels]
@@ -137,7 +139,7 @@ class _Calls:
         self.width = most_segments(program)
 
     def of(self, level: int, boxes: Sequence[Sequence[Box]]) -> np.ndarray:
-        """Of a half-step; ``boxes`` by slot. Segments whose boxes have the same rows share a call."""
+        """Return the calls of a half-step for ``boxes`` by slot. Segments with the same rows share a call."""
         listed, slot, entries = [], 0, int(self.first[-1])
         for number, segments in enumerate(self.rows[level], int(self.first[level])):
             listed += self._together(number, boxes[slot : slot + segments])
@@ -162,8 +164,7 @@ class _Calls:
 
 @dataclass(frozen=True)
 class _Listed:
-    """The calls of some half-steps as the loop reads them, and where those of each half-step begin (half-steps + 1,); the ``work`` they are
-    of, kept so that it can be told from others."""
+    """Calls of several half-steps, where each half-step begins (half-steps + 1,), and their ``work`` as a cache key."""
 
     calls: np.ndarray
     first: np.ndarray
@@ -175,14 +176,16 @@ class _Listed:
 
     @cached_property
     def addresses(self) -> tuple[int, int]:
-        """Of both in memory."""
+        """Addresses of both arrays."""
         return self.calls.ctypes.data, self.first.ctypes.data
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a function that does one half-step of some rows is ``given``, and that function's own address before it (joint.h); what lies
-    there is ``held``. ``sample_buffers``: filled by it."""
+    """Function address and arguments of one half-step of some rows (joint.h).
+
+    ``held`` keeps the memory of ``given`` alive; the function fills ``sample_buffers``.
+    """
 
     given: tuple[int, ...]
     held: Any
@@ -225,7 +228,7 @@ class StencilRunner:
         return self.arrays.view(name, halo)
 
     def _forget(self, names: Set[str] = frozenset()) -> None:
-        """What is known of rows of arrays, or everything."""
+        """Invalidate the row table for some arrays, or for all."""
         if TABLE in self.arrays.program.arrays:
             forget(self.arrays.view(TABLE), self.program, names)
 
@@ -262,13 +265,13 @@ class StencilRunner:
         return [sample_buffers[:, a:b] for a, b in self._points.parts]
 
     def _pass(self, count: int) -> _Listed:
-        """The calls of so many whole steps."""
+        """Return the calls of ``count`` whole steps."""
         if count not in self._passes:
             self._passes[count] = _Listed.of(self._whole * count)
         return self._passes[count]
 
     def _listed(self, work: Work) -> _Listed:
-        """The calls of some work; those of the last few are kept, as listing them takes longer than a step of a small grid."""
+        """Return the calls of some work, cached because listing them takes longer than a step of a small grid."""
         found = self._kept.get(id(work))
         if found is None or found.work is not work:
             found = _Listed.of([self._calls.of(n % self._levels, w) for n, w in enumerate(work)], work)
@@ -285,18 +288,18 @@ class StencilRunner:
         self, function: Any, start: int, count: int, values: np.ndarray, sample_buffers: np.ndarray, listed: _Listed,
         half: int, *more: int,
     ) -> None:  # fmt: skip
-        """``half``: the first half-step of what is listed."""
+        """Call a compiled function; ``half`` is the first half-step among the listed ones."""
         calls, first = listed.addresses
         given = self._given(start, count, values, sample_buffers)
         function(*given, calls, first + half * listed.first.itemsize, *more)
 
     def _given(self, start: int, count: int, values: np.ndarray, sample_buffers: np.ndarray) -> tuple[int, ...]:
-        """What each compiled function is given first (wavefront.h)."""
+        """Return the first arguments of each compiled function (wavefront.h)."""
         sizes, taken = values.shape[1:], sample_buffers.shape[1]
         return *self._fixed, start, count, values.ctypes.data, *sizes, sample_buffers.ctypes.data, taken
 
     def part(self, steps: int, amplitudes: np.ndarray, work: Work) -> Part:
-        """Some work of all programs of a ``joint`` pass, not done yet."""
+        """Return the arguments for some work of a ``joint`` pass, which has yet to be executed."""
         values = np.ascontiguousarray(amplitudes, self.arrays.dtype)
         buffers, listed = np.zeros((steps, max(1, self._points.taped)), self.arrays.dtype), self._listed(work)
         given = (address(self._some_rows), *self._given(0, steps, values, buffers), *listed.addresses)
@@ -305,7 +308,7 @@ class StencilRunner:
     def _level_by_level(
         self, step: int, values: np.ndarray, sample_buffers: np.ndarray, listed: _Listed, first: int
     ) -> None:
-        """A step; ``first``: the number of its work among the listed."""
+        """Execute one step level by level; ``first`` is the number of its work among the listed."""
         for number in range(self._levels):
             half = first * self._levels + number
             for turn in range(3):
@@ -321,8 +324,7 @@ class StencilRunner:
             np.copyto(halo, inside)
 
     def prepare(self, steps: int, together: bool = False) -> None:
-        """Choose the blocking: the one found before for this program and machine, else measured if ``steps`` are worth it. ``together``: as
-        of every ``Runner``."""
+        """Choose the blocking: the cached one for this program and machine, or a measured one if ``steps`` justify it."""
         if self.program.periodic:
             return
         self.blocking = default_blocking(self.arrays, self.threads)
@@ -343,15 +345,17 @@ class StencilRunner:
                 get_logger(__name__).info("the blocking found could not be kept in %s", path)
 
     def _worth_trying(self, together: bool) -> list[Blocking]:
-        """Ways to cut a pass that ``prepare`` measures. Programs that are told planes take no fewer steps at once than by default, and more
-        only ``together`` with others (``joint``)."""
+        """Return the blockings that ``prepare`` measures.
+
+        Programs that receive planes take at least the default number of steps, and more only ``together`` with others (``joint``).
+        """
         listed, usual = candidates(self.arrays, self.threads), self.blocking.steps
         if not self.program.stages:
             return listed
         return [b for b in listed if b.steps == usual or (together and b.steps > usual)]
 
     def tune(self, listed: Sequence[Blocking]) -> dict[Blocking, float]:
-        """Seconds a step of each blocking; the fastest is kept, and the state is then what it was: even nothing that moves counts steps."""
+        """Measure the seconds per step of each blocking, select the fastest, and restore the state."""
         times = {}
         sources = 1 + max([int(i.sources.max(initial=0)) for i in self.program.injections], default=0)
         names = {n for level in self.program.levels for n in written(level, self.program, with_halo=False)}
@@ -371,7 +375,7 @@ class StencilRunner:
 
 
 def _machine() -> str:
-    """What a blocking depends on besides the program: processor and compiler flags of the vectors."""
+    """Return the machine properties that a blocking depends on: processor and vector width."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             return next((line.strip() for line in file if line.startswith("model name")), "") + str(vector_bytes())

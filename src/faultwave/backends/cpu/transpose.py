@@ -4,9 +4,10 @@ from __future__ import annotations
 
 
 def transposes(lanes: int, narrow: bool = False) -> str:
-    """C text of ``transpose(V *a)``, the LANES x LANES matrix in place by halves, quarters and so on, and of ``load``
-    and ``save``, which cover a slot by such blocks; the last one overlaps the one before. ``narrow``: the same for slots of single
-    precision, with names that end so."""
+    """Return C text of ``transpose(V *a)`` (LANES x LANES, in place) and of ``load`` and ``save`` of slots by such blocks.
+
+    The last block of a slot overlaps the previous one. ``narrow``: for slots of single precision, with suffixed names.
+    """
     real, kind, anywhere, end = ("float", "VN", "VNU", "_narrow") if narrow else ("R", "V", "VU", "")
     wide, slim = ("WIDE({})", "NARROW({})") if narrow else ("{}", "{}")
     lanes_in = " ".join(f"t[{i}] = *(const {anywhere} *)(slot[{i}] + at);" for i in range(lanes))
@@ -37,7 +38,7 @@ def transposes(lanes: int, narrow: bool = False) -> str:
 
 
 def _transpose(lanes: int, kind: str, end: str) -> list[str]:
-    """Lines of ``transpose`` for vectors of a kind."""
+    """Return the lines of ``transpose`` for vectors of a kind."""
     lines, step = [f"F void transpose{end}({kind} *a) {{", f"  {kind} b;"], lanes // 2
     while step:
         low = ", ".join(str(i if not i & step else lanes + i - step) for i in range(lanes))

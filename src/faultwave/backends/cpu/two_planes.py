@@ -1,6 +1,6 @@
-"""Stencils on two planes at once: most of the rows that a plane reads are read by the next one, too, and come into the first cache once.
+"""Stencils on two planes at once: most rows that one plane reads are read by the next too, and are loaded once.
 
-Each value is computed as on one plane alone, so that results do not depend on which planes go together.
+Each value is computed as on one plane alone, so that results do not depend on the pairing of planes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from faultwave.kernels.expr import Expr, wrap
 from faultwave.kernels.stencil import Axis, Launch, Point, Recorder, Stencil, record
 
 MOST_READ = 45
-"""Numbers of arrays around a point: stencils that read more fill the first cache with the rows of one plane."""
+"""Reads per point above which rows of one plane fill the first-level cache."""
 
 
 class _Both(Recorder):
@@ -39,7 +39,7 @@ class _Upper:
 
 
 def recorded(stencil: Stencil, planes: int) -> tuple[Mapping[tuple[Any, ...], Expr], dict[tuple[str, int], Expr]]:
-    """What a stencil reads on one plane or two, and what it writes, by name and plane: the values of a name one after the other."""
+    """Return the reads of a stencil on one or two planes, and its writes by name and plane."""
     if planes == 1:
         reads, writes = record(stencil)
         return reads, {(name, 0): value for name, value in writes.items()}
@@ -50,8 +50,7 @@ def recorded(stencil: Stencil, planes: int) -> tuple[Mapping[tuple[Any, ...], Ex
 
 
 def side_by_side(writes: Mapping[tuple[str, int], Expr]) -> Iterator[Expr]:
-    """All that the values of both planes are computed from, operands first, each beside the same of the other plane: what both need is
-    then read once. Of one plane alone, in the order in which it would be without the other."""
+    """Yield the nodes of both planes' values, operands first, each next to its counterpart, so that shared reads occur once."""
     seen = set[int]()
     names = dict.fromkeys(name for name, _ in writes)
     planes = range(len(writes) // len(names))
@@ -70,13 +69,15 @@ def side_by_side(writes: Mapping[tuple[str, int], Expr]) -> Iterator[Expr]:
 
 
 def numbers_read(stencil: Stencil) -> int:
-    """Numbers of arrays around a point that a stencil reads."""
+    """Return the number of array reads around a point."""
     return sum(key[0] in ("at", "on") for key in record(stencil)[0])
 
 
 def go_together(row: Sequence[Launch], most: int) -> bool:
-    """Whether two planes of launches side by side can be worked on at once, and should. Rows of several launches and more than ``most``
-    points should not: layers at the ends of a row cost there what two planes gain. Most points are in the longest segment."""
+    """Return True if two planes of adjacent launches can and should be processed at once.
+
+    Rows of several launches and more than ``most`` points should not: layers at their ends cost more than two planes gain.
+    """
     if any(x.lag or x.stencil.changes or x.stencil.rows or x.box.shape[0] < 2 for x in row):
         return False
     if len(row) > 1 and sum(launch.box.shape[2] for launch in row) > most:

@@ -1,4 +1,4 @@
-"""A graphics processor that is not here: kernels are planned for it and memory is counted, nothing is computed."""
+"""Device that is not present: kernels are planned for it and memory is counted, but nothing is computed."""
 
 from __future__ import annotations
 

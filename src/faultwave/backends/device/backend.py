@@ -1,4 +1,4 @@
-"""A backend on a device: buffers there, kernels lowered for it, launches put into its queue."""
+"""Backend on a device: buffers in its memory, kernels lowered for it, launches in its queue."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from faultwave.base.errors import BackendError
 from faultwave.kernels.language import Array, Kernel
 
 SPARE = 0.03
-"""Share of a device's memory that buffers leave for what a run copies to the host from it."""
+"""Fraction of a device's memory that buffers leave free for copies of results to the host."""
 
 
 def readable_bytes(size: float) -> str:
-    """A number of bytes in GiB or MiB."""
+    """Return a number of bytes as text in GiB or MiB."""
     return f"{size / 2**30:,.2f} GiB" if size >= 1 << 28 else f"{size / 2**20:,.2f} MiB"
 
 
 def piece_of(room: int) -> int:
-    """Bytes that cross at once: a power of two, so small that all the pieces there may be fit into what buffers leave."""
+    """Return the size of one transfer [bytes]: a power of two, such that all transfer buffers fit into the free memory."""
     return min(PIECE, max(1 << 16, 1 << int(SPARE * room / 8).bit_length() - 1))
 
 
@@ -77,8 +77,10 @@ class DeviceBackend:
         self.device.finish()
 
     def _take(self, size: int, spare: float = SPARE) -> None:
-        """Account for so many bytes more, a share ``spare`` left. Raises BackendError where they are too many: some drivers only tell when
-        it is too late."""
+        """Account for ``size`` more bytes; raise BackendError if less than the fraction ``spare`` would stay free.
+
+        Some drivers report too late that memory is exhausted.
+        """
         if self.held + size > (1.0 - spare) * self.room:
             kept = f" (of which {100 * spare:.0f} % are kept for results)" if spare else ""
             room, held, more = (readable_bytes(n) for n in (self.room, self.held, size))
@@ -89,14 +91,14 @@ class DeviceBackend:
         self.held += size
 
     def _touched(self) -> None:
-        """The host reads or writes a buffer."""
+        """Note that the host reads or writes a buffer."""
         if self.recording is not None:
             self.recording.alone = False
 
     def _launched(
         self, function: Any, groups: int, threads: int, memory: list[Any], rest: list[Any], changing: Numbers | None = None
     ) -> None:  # fmt: skip
-        """Something that needs no kernel of the engine."""
+        """Record a launch that is not a kernel of the engine."""
         if self.recording is not None:
             self.recording.add(Call(function, groups, threads, memory, rest, changing, block=self._block))
 
@@ -236,7 +238,7 @@ class _Compiled:
 
 
 class _Numbers:
-    """Tables one after the other."""
+    """Concatenated tables of changing scalars."""
 
     def __init__(self, tables: list[Array], real: np.dtype):
         self.tables, self.sizes = tables, [t.rows * t.cols for t in tables]

@@ -1,4 +1,4 @@
-"""Launches of kernels as records: what may be done at the same time, and what is done in turn."""
+"""Records of kernel launches, and which of them may run concurrently."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Call:
 
 
 def together(calls: Iterable[Call]) -> list[list[Call]]:
-    """Launches in turn, those that may be done at the same time in one list."""
+    """Return the launches in order, grouped by those that may run concurrently."""
     found: list[list[Call]] = []
     for call in calls:
         last = found[-1] if found else []
@@ -54,7 +54,7 @@ def together(calls: Iterable[Call]) -> list[list[Call]]:
 
 
 def _apart(a: Call, b: Call) -> bool:
-    """Whether neither need wait for the other."""
+    """Return True if neither launch has to wait for the other."""
     if a.block is not None and a.block == b.block:
         return True
     return a.kind is not None and a.kind == b.kind and (a.items[1] <= b.items[0] or b.items[1] <= a.items[0])

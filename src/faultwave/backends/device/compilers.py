@@ -102,7 +102,7 @@ def target_of(arch: str) -> Target:
 
 
 def architecture(backend: str, arch: str) -> Target:
-    """That of a name, or the usual one of a backend. Raises InputError where a backend has none, or cannot run on the one asked for."""
+    """Return the target called ``arch``, or the default of a backend; raise InputError if they do not match."""
     usual = {"cuda": "sm_90", "hip": "gfx90a"}
     if backend and backend not in usual:
         raise InputError(Problem("--backend", f"'{backend}' has no architectures", ", ".join(usual)))
@@ -114,7 +114,7 @@ def architecture(backend: str, arch: str) -> Target:
 
 
 def missing(dialect: str) -> str:
-    """Why kernels of a dialect cannot be compiled here, and what to install; empty where they can."""
+    """Return why kernels of a dialect cannot be compiled here and which packages to install; empty if they can."""
     if dialect == "hip":
         return "" if shutil.which("hipcc") or _zig() else f"HIP kernels need {HIPCC}, or: pip install ziglang"
     return "" if _nvrtc() else "CUDA kernels need NVRTC: pip install nvidia-cuda-nvrtc"
@@ -199,14 +199,14 @@ FLAGS = (
 
 
 def _with_hipcc(source: Path, result: Path, target: Target) -> str:
-    """What hipcc says."""
+    """Compile with hipcc and return its messages."""
     command = ["hipcc", f"--offload-arch={target.name}", *FLAGS, "-c", str(source), "-o", str(result)]
     environment = {**os.environ, "HIP_PLATFORM": "amd"}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stderr
 
 
 def _with_zig(source: Path, result: Path, target: Target) -> str:
-    """What clang says; assembled in a second step, as it has no linker for such objects."""
+    """Compile with Zig's clang and return its messages; assembled separately, as it has no linker for such objects."""
     clang, assembly = [str(_zig()), "clang"], str(source.with_suffix(".s"))
     alone = ("-x", "hip", "-std=c++17", "-nogpuinc", "-nogpulib", "-fno-math-errno", "-S")
     command = [*clang, *alone, f"--offload-arch={target.name}", *FLAGS, str(source), "-o", assembly]

@@ -62,7 +62,7 @@ class ScalarFormula(Formula):
 
 
 def name(array: str) -> str:
-    """How an array is called in the text: no name of the text itself begins so."""
+    """Return the name of an array in the generated text, distinct from all names of the text itself."""
     return "A_" + array.replace(".", "_w")
 
 

@@ -1,4 +1,4 @@
-"""Buffers in the memory of a device. What the host wants of them is packed there, so that only that crosses over."""
+"""Buffers in the memory of a device. Data for the host are packed there, so that only these are transferred."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ SUMMED = 1 << 16  # threads that sum at once
 
 
 class Device(Protocol):
-    """A processor with memory of its own and one queue of work; what is asked of it is done in turn."""
+    """Processor with its own memory and one in-order queue of work."""
 
     name: str
     target: Target
     failures: tuple[type[Exception], ...]  # what its driver raises
 
     def room(self) -> int:
-        """Bytes that are free, or all there are where the driver does not tell."""
+        """Free memory [bytes], or all memory if the driver does not report the free part."""
         ...
 
     def allocate(self, size: int) -> Any:
-        """So many bytes of zeros."""
+        """Allocate ``size`` bytes of zeros."""
         ...
 
     def upload(self, memory: Any, values: np.ndarray) -> None:
@@ -54,12 +54,11 @@ class Device(Protocol):
         ...
 
     def pinned(self, size: int) -> np.ndarray:
-        """So many bytes of the host for ``bring`` and ``send``."""
+        """Allocate ``size`` bytes of pinned host memory for ``bring`` and ``send``."""
         ...
 
     def bring(self, memory: Any, into: np.ndarray) -> Crossing:
-        """Begin to fill pinned ``into`` from the start of ``memory`` as all work asked for so far leaves it; what is asked for
-        later does not wait for it."""
+        """Start to copy ``memory`` to pinned ``into``, after all work queued so far; later work does not wait for it."""
         ...
 
     def send(self, memory: Any, values: np.ndarray) -> Crossing:
@@ -67,11 +66,11 @@ class Device(Protocol):
         ...
 
     def why_not_gpu_aware(self) -> str:
-        """Why MPI cannot use its memory directly (``gpu_aware_buffer``); empty where it can."""
+        """Return why MPI cannot use the device's memory directly (``gpu_aware_buffer``); empty if it can."""
         ...
 
     def gpu_aware_buffer(self, size: int) -> MessageBuffer:
-        """So many bytes of the device for messages, which GPU-aware MPI sends and receives in place."""
+        """Allocate ``size`` bytes of the device for messages that GPU-aware MPI sends and receives in place."""
         ...
 
     def attach(self) -> None:
@@ -79,7 +78,7 @@ class Device(Protocol):
         ...
 
     def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
-        """Functions of a program, each with so many bytes of fast memory a group; None: they do not know of it."""
+        """Build the functions of a program, each with ``shared`` bytes of fast memory per group (None: unspecified)."""
         ...
 
     def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None:
@@ -87,11 +86,11 @@ class Device(Protocol):
         ...
 
     def graph(self, calls: Sequence[Call]) -> Callable[[], None]:
-        """What does all the launches in turn, at less than the cost of each."""
+        """Return a function that executes all launches in order, at less than the cost of each."""
         ...
 
     def mark(self) -> Crossing:
-        """What is done when all work so far is."""
+        """Return a mark that is done when all work so far is."""
         ...
 
     def finish(self) -> None:
@@ -165,7 +164,7 @@ class Joined:
 
 
 class Beside:
-    """Memory of a device beside its buffers; ``take(bytes)`` accounts for it."""
+    """Additional memory of a device besides its buffers; ``take(bytes)`` accounts for it."""
 
     def __init__(self, device: Device, take: Callable[[int], None], piece: int):
         self.device, self.take = device, take
@@ -208,7 +207,7 @@ class Access:
         return memory
 
     def _pieces(self, items: np.ndarray, numbers: int) -> list[np.ndarray]:
-        """Items of so many numbers each, as many at a time as may cross at once."""
+        """Return the items in pieces that can be transferred at once, for ``numbers`` numbers per item."""
         some = max(1, self.host.piece // (numbers * self.dtype.itemsize))
         return [items[i : i + some] for i in range(0, len(items), some)]
 
@@ -260,7 +259,7 @@ class Access:
             begin += len(piece)
 
     def fetch(self, buffer: DeviceBuffer, items: np.ndarray, first: int, shape: tuple[int, ...]) -> Awaited:
-        """Numbers from ``first`` on of the listed items, (items, *shape)."""
+        """Start to fetch numbers from ``first`` on of the listed items, (items, *shape)."""
         self.touched()
         taken, whole = int(np.prod(shape)), (len(items), *shape)
         if not len(items) * taken:

@@ -17,7 +17,7 @@ from faultwave.backends.device.rounding import Kernels, Rounding
 
 
 class Queue(Protocol):
-    """What messages need of a device."""
+    """Device interface that messages use."""
 
     def allocate(self, size: int) -> Any: ...
 
@@ -33,18 +33,20 @@ class Queue(Protocol):
 
 
 class MessageBuffer(Protocol):
-    """Memory between kernels and MPI. ``memory``: as kernels are given it; ``buffer``: as MPI is."""
+    """Memory shared by kernels and MPI: ``memory`` as passed to kernels, ``buffer`` as passed to MPI."""
 
     memory: Any
     buffer: Any
 
     def take(self, received: bool) -> None:
-        """From MPI: kernels asked for from now on may touch it, and find what was ``received``."""
+        """Hand the buffer from MPI to kernels, which find the data ``received``."""
         ...
 
     def give(self, sent: bool) -> Crossing:
-        """To MPI: once the crossing is done it may touch it, and finds what kernels asked for so far put there, where that is to be
-        ``sent``."""
+        """Hand the buffer from kernels to MPI, which may use it once the returned crossing is done.
+
+        If it is to be ``sent``, it then holds the results of all kernels queued so far.
+        """
         ...
 
 

@@ -33,14 +33,14 @@ class Modelled:
 
 
 def modelled(plan: Plan, groups: int, moved: int, flops: int) -> Modelled:
-    """Of a kernel of which ``groups`` are on a multiprocessor together, and an item moves so many bytes and does so many flops."""
+    """Return the modelled rate of a kernel with ``groups`` groups per multiprocessor, and bytes and flops per item."""
     t, single = plan.target, plan.size == 4
     near = plan.size * _near(plan, plan.phases)
     return _rate(t, plan.share, max(1, groups), _waits(plan, plan.phases), moved, flops, near, single)
 
 
 def streamed(target: Target, threads: int, moved: int, flops: int, single: bool) -> Modelled:
-    """Of a stencil: each of the ``threads`` on a multiprocessor waits by itself, for what it reads of a plane."""
+    """Return the modelled rate of a stencil with ``threads`` threads per multiprocessor, each waiting for its plane."""
     return _rate(target, 1, threads, LATENCY, moved, flops, 0, single)
 
 

@@ -11,7 +11,7 @@ SMALLEST = 1 << 12  # bytes of a buffer
 
 
 class Crossing(Protocol):
-    """A copy between host and device that has been asked for."""
+    """Pending copy between host and device."""
 
     @property
     def done(self) -> bool: ...
@@ -37,7 +37,7 @@ class BufferPool:
         self.free: dict[int, list[PooledBuffer]] = {}
 
     def take(self, size: int) -> PooledBuffer:
-        """A buffer of at least so many bytes that is unused and that no copy touches any more."""
+        """Return a buffer of at least ``size`` bytes that is unused and that no pending copy touches."""
         wanted = SMALLEST
         while wanted < size:
             wanted *= 2
@@ -55,7 +55,7 @@ class BufferPool:
         return made
 
     def give(self, piece: PooledBuffer, crossing: Crossing | None = None) -> None:
-        """To be taken again, once ``crossing`` is done."""
+        """Return a buffer to the pool, reusable once ``crossing`` is done."""
         piece.crossing = crossing
         self.free[piece.size].append(piece)
 

@@ -1,4 +1,4 @@
-"""Launches that follow each other again and again: a list made once, and replayed without the host looking at any of them."""
+"""Repeated sequences of launches: a list recorded once and replayed without the host handling each launch."""
 
 from __future__ import annotations
 

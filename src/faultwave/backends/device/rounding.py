@@ -19,7 +19,7 @@ GROUP, MOST = 256, 64
 
 
 class Queue(Protocol):
-    """What rounding needs of a device."""
+    """Device interface that rounding uses."""
 
     target: Any
 
@@ -83,7 +83,7 @@ class Rounding:
         )
 
     def unpack(self, packed: Any, values: Any) -> None:
-        """Ask for ``values``, the numbers that the receiver gets."""
+        """Launch the kernel that decodes ``packed`` into ``values``."""
         if not self.numbers:
             return
         k = self.kernels

@@ -1,8 +1,8 @@
-"""Tasks in phases, and what lies in fast memory: the shape a kernel has on a device.
+"""Schedule of a kernel on a device: tasks in phases, and the layout of fast memory.
 
-A group of threads works on ``share`` items, one lane each, with ``workers`` threads for every lane. Between phases the group
-meets at a barrier; within one, all tasks go on at once, each handed to workers of its own as far as they reach. Tasks that
-hand numbers on row by row, from a thread to itself, need no barrier.
+A group of threads processes ``share`` items, one lane each, with ``workers`` threads per lane. Between phases the group
+meets at a barrier; within a phase all tasks run concurrently, each on workers of its own as far as they suffice. Tasks
+that pass numbers row by row, from a thread to itself, need no barrier.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _multiple(n: int, of: int) -> int:
 
 
 def _width(t: Task, together: int) -> int:
-    """Workers a task can use."""
+    """Return the number of workers that a task can use."""
     if t.body:
         return max(sum(_width(x, together) for x in level) for level in _levels(t.body))
     match t.work:
@@ -193,7 +193,7 @@ def _width(t: Task, together: int) -> int:
 
 
 def _levels(tasks: Sequence[Task]) -> list[list[Task]]:
-    """Every task as early as what it needs allows."""
+    """Return the tasks by level, each as early as its dependences allow."""
     level: list[int] = []
     chain: list[int] = []  # tasks of one chain share their workers, row by row
     for i, t in enumerate(tasks):

@@ -62,7 +62,7 @@ def lower_launch(program: Program, arrays: GridArrays, launch: Launch, name: str
 
 
 def head(program: Program, arrays: GridArrays, target: Target) -> str:
-    """What all kernels of a program begin with."""
+    """Return the common header of all kernels of a program."""
     single = arrays.dtype == np.float32
     return (
         prelude(target, single, single)
@@ -182,7 +182,7 @@ class _Writer:
         return "\n".join(rows)
 
     def _moves(self, group: str) -> bool:
-        """Whether a group's arrays are grids, not lines or tables."""
+        """Return True if a group's arrays are grids, not lines or tables."""
         name = next(n for n in self.program.arrays if self.arrays.group[n] == group)
         return self.program.arrays[name].kind == "grid"
 

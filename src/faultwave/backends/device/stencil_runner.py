@@ -1,4 +1,4 @@
-"""A stencil program on a device: its arrays there, a copy of them here for whoever looks, launches put into the queue."""
+"""Stencil program on a device: arrays in its memory, a copy on the host for access, launches in its queue."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class DeviceStencilRunner:
         return found
 
     def finite(self, names: Iterable[str]) -> bool:
-        """Whether all numbers of the groups of these arrays are finite."""
+        """Return True if all numbers of the groups of these arrays are finite."""
         told = np.zeros(1, np.int32)
         flag = self.upload(told)
         for group in {self.arrays.group[n] for n in names}:
@@ -171,7 +171,7 @@ class DeviceStencilRunner:
         return 1
 
     def prepare(self, steps: int, together: bool = False) -> None:
-        """Nothing to choose."""
+        """Do nothing: there are no variants to choose from."""
 
     def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
         sample_buffer = np.zeros((steps, self._sampled), self.arrays.dtype)
