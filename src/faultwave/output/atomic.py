@@ -1,7 +1,7 @@
-"""Files appear whole or not at all: written under a temporary name in the same folder, then renamed.
+"""Atomic creation of files, which are written under a temporary name in the same folder and then renamed.
 
 Errors of the file system become errors a user can act on: a path that cannot be written is an ``InputError``, a disk
-that fills while writing a ``RunError``; both name the path and say what was kept.
+that fills while writing a ``RunError``; both name the path and state which files are safe.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _REFUSED = {
 
 
 class WholeOrNothing(ABC):
-    """A writer that is closed where its ``with`` block ends and aborted where an error leaves it."""
+    """Context manager of a writer, closed at the end of its block and aborted if an error leaves the block."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -58,12 +58,12 @@ class WholeOrNothing(ABC):
 
 
 def temporary_name(path: Path) -> Path:
-    """Name under which ``path`` is written until it is whole; hidden, so that no tool takes it for a result."""
+    """Return the name under which ``path`` is written until complete; hidden, so that no tool takes it for a result."""
     return path.with_name(f".{path.name}.partial-{os.getpid()}")
 
 
 def error_number(error: BaseException) -> int | None:
-    """System error number of an exception; h5py often has it in the text only."""
+    """Return the system error number of an exception, or None; h5py often states it only in the text."""
     number = getattr(error, "errno", None)
     if number is not None:
         return int(number)
@@ -72,7 +72,7 @@ def error_number(error: BaseException) -> int | None:
 
 
 def explained(error: BaseException, path: Path, kept: str = "") -> FaultwaveError:
-    """The error a user should see for a failed write of ``path``; ``kept`` says what is safe on disk."""
+    """Return the error to show for a failed write of ``path``, with a statement of which files are safe on disk."""
     kept = kept or "the unfinished file was removed; files finished before are kept"
     number = error_number(error)
     if number in _REFUSED:
@@ -85,7 +85,7 @@ def explained(error: BaseException, path: Path, kept: str = "") -> FaultwaveErro
 
 @contextlib.contextmanager
 def explaining(path: Path, kept: str = "") -> Iterator[None]:
-    """Turn OSError, and the RuntimeError h5py raises on a failed flush, into the error of ``explained``."""
+    """Convert OSError, and the RuntimeError that h5py raises on a failed flush, into the error of ``explained``."""
     try:
         yield
     except FaultwaveError:
@@ -104,13 +104,13 @@ def remove(*paths: Path) -> None:
 
 
 SIDE_BY_SIDE = 16
-"""Files that are brought to the disk at once."""
+"""Number of files that are flushed to the disk concurrently."""
 
 _finishing: ContextVar[_Finishing | None] = ContextVar("finishing", default=None)
 
 
 class _Finishing:
-    """Finished files on their way to the disk, by their temporary names."""
+    """Finished files that are being flushed to the disk, by their temporary names."""
 
     def __init__(self) -> None:
         self.pool = ThreadPoolExecutor(SIDE_BY_SIDE, "faultwave-disk")
@@ -119,8 +119,11 @@ class _Finishing:
 
 @contextlib.contextmanager
 def side_by_side() -> Iterator[None]:
-    """Files that this thread finishes inside the block are brought to the disk at once, not one after the other: a disk takes some
-    milliseconds to say that it has one. At the end of the block all have their names; raises the first error of any."""
+    """Flush the files that this thread finishes inside the block concurrently.
+
+    A disk needs some milliseconds to confirm a flush, which would add up. At the end of the block all files have their final
+    names; the first error is raised.
+    """
     finishing = _Finishing()
     before = _finishing.set(finishing)
     try:
@@ -133,7 +136,7 @@ def side_by_side() -> Iterator[None]:
 
 
 def replace(temporary: Path, path: Path) -> None:
-    """Give a finished file its final name, after its bytes reached the disk; ``side_by_side`` says when."""
+    """Rename a finished file to its final name after its bytes reached the disk, deferred inside ``side_by_side``."""
     finishing = _finishing.get()
     if finishing is None:
         _replace(temporary, path)
@@ -171,6 +174,6 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_text(path: str | Path) -> Iterator[IO[str]]:
-    """A text file (UTF-8, newline '\\n') that appears as ``path`` only when the block ends without error."""
+    """Open a text file (UTF-8, newline '\\n') that appears as ``path`` only if the block ends without error."""
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
         yield file

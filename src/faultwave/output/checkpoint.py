@@ -1,9 +1,9 @@
-"""Checkpoints on disk: a folder each, whole or not at all, checksummed; the last ones are kept.
+"""Atomic, checksummed checkpoints on disk, one folder each, of which the newest ones are retained.
 
 ``FOLDER/PREFIX-checkpoints/000007`` holds ``part-000000.h5``, one for each process that wrote, and ``index.json`` with
 their checksums and its own. It is written under a hidden name and renamed once every byte is on the disk, so a
-checkpoint that is there by name is whole unless the disk damaged it, which the checksums find. The index also says
-between which numbers the items of every part lie, so that who wants some of them need not read all.
+checkpoint with its final name is complete unless the disk damaged it, which the checksums detect. The index also stores
+the range of item numbers of every part, so that a reader of some items can skip the other parts.
 """
 
 from __future__ import annotations
@@ -46,8 +46,17 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True)
 class Form:
-    """What an array of a checkpoint must be. ``shape``: lengths; None for any, a word for one that all arrays of a part share which
-    name it. ``kinds``: NumPy's letters for its numbers. ``needed``: it may not be absent."""
+    """Required shape and number type of one array of a checkpoint.
+
+    Attributes
+    ----------
+    shape : tuple
+        Required lengths; None accepts any length, and a name stands for a length common to all arrays of the part that use it.
+    kinds : str
+        Accepted kinds of ``numpy.dtype.kind``, one letter each.
+    needed : bool
+        True if the array must be present.
+    """
 
     shape: tuple[int | str | None, ...]
     kinds: str = "f"
@@ -55,7 +64,7 @@ class Form:
 
 
 class Named(dict[str, Any]):
-    """What a checkpoint holds, by name; to ask for what it does not hold is an InputError that says where."""
+    """Dictionary of a checkpoint's contents that raises an InputError naming the file when a key is missing."""
 
     def __init__(self, values: Mapping[str, Any], where: str):
         super().__init__(values)
@@ -70,10 +79,20 @@ class Named(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint that was found whole: its folder, what the run noted (``notes``), names of its parts, and the least and the
-    largest number of each kind of item in each (``spans``).
+    """Verified checkpoint of a run.
 
-    Who goes on from it asks ``require`` for what it needs before it reads anything, and reads inside ``reading``.
+    A run that resumes from it calls ``require`` before it reads anything, and reads inside ``reading``.
+
+    Attributes
+    ----------
+    folder : Path
+        Folder of the checkpoint.
+    notes : Named
+        Scalars and settings that the run stored in the index.
+    parts : tuple of str
+        File names of the parts, one for each process that wrote.
+    spans : tuple of dict
+        Smallest and largest number of each kind of item in each part; may be empty.
     """
 
     folder: Path
@@ -83,17 +102,31 @@ class Checkpoint:
 
     @property
     def number(self) -> int:
-        """Its place among the checkpoints of the run."""
+        """Number of the checkpoint within the run, the name of its folder."""
         return int(self.folder.name)
 
     def part(self, number: int) -> dict[str, np.ndarray]:
-        """Every array of one part, by name."""
+        """Return all arrays of one part, by name."""
         with self.opened(number) as part:
             return Named({name: dataset[()] for name, dataset in part.items()}, str(self.folder / self.parts[number]))
 
     def require(self, notes: Mapping[str, type | tuple[type, ...]], arrays: Mapping[str, Form]) -> None:
-        """Raise InputError with everything that the notes (name -> types) or the arrays of any part (name -> form) lack, looking at
-        the files' own tables only: nothing is allocated. Numbers among the notes must be finite."""
+        """Check that the checkpoint holds the required notes and arrays.
+
+        Only the metadata of the files is read; no array is loaded.
+
+        Parameters
+        ----------
+        notes : mapping of str to type
+            Accepted types of each required note; floating-point notes must also be finite.
+        arrays : mapping of str to Form
+            Required form of each array, in every part.
+
+        Raises
+        ------
+        InputError
+            If anything is missing or has another form; lists all problems.
+        """
         problems = Problems()
         for name, kinds in notes.items():
             value = self.notes.get(name)
@@ -108,7 +141,7 @@ class Checkpoint:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """What goes wrong inside, because the checkpoint holds something else than this run keeps, as an InputError."""
+        """Convert errors of the block, raised when the stored data do not fit this run, into an InputError."""
         try:
             yield
         except BROKEN as error:
@@ -117,8 +150,13 @@ class Checkpoint:
 
     @contextmanager
     def opened(self, number: int) -> Iterator[dict[str, h5py.Dataset]]:
-        """The arrays of one part, by name, to read rows of. Raises InputError where one is no array of numbers or names, or larger than the
-        file can hold."""
+        """Open one part and yield its datasets by name, so that single rows can be read.
+
+        Raises
+        ------
+        InputError
+            If a dataset does not hold numbers or names, or claims to be larger than the file can hold.
+        """
         path = self.folder / self.parts[number]
         found = Named({}, str(path))
 
@@ -139,13 +177,25 @@ class Checkpoint:
 
 
 def checkpoints_folder(folder: str | Path, prefix: str) -> Path:
-    """Where the checkpoints of a run lie."""
+    """Return the folder of the checkpoints of a run."""
     return Path(folder) / f"{prefix}-checkpoints"
 
 
 class CheckpointWriter:
-    """Writes checkpoints into ``folder``; the number goes on from those that are there. ``after``: the one this run goes on
-    from; what is newer was passed over because it is damaged, and makes room for the first that is written."""
+    """Writer of the numbered checkpoints of a run.
+
+    Numbering continues after the checkpoints already in the folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of all checkpoints of the run.
+    keep : int
+        Number of newest checkpoints to retain.
+    after : int
+        Number of the checkpoint from which this run resumed, 0 if none. Newer ones were skipped because they are damaged;
+        they are removed when the first new checkpoint is complete.
+    """
 
     def __init__(self, folder: Path, keep: int = KEEP, after: int = 0):
         self.folder, self.keep = folder, keep
@@ -154,18 +204,18 @@ class CheckpointWriter:
         self.number = max(there, default=0) + 1
 
     def target(self) -> Path:
-        """The hidden folder of the next checkpoint."""
+        """Return the hidden folder in which the next checkpoint is written."""
         return _hidden(self.folder, self.number)
 
     def begin(self) -> None:
-        """Make the folder for the parts of the next checkpoint; what is left of unfinished ones goes."""
+        """Create the folder for the parts of the next checkpoint and remove the remains of unfinished ones."""
         with explaining(self.folder):
             _remove_hidden(self.folder)
             self.target().mkdir(parents=True)
 
     @staticmethod
     def write_part(target: Path, number: int, arrays: Mapping[str, np.ndarray]) -> tuple[str, str]:
-        """Write one process's arrays; returns the file's name and checksum."""
+        """Write the arrays of one process and return the name and the checksum of the file."""
         name = f"part-{number:06d}.h5"
         with whole_hdf5(target / name) as file:
             for key, values in arrays.items():
@@ -175,8 +225,22 @@ class CheckpointWriter:
     def commit(
         self, notes: Mapping[str, Any], parts: Mapping[str, str], spans: Sequence[Mapping[str, tuple[int, int]]] = ()
     ) -> Path:
-        """Give the finished checkpoint its name and remove the oldest ones. ``parts``: name -> checksum; ``spans`` as in
-        ``Checkpoint``."""
+        """Write the index, rename the finished checkpoint to its final name and remove the oldest ones.
+
+        Parameters
+        ----------
+        notes : mapping
+            Scalars and settings to store in the index.
+        parts : mapping of str to str
+            Checksum of each part, by file name.
+        spans : sequence of mapping
+            Ranges of item numbers of each part, as in ``Checkpoint``.
+
+        Returns
+        -------
+        Path
+            Final folder of the checkpoint.
+        """
         target = self.target()
         index: dict[str, Any] = {
             "checkpoint": VERSION,
@@ -199,13 +263,20 @@ class CheckpointWriter:
         return final
 
     def drop(self) -> None:
-        """Forget an unfinished checkpoint."""
+        """Remove the unfinished checkpoint from the disk."""
         shutil.rmtree(self.target(), ignore_errors=True)
 
 
 def latest(folder: Path, world: World | None = None) -> Checkpoint:
-    """The newest checkpoint that is whole, which all processes look for; damaged ones are told and passed over. InputError
-    where there is none."""
+    """Return the newest undamaged checkpoint; all processes must call this together.
+
+    Damaged checkpoints are skipped with a warning.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no undamaged checkpoint.
+    """
     world, damaged = world or World(), 0
     for number in world.share(sorted(_numbers(folder), reverse=True)):
         try:
@@ -219,7 +290,13 @@ def latest(folder: Path, world: World | None = None) -> Checkpoint:
 
 
 def read(folder: Path, world: World | None = None) -> Checkpoint:
-    """Check one checkpoint to the last byte, every process some of its parts. Raises InputError saying what is wrong with it."""
+    """Verify the checksums of one checkpoint and return it; the processes share the parts among them.
+
+    Raises
+    ------
+    InputError
+        If the index or a part is damaged or missing.
+    """
     world = world or World()
     index = world.share(world.together(lambda: _index(folder)))
 
@@ -235,7 +312,7 @@ def read(folder: Path, world: World | None = None) -> Checkpoint:
 
 
 def _compare(where: str, found: Mapping[str, h5py.Dataset], arrays: Mapping[str, Form], problems: Problems) -> None:
-    """Note what the arrays of a part lack."""
+    """Add to ``problems`` every array of a part that is missing or has another form than required."""
     lengths: dict[str, int] = {}
     for name, form in arrays.items():
         if name not in found:
@@ -257,7 +334,7 @@ def _compare(where: str, found: Mapping[str, h5py.Dataset], arrays: Mapping[str,
 
 
 def _index(folder: Path) -> dict[str, Any]:
-    """The index of a checkpoint. Raises InputError where it is damaged."""
+    """Read and verify the index of a checkpoint; raise an InputError if it is damaged or of another version."""
     try:
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
         if not isinstance(index, dict):
@@ -277,7 +354,10 @@ def _index(folder: Path) -> dict[str, Any]:
 
 
 def _understood(index: Mapping[str, Any]) -> dict[str, bool]:
-    """Whether what an index says of each thing has the form that ``commit`` writes. Parts lie in the folder itself."""
+    """Return, for each entry of an index, True if it has the format that ``commit`` writes.
+
+    Parts must be plain file names within the folder of the checkpoint.
+    """
     parts, notes, spans = index.get("parts"), index.get("notes"), index["spans"]
     time = notes.get("time", 0.0) if isinstance(notes, dict) else None
     return {
@@ -304,17 +384,17 @@ def remove_all(folder: Path) -> None:
 
 
 def are_there(folder: Path) -> bool:
-    """Whether there are checkpoints to go on from."""
+    """Return True if the folder holds checkpoints, damaged or not."""
     return bool(_numbers(folder))
 
 
 def _hidden(folder: Path, number: int) -> Path:
-    """Where a checkpoint is while it is not whole."""
+    """Return the hidden folder of a checkpoint that is incomplete."""
     return folder / f".{number:06d}.partial"
 
 
 def _remove(folder: Path, number: int) -> None:
-    """It loses its name first: whoever is stopped meanwhile leaves no checkpoint that looks whole."""
+    """Rename a checkpoint to its hidden name, then delete it, so that an interruption leaves none that looks complete."""
     shutil.rmtree(_hidden(folder, number), ignore_errors=True)
     with contextlib.suppress(OSError):
         os.replace(folder / f"{number:06d}", _hidden(folder, number))
@@ -335,7 +415,7 @@ def _digest(index: Mapping[str, Any]) -> str:
 
 
 def _sync(folder: Path) -> None:
-    """Bring a folder's entries to the disk."""
+    """Flush the directory entries of a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

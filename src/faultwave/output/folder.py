@@ -1,4 +1,4 @@
-"""The folder of a run: created, writable, and not holding another run's results."""
+"""Creation, locking and search of the output folder of a run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from faultwave.output.atomic import explaining, remove
 
 MANIFEST = "-manifest.json"
 RUNNING = ".faultwave-running"
-"""A file in the folder of a run that is going on."""
+"""Name of the lock file in the folder of a run in progress."""
 NAME_IT = "Name the folder that a run wrote: output.folder of its case."
 
 
 def manifests(path: Path) -> list[Path]:
-    """Manifests of the runs a folder holds, by name."""
+    """Return the manifests of the runs in a folder, sorted by name."""
     return sorted(path.glob(f"*{MANIFEST}")) if path.is_dir() else []
 
 
@@ -68,7 +68,10 @@ def refuse_folder(path: str | Path, force: bool = False) -> None:
 
 @contextmanager
 def _taken(folder: Path) -> Iterator[None]:
-    """Hold the folder against other runs; a run that was killed holds nothing. File systems without locks hold nothing either."""
+    """Lock the folder against other runs.
+
+    The lock of a run that was killed is void. On file systems without locks the folder is not protected.
+    """
     path = folder / RUNNING
     with explaining(folder):
         file = path.open("a+")
@@ -82,7 +85,7 @@ def _taken(folder: Path) -> Iterator[None]:
             raise InputError(Problem(str(folder), what, advice="Choose another folder, or wait for its end.")) from None
         except OSError:
             pass
-        with suppress(OSError):  # a disk that is full is told by what needs it
+        with suppress(OSError):  # a full disk is reported by the first output that needs space
             os.ftruncate(file.fileno(), 0)
             os.write(file.fileno(), f"{os.getpid()} on {platform.node()}".encode())
         try:
@@ -94,7 +97,10 @@ def _taken(folder: Path) -> Iterator[None]:
 
 
 def check_folder(path: str | Path) -> list[Problem]:
-    """What keeps a run from writing into a folder, found without touching it; a run that it holds is a warning."""
+    """Return the problems that prevent a run from writing into a folder, without touching it.
+
+    A run that the folder already holds is reported as a warning.
+    """
     path = Path(path).absolute()
     place = path
     while not os.path.lexists(place):
@@ -126,7 +132,7 @@ def _remove_outputs(folder: Path, manifest: Path) -> None:
 
 
 def _of_a_run(folder: str | Path) -> Path:
-    """Raises InputError if it is no folder."""
+    """Return the folder as a path; raise an InputError if it is not a folder."""
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(Problem(str(folder), "is not a folder with results of a run", advice=NAME_IT))
@@ -134,7 +140,7 @@ def _of_a_run(folder: str | Path) -> Path:
 
 
 def find_prefix(folder: str | Path) -> str:
-    """Prefix of the one run in a folder. Raises InputError if there is none, or several."""
+    """Return the prefix of the only run in a folder; raise an InputError if there is none, or several."""
     folder = _of_a_run(folder)
     patterns = {
         f"*{MANIFEST}": MANIFEST,
@@ -162,7 +168,7 @@ def find_prefix(folder: str | Path) -> str:
 
 
 def find_checkpoints(folder: str | Path) -> Path:
-    """Where the one run of a folder keeps its checkpoints. Raises InputError if there is none, or several."""
+    """Return the checkpoint folder of the only run in a folder; raise an InputError if there is none, or several."""
     folder = _of_a_run(folder)
     found = sorted(p for p in folder.glob("*-checkpoints") if p.is_dir())
     if not found:

@@ -1,4 +1,4 @@
-"""Synthetic and observed motion at the same station, processed alike: the same quantity, directions, times and band."""
+"""Pairs of synthetic and observed motion at a station, with the same quantity, axes, times and frequency band."""
 
 from __future__ import annotations
 
@@ -25,19 +25,36 @@ from faultwave.output.trace import Results, Trace
 
 COMPONENTS = ("v1", "v2", "v3")
 NEAR = 200.0
-"""Metres within which a record without a known code belongs to a receiver."""
+"""Largest distance [m] at which a record without a known station code is assigned to a receiver."""
 FAR = 1000.0
-"""Metres beyond which a receiver of the same name is hardly the station, and one of the same station code in another network is not."""
+"""Largest plausible distance [m] between a record and its receiver.
+
+Beyond it, a receiver of the same network and station causes a warning, and one of another network is not assigned.
+"""
 CHECK_PLACES = "Compare the places of the station file, of the StationXML and the case's projection"
 DEGREE = 111_195.0
-"""Metres."""
+"""Length of a degree of latitude [m]."""
 BEFORE = 20.0
-"""Seconds of a record before the origin time that are kept while it is filtered."""
+"""Duration of a record before the origin time [s] that is included while it is filtered."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """``time`` (n,) [s] from the origin on; ``synthetic`` and ``observed`` (3, n) along x, y, z; which components were recorded."""
+    """Synthetic and observed motion at one station, sampled at the same times.
+
+    Attributes
+    ----------
+    trace : Trace
+        Receiver of the run.
+    record : Record
+        Observed record.
+    time : ndarray (n,)
+        Time after the origin [s].
+    synthetic, observed : ndarray (3, n)
+        Motion along x, y and z.
+    recorded : tuple of bool
+        True for each component that was recorded.
+    """
 
     trace: Trace
     record: Record
@@ -54,8 +71,31 @@ class Pair:
 def pairs(
     results: Results, folder: str | Path, processing: Processing, quantity: str | None = None
 ) -> tuple[list[Pair], list[Problem]]:
-    """Every receiver with a record in a folder, and warnings of what has no partner. ``quantity``: what the files hold, where they do not
-    say so. Raises InputError where nothing can be compared."""
+    """Pair the receivers of a run with the records of a folder.
+
+    Parameters
+    ----------
+    results : Results
+        Results of the run.
+    folder : str or Path
+        Folder of the observed records.
+    processing : Processing
+        Quantity, frequency band and duration to compare.
+    quantity : str, optional
+        Quantity of the records, for files that do not state it.
+
+    Returns
+    -------
+    found : list of Pair
+        Pairs by receiver number.
+    warned : list of Problem
+        Warnings of records without a receiver, without common times or recorded far from the receiver.
+
+    Raises
+    ------
+    InputError
+        If the processing is invalid or no record belongs to a receiver.
+    """
     if processing.quantity not in QUANTITIES:
         told = suggest(processing.quantity, QUANTITIES)
         raise InputError(Problem(option("quantity"), f"'{processing.quantity}' is none", ", ".join(QUANTITIES), told))
@@ -84,7 +124,7 @@ def pairs(
 
 
 def _check_band(processing: Processing) -> None:
-    """Raises InputError for corners between which nothing lies."""
+    """Raise an InputError if a filter corner is not positive and finite, or if the lower is not below the upper."""
     low, high = processing.low, processing.high
     wrong = [
         Problem(option(name), f"{corner:g} Hz is no corner of a filter", "above 0")
@@ -102,8 +142,11 @@ def _check_band(processing: Processing) -> None:
 
 
 def partner(record: Record, receivers: Sequence[Trace]) -> Trace | None:
-    """The receiver of a record: of its network and station, else the only one of its station code within FAR, else the nearest within
-    NEAR."""
+    """Return the receiver of a record, or None.
+
+    A receiver of the same network and station is preferred, then the only one of its station code if within ``FAR``, then
+    the nearest one within ``NEAR``.
+    """
     same = [t for t in receivers if t.station and t.station == record.station]
     exact = [t for t in same if t.network == record.network]
     if exact:
@@ -118,7 +161,7 @@ def partner(record: Record, receivers: Sequence[Trace]) -> Trace | None:
 
 
 def distance(record: Record, trace: Trace) -> float:
-    """Metres on the map between a record and a receiver; 0 where one of them has no longitude and latitude."""
+    """Return the horizontal distance [m] between a record and a receiver, 0 if either has no longitude and latitude."""
     if record.place is None or trace.geographic is None:
         return 0.0
     east, north = np.subtract(trace.geographic[:2], record.place)
@@ -127,7 +170,10 @@ def distance(record: Record, trace: Trace) -> float:
 
 
 def pair(trace: Trace, record: Record, processing: Processing) -> Pair | None:
-    """Both at the coarser of the two sampling intervals; None where they have no times in common."""
+    """Process a record and its receiver at the coarser of their sampling intervals.
+
+    Return None if they have fewer than ten such intervals in common.
+    """
     origin: datetime = trace.origin or UNKNOWN
     start = (record.begin - origin).total_seconds()
     times = start + record.step * np.arange(record.motion.shape[1])
@@ -151,7 +197,7 @@ def pair(trace: Trace, record: Record, processing: Processing) -> Pair | None:
 
 
 def _processed(time: np.ndarray, values: np.ndarray, at: np.ndarray, given: str, processing: Processing) -> np.ndarray:
-    """Resampled, filtered, then differentiated or integrated."""
+    """Resample and filter the values, then differentiate or integrate them to the requested quantity."""
     step = float(at[1] - at[0])
     found = filtered(resampled(time, values, at), step, processing.low, processing.high)
     return as_quantity(found, step, given, processing.quantity)

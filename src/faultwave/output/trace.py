@@ -1,4 +1,4 @@
-"""What receivers recorded, whatever files they stand in."""
+"""Time series of receivers and results of a run, independent of the file format."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from faultwave.observe.dataset import Dataset
 
 Kind = Literal["receiver", "faultreceiver"]
 SHOWN = 20
-"""Traces that a notebook lists."""
+"""Maximum number of traces listed in a notebook."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What one receiver recorded: time (ns,) [s], columns (ns,) by quantity name, location (3,) [m].
+    """Time series of one receiver: time (ns,) [s], columns (ns,) by quantity name, location (3,) [m].
 
     vectors holds 'normal', 'strike', 'dip' and 'initial_traction' (3,) where the file states them, geographic longitude,
     latitude and the direction of the y axis, clockwise from true north [deg]. units: of the columns, where the file states them.
-    station, network: its codes; origin: date and UTC of the start of the simulated time, None where nobody has said it.
-    event: of the earthquake what is known, as ``event_magnitude`` (see ``run.event``).
-    relative_error: of velocity, or of the electric field, as estimated; None where it has not been.
+    station, network: its codes; origin: date and UTC of the start of the simulated time, None if unknown.
+    event: known properties of the earthquake, such as ``event_magnitude`` (see ``run.event``).
+    relative_error: estimated relative error of velocity, or of the electric field; None if it was not estimated.
     """
 
     kind: Kind
