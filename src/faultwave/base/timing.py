@@ -1,4 +1,4 @@
-"""Accumulating wall-clock timers: where a run spends its time, for reports and the manifest."""
+"""Accumulating wall-clock timers for reports and the manifest."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 YOUNG = 10.0
-"""Seconds: a process that is not older has done nothing yet but load libraries and read what it was given."""
+"""Age [s] up to which a process has only loaded libraries and read its arguments."""
 
 
 def young_age() -> float:
-    """Seconds since this process began, if it is a young one; else 0, and where the system does not say."""
+    """Return the age of this process [s] if it is at most ``YOUNG``; 0 if it is older or unknown."""
     try:
         ticks = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
         now = float(Path("/proc/uptime").read_text().split()[0])
@@ -26,7 +26,7 @@ def young_age() -> float:
 
 @dataclass
 class Timer:
-    """Seconds spent and how often; may be entered while running (a recursive call counts once)."""
+    """Accumulated time and number of calls; nested calls count once."""
 
     seconds: float = 0.0
     calls: int = 0
@@ -48,7 +48,7 @@ class Timer:
 
 
 class Timers:
-    """Named timers, made on first use: ``with timers('predict'): ...``."""
+    """Named timers, created on first use: ``with timers('predict'): ...``."""
 
     def __init__(self) -> None:
         self._timers: dict[str, Timer] = {}
@@ -58,7 +58,7 @@ class Timers:
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[Timer]:
-        """Time the body of a ``with`` statement, also when it raises."""
+        """Time the body of a ``with`` statement, even if it raises."""
         timer = self[name]
         timer.start()
         try:
@@ -67,11 +67,11 @@ class Timers:
             timer.stop()
 
     def seconds(self) -> dict[str, float]:
-        """Name -> seconds, in order of first use."""
+        """Return the time [s] by name, in order of first use."""
         return {name: timer.seconds for name, timer in self._timers.items()}
 
     def rows(self, total: float | None = None) -> list[tuple[str, float, float, int]]:
-        """(name, seconds, share of ``total``, calls), the longest first; ``total`` defaults to the sum [s]."""
+        """Return rows (name, time [s], share of ``total``, calls), the longest first; ``total`` [s] defaults to the sum."""
         whole = sum(t.seconds for t in self._timers.values()) if total is None else total
         rows = [(n, t.seconds, t.seconds / whole if whole else 0.0, t.calls) for n, t in self._timers.items()]
         return sorted(rows, key=lambda row: -row[1])
