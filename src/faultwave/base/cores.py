@@ -22,6 +22,7 @@ def allowed() -> set[int]:
 
 
 def count() -> int:
+    """Return the number of cores that this process may use."""
     return len(_allowed) or os.cpu_count() or 1
 
 

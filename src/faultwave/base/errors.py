@@ -115,12 +115,27 @@ class Problems:
         self.notes: list[str] = []  # automatic choices for the case, with reasons
 
     def error(self, where: str, what: str, allowed: str = "", advice: str = "", places: Places = ()) -> None:
+        """Add an error.
+
+        Parameters
+        ----------
+        where : str
+            File and line, path of a setting, or coordinates.
+        what : str
+            Description of the problem.
+        allowed, advice : str
+            Allowed values and suggested remedy.
+        places : array_like, shape (n, 2) or (n, 3)
+            Coordinates of the problem [m], for pictures.
+        """
         self.items.append(Problem(where, what, allowed, advice, places=as_places(places)))
 
     def warn(self, where: str, what: str, allowed: str = "", advice: str = "") -> None:
+        """Add a warning; parameters as for ``error``."""
         self.items.append(Problem(where, what, allowed, advice, "warning"))
 
     def extend(self, problems: Iterable[Problem]) -> None:
+        """Add several problems."""
         self.items.extend(problems)
 
     def __repr__(self) -> str:
@@ -135,10 +150,12 @@ class Problems:
 
     @property
     def errors(self) -> tuple[Problem, ...]:
+        """Collected errors."""
         return tuple(p for p in self.items if p.severity == "error")
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
+        """Collected warnings."""
         return tuple(p for p in self.items if p.severity == "warning")
 
     def raise_errors(self) -> None:

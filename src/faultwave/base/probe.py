@@ -44,6 +44,7 @@ def there(path: Path, what: str) -> os.stat_result:
 
 
 def unsound(path: Path, what: str, wrong: str) -> InputError:
+    """Return the error for a file that is not a valid ``what``, with its defect ``wrong``."""
     return InputError(Problem(str(path), f"is no sound {what}: {wrong}", advice="Was it cut short on the way?"))
 
 

@@ -76,6 +76,13 @@ def whole(name: str, shape: tuple[int, ...], item: int, size: int) -> int:
 
 
 def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send, allow: Allow) -> None:
+    """Walk through an HDF5 file and read its data up to ``READ`` bytes.
+
+    Raises
+    ------
+    Unsound
+        If it is too small for its content, nested too deeply, or refers to other files.
+    """
     import h5py
 
     left, seen = READ, set()

@@ -48,6 +48,7 @@ class Parameter:
     reason: str = ""
 
     def allowed(self) -> str:
+        """Return the allowed values as text, such as '0 to 1 Pa'."""
         unit = f" {self.unit}" if self.unit else ""
         if self.whole and (self.lower, self.upper) == (0.0, 1.0):
             return "0 or 1"

@@ -34,11 +34,13 @@ class Timer:
     _start: float = field(default=0.0, repr=False)
 
     def start(self) -> None:
+        """Start the timer, or nest a further call."""
         if self._depth == 0:
             self._start = time.perf_counter()
         self._depth += 1
 
     def stop(self) -> None:
+        """Stop the timer, or end a nested call."""
         if self._depth == 0:
             raise RuntimeError("a timer was stopped that is not running")
         self._depth -= 1

@@ -203,6 +203,7 @@ def _tidy(page: mmap.mmap, number: int) -> None:
 
 
 def end_children(parent: int, but: int) -> None:
+    """Kill all descendants of process ``parent`` except ``but``."""
     for pid in descendants(parent, but):
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)

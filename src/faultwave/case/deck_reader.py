@@ -122,13 +122,16 @@ class Reader:
         return entry.name if entry is not None else key
 
     def missing(self, block: str, key: str, what: str) -> None:
+        """Report a missing key as an error; ``what`` describes its value."""
         self.problems.error(self.where(block, key), f"'{key}' is missing in '&{block}': {what}")
 
     def wrong(self, block: str, key: str, allowed: str, advice: str = "") -> None:
+        """Report an invalid value as an error, with the allowed values."""
         given = f"{self.spelt(block, key)} = {self.entries[block, key.lower()].text}"
         self.problems.error(self.where(block, key), given, allowed, advice)
 
     def warn(self, block: str, key: str, what: str) -> None:
+        """Report a warning about a key."""
         self.problems.warn(self.where(block, key), f"{self.spelt(block, key)}: {what}")
 
     def not_built(self, block: str, key: str, feature: str, allowed: str = "", advice: str = "") -> None:
@@ -162,6 +165,7 @@ class Reader:
         return next(below, None)
 
     def place(self, location: Location) -> str:
+        """Return file:line of the key that a setting came from, or the file."""
         entry = self.origin(location)
         return self.deck.where(entry.line) if entry is not None else self.deck.name
 

@@ -37,6 +37,7 @@ class Deck:
     lines: dict[str, int] = field(default_factory=dict)
 
     def where(self, line: int) -> str:
+        """Return 'file:line' for messages."""
         return f"{self.name}:{line}"
 
 
@@ -77,6 +78,8 @@ def parse_deck(text: str, name: str, problems: Problems) -> Deck:
 
 
 class _Parser:
+    """State of the parser: the open block, and the last entry, which following lines may extend."""
+
     def __init__(self, deck: Deck, problems: Problems):
         self.deck, self.problems = deck, problems
         self.block: str | None = None

@@ -32,7 +32,7 @@ MACHINES = ("HYDRA_HOST_FILE", "SLURM_JOB_NODELIST", "PBS_NODEFILE", "LSB_DJOB_H
 """Environment variables from which launchers obtain their machines; if none is set, processes start on this machine."""
 
 NEVER = 1 << 30
-"""Number of signals that never end a program whose children handle them."""
+"""Number of signals that is never reached, for a program that forwards signals to its children."""
 
 PR_SET_PDEATHSIG = 1
 """Option of prctl(2) for the signal that a process receives when its parent dies."""

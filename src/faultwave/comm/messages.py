@@ -146,6 +146,7 @@ class Receive:
         return True
 
     def awaited(self) -> str:
+        """Describe what a process is waiting for, for errors."""
         return f"{self.what} from process {self.partner}"
 
     def free(self) -> None:

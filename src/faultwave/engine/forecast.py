@@ -126,6 +126,7 @@ class RunTime:
 
     @property
     def whole(self) -> float:
+        """Estimated time of the whole run [s]."""
         return self.setup + self.touch + self.steps + self.output
 
     def rows(self) -> list[tuple[str, str]]:

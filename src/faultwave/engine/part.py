@@ -246,7 +246,7 @@ class Part(Protocol):
         """Return values (n, ...) and item indices (n,) by which a checkpoint recognises the same run."""
 
     def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
-        """Rows for ``faultwave plan`` by section: 'size', 'output', 'resolution', 'fault'."""
+        """Return rows for ``faultwave plan`` by section: 'size', 'output', 'resolution', 'fault'."""
 
     def shapes(self, plan: Any) -> Sequence[Marks | Sheet]:
         """Return the shapes that pictures of the plan show for this capability."""

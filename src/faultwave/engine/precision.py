@@ -63,6 +63,7 @@ class Estimate:
 
     @property
     def error(self) -> float:
+        """Error relative to the largest seismogram and slip."""
         return ROUNDING * max(self._noise, self._drift) + self.material
 
     @property
@@ -83,9 +84,11 @@ class Estimate:
         return f"up to {self.error:.1e} of the largest seismogram and slip ({', '.join(reasons)})"
 
     def compensated(self) -> Estimate:
+        """Return the estimate with compensated sums."""
         return self._times(COMPENSATED)
 
     def stored_waves(self) -> Estimate:
+        """Return the estimate if only waves at cell faces are in single precision."""
         return self._times(STORED_WAVES)
 
     def _times(self, share: float) -> Estimate:
@@ -101,6 +104,7 @@ class Choice:
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """Notes of a plan on the choice, at most one."""
         return (self.note,) if self.note else ()
 
 

@@ -54,6 +54,7 @@ class Finished:
 
     @property
     def seismograms(self) -> Path:
+        """File of the seismograms."""
         return self.folder / f"{self.prefix}-receivers.h5"
 
 

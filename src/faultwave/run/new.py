@@ -245,7 +245,7 @@ def _utm(lon: float, lat: float) -> str:
 
 
 def _rupture(asked: Asked, traces: Sequence[Trace], projection: Projection) -> Rupture:
-    """Return the rupture's cohesive zone, nucleation patch and element size, with the hypocentre below the longest trace."""
+    """Return the rupture's cohesive zone, nucleation patch and element size, with the hypocentre on the fault of the longest trace."""
     lengths = [_length(t.xy) for t in traces]
     longest = traces[int(np.argmax(lengths))].xy
     dip = np.radians(asked.dip)

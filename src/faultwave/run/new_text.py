@@ -89,6 +89,7 @@ def quoted(words: str) -> str:
 
 
 def kilometres(value: float) -> str:
+    """Return a length [m] as text in kilometres."""
     return f"{value / 1e3:.6g} km"
 
 
