@@ -152,7 +152,7 @@ def dataset(path: Path, file: Any, name: str, dimensions: int | None, kinds: str
 
 
 def held(path: str | Path, found: Any) -> Any:
-    """Check that the file is large enough for the values of a dataset, before memory is allocated, and return the dataset.
+    """Return a dataset after checking that the file is large enough for it, before memory is allocated.
 
     Raises
     ------

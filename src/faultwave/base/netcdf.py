@@ -78,7 +78,10 @@ class NetcdfFile:
 
 
 def open_netcdf(path: str | Path, what: str) -> NetcdfFile:
-    """Return the description of a NetCDF file; ``what`` is its expected content. Raises InputError if it cannot be read."""
+    """Return the description of a NetCDF file.
+
+    ``what`` is its expected content. Raises InputError if it cannot be read.
+    """
     path = Path(path)
     there(path, what)
     said = json.loads(_asked("describe NetCDF", path, what))

@@ -25,7 +25,7 @@ _read: ContextVar[list[Path] | None] = ContextVar("read", default=None)
 
 @contextmanager
 def noting_files() -> Iterator[list[Path]]:
-    """Collect the files that are read within the block although no setting names them, such as includes of an easi model."""
+    """Collect the files read within the block that no setting names, such as includes of an easi model."""
     found: list[Path] = []
     token = _read.set(found)
     try:
@@ -53,7 +53,10 @@ def beside_case(files: Sequence[Path]) -> Iterator[None]:
 
 
 def places_of(name: Path, beside: Path) -> list[Path]:
-    """Return the candidate paths of a file named by another one: next to it, next to the case, in the working folder."""
+    """Return the candidate paths of a file that another file names.
+
+    They are next to that file, next to the case, and in the working folder.
+    """
     if name.is_absolute():
         return [name]
     return list(dict.fromkeys(folder / name for folder in (beside, *_of_case.get(), Path.cwd())))

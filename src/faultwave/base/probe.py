@@ -77,7 +77,10 @@ def _probed(path: str, version: tuple[int, ...]) -> str:
 
 
 SETTLED = 3_000_000_000
-"""Age [ns] of the last change from which a file is remembered; file systems store times in steps of up to two seconds."""
+"""Age [ns] of the last change from which a file is remembered.
+
+File systems store times in steps of up to two seconds.
+"""
 
 
 @functools.cache

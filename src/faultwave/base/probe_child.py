@@ -244,7 +244,7 @@ def look(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
 
 
 def answer(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
-    """Execute a task in a forked process that may crash, forward its output to ``send`` and return the defect of the file."""
+    """Execute a task in a forked process, forward its output to ``send`` and return the defect of the file."""
     pipe, errors = os.pipe(), os.pipe()
     child = os.fork()
     if not child:

@@ -220,7 +220,7 @@ def _check_axes(crs: Any, name: str, where: str) -> None:
 
 
 def _origin_advice(origin: tuple[float, float], area: Any) -> str:
-    """Return advice on how to change an origin (longitude, latitude) [deg] so that it lies in the area of a projection."""
+    """Return advice on changing an origin (longitude, latitude) [deg] to lie in the area of a projection."""
     lon, lat = origin
 
     def within(longitude: float, latitude: float) -> bool:
@@ -241,7 +241,10 @@ def _between(longitude: float, west: float, east: float) -> bool:
 
 
 def check_lengths(projection: Projection, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
-    """Warn if the map distorts lengths within the box of a case, since positions, speeds and distances refer to the map."""
+    """Warn if the map distorts lengths within the box of a case.
+
+    Positions, speeds and distances of a case refer to the map.
+    """
     x, y = np.meshgrid(np.linspace(lower[0], upper[0], 3), np.linspace(lower[1], upper[1], 3))
     xy = np.stack([x.ravel(), y.ravel()], 1)
     scale = projection.scale(xy)

@@ -16,7 +16,9 @@ from faultwave.base.registry import offers
 
 @dataclass(frozen=True)
 class Parameter:
-    """Parameter given by users for each cell or fault point or, as a constant, for all; in SI units with inclusive bounds.
+    """Parameter given by users for each cell or fault point or, as a constant, for all.
+
+    In SI units with inclusive bounds.
 
     Attributes
     ----------

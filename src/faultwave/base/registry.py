@@ -124,7 +124,13 @@ def modules(package: str, group: str) -> list[Any]:
 
 
 def pick(entries: dict[str, T], name: str, what: str, where: str) -> T:
-    """Return the entry called ``name``. Raises InputError with the allowed names and the nearest one if there is none."""
+    """Return the entry called ``name``.
+
+    Raises
+    ------
+    InputError
+        With the allowed names and the nearest one if there is none.
+    """
     if name in entries:
         return entries[name]
     raise InputError(Problem(where, f"unknown {what} '{name}'", ", ".join(sorted(entries)), suggest(name, entries)))

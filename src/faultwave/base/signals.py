@@ -11,10 +11,16 @@ AT_ONCE = 128 + signal.SIGINT
 """Exit code of a program that ended at once by an unknown signal, the code of shells for Ctrl-C."""
 
 TRY_AGAIN = 75
-"""Exit code (EX_TEMPFAIL of sysexits.h) of a run that can be resumed, or that a scheduler's SIGUSR1 stopped before it began."""
+"""Exit code of a run that can be resumed, or that a scheduler's SIGUSR1 stopped before it began.
+
+It is EX_TEMPFAIL of sysexits.h.
+"""
 
 BY_OUR_LAUNCHER = "FAULTWAVE_RELAUNCHED"
-"""Environment variable of processes whose launcher this program started: SIGUSR1 stands for any signal that the program received."""
+"""Environment variable of processes whose launcher this program started.
+
+For them, SIGUSR1 stands for any signal that the program received.
+"""
 
 STOPS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP})
 
@@ -34,7 +40,10 @@ class Told(KeyboardInterrupt):
 
     @property
     def code(self) -> int:
-        """Exit code of shells for this signal; for SIGUSR1, by which schedulers announce the end of a job, the code for trying again."""
+        """Exit code of shells for this signal.
+
+        For SIGUSR1, by which schedulers announce the end of a job, the code for trying again.
+        """
         if self.number == signal.SIGUSR1 and BY_OUR_LAUNCHER not in os.environ:
             return TRY_AGAIN
         return 128 + self.number
@@ -50,7 +59,10 @@ def telling_to_stop() -> list[int]:
 
 
 def forget_lost_terminal() -> None:
-    """Redirect streams of a lost terminal to nowhere, so that writing to it does not end the program before it saves its output."""
+    """Redirect the streams of a lost terminal to nowhere.
+
+    Writing to it would otherwise end the program before it saves its output.
+    """
     for number in (0, 1, 2):
         with contextlib.suppress(OSError):  # the stream may be closed
             if stat.S_ISCHR(os.fstat(number).st_mode) and not os.isatty(number):

@@ -73,7 +73,10 @@ class Timers:
         return {name: timer.seconds for name, timer in self._timers.items()}
 
     def rows(self, total: float | None = None) -> list[tuple[str, float, float, int]]:
-        """Return rows (name, time [s], share of ``total``, calls), the longest first; ``total`` [s] defaults to the sum."""
+        """Return rows (name, time [s], share of ``total``, calls), the longest first.
+
+        ``total`` [s] defaults to the sum.
+        """
         whole = sum(t.seconds for t in self._timers.values()) if total is None else total
         rows = [(n, t.seconds, t.seconds / whole if whole else 0.0, t.calls) for n, t in self._timers.items()]
         return sorted(rows, key=lambda row: -row[1])

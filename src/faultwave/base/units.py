@@ -17,7 +17,10 @@ _NUMBER_UNIT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*
 _FORTRAN_EXPONENT = re.compile(r"(?<=[0-9.])[dD](?=[+-]?[0-9])")
 
 SMALLEST, LARGEST = 1e-100, 1e100
-"""Range of magnitudes of physical quantities in SI units; beyond it, products of a few of them overflow or underflow."""
+"""Range of magnitudes of physical quantities in SI units.
+
+Beyond it, products of a few of them overflow or underflow.
+"""
 
 _COMMON = (
     "m", "km", "cm", "mm", "s", "ms", "min", "Hz", "kHz", "m/s", "km/s", "cm/s", "mm/s", "Pa", "kPa", "MPa", "GPa",
@@ -47,7 +50,10 @@ def _registry() -> Any:
 
 
 def _unit_advice(unit: str) -> str:
-    """Return 'did you mean ...?' for a mistyped unit: first one that differs only in case, then one with a similar spelling."""
+    """Return 'did you mean ...?' for a mistyped unit.
+
+    A unit that differs only in case comes first, then one with a similar spelling.
+    """
     same_letters = [c for c in _COMMON if c.lower() == unit.lower()]
     return f"did you mean '{same_letters[0]}'?" if same_letters else suggest(unit, _COMMON)
 
@@ -61,7 +67,7 @@ def as_float(text: str) -> float | None:
 
 
 def finite_number(word: str | None) -> float | None:
-    """Return the finite number that a word of a file represents, with an exponent of C or Fortran (1.0D+20), else None."""
+    """Return the finite number of a word with an exponent of C or Fortran (1.0D+20), None if it is not one."""
     found = as_float(_FORTRAN_EXPONENT.sub("e", word or ""))
     return found if found is not None and math.isfinite(found) else None
 
@@ -130,7 +136,13 @@ def to_si(value: Any, unit: str) -> float:
 
 
 def seconds(value: float | str | None, where: str) -> float | None:
-    """Return a time [s] from a number or a text with a unit, None from None. Raises InputError at ``where`` otherwise."""
+    """Return a time [s] from a number or a text with a unit, None from None.
+
+    Raises
+    ------
+    InputError
+        At ``where`` otherwise.
+    """
     try:
         return None if value is None else to_si(value, "s")
     except ValueError as error:

@@ -22,12 +22,18 @@ def one_of(*names: str) -> Any:
 
 
 def only(engine: str, why: str = "") -> dict[str, Any]:
-    """Return the schema entry of a setting that exists for one engine only; ``why`` is the error text on another engine."""
+    """Return the schema entry of a setting that exists for one engine only.
+
+    ``why`` is the error text on another engine.
+    """
     return {"engine": engine, "why": why or f"needs the engine {engine}"}
 
 
 def of_kind(*kinds: str) -> dict[str, Any]:
-    """Return the schema entry of a setting that only these kinds of its group use; ``Kinds`` rejects it with any other."""
+    """Return the schema entry of a setting that only these kinds of its group use.
+
+    ``Kinds`` rejects it with any other.
+    """
     return {"kinds": kinds}
 
 

@@ -97,7 +97,10 @@ Constants = Annotated[dict[str, float], BeforeValidator(_convert)]
 
 
 def ascending(lower: Any, upper: Any, what: str = "lower must be below upper on every axis") -> tuple[bool, str]:
-    """Return a condition for ``need``: each coordinate of ``lower`` is below its counterpart in ``upper``; corners may be None."""
+    """Return a condition for ``need``: each coordinate of ``lower`` is below its counterpart in ``upper``.
+
+    Corners may be None.
+    """
     if lower is None or upper is None:
         return True, what
     wrong = [f"{a} is from {low:g} to {up:g}" for a, low, up in zip("xyz", lower, upper, strict=False) if not low < up]

@@ -139,7 +139,10 @@ KEYS: dict[str, dict[str, Key]] = _merged()
 
 
 def find(block: str, key: str) -> Key | None:
-    """Return the declaration of a key, including numbered keys and older names, None if unknown (arguments in lower case)."""
+    """Return the declaration of a key, None if it is unknown.
+
+    Block and key are in lower case; numbered keys and older names are included.
+    """
     target = ALIASES.get((block, key), (block, key))
     known = KEYS.get(target[0], {}).get(target[1])
     if known is not None:

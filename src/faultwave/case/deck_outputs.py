@@ -76,7 +76,10 @@ def _files(r: Reader) -> None:
 
 
 def _interval(r: Reader, block: str, key: str, default: float) -> float | None:
-    """Return an output interval [s], None if zero or negative; an infinite one still yields a first and a last output."""
+    """Return an output interval [s], None if zero or negative.
+
+    An infinite one still yields a first and a last output.
+    """
     value = float(r.get(block, key, default))
     if value <= 0:
         return None

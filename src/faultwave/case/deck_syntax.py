@@ -19,7 +19,7 @@ _TRUE, _FALSE = {".true.", "true", ".t.", "t"}, {".false.", "false", ".f.", "f"}
 
 @dataclass(frozen=True)
 class Entry:
-    """Single ``key = value`` entry: block and key in lower case, the key as written, the text of the value, and its line."""
+    """Single ``key = value`` entry: block and key in lower case, name as written, text of the value, and line."""
 
     block: str
     key: str
@@ -58,7 +58,7 @@ def without_comment(line: str) -> str:
 
 
 def _mask_quotes(line: str) -> str:
-    """Return the line with quoted text blanked at the same length, so that nothing inside quotes is parsed as syntax."""
+    """Return the line with quoted text blanked at the same length, so that it is not parsed as syntax."""
     return re.sub(r"'[^']*'|\"[^\"]*\"", lambda m: m[0][0] + "_" * (len(m[0]) - 2) + m[0][-1], line)
 
 
@@ -149,7 +149,10 @@ class _Parser:
             self._add(one[1], line[one.end() : end].strip(), number)
 
     def _continue(self, text: str) -> bool:
-        """Append the line to the values of the previous key, as in arrays of namelists; return True if it consists of values."""
+        """Append the line to the values of the previous key, as in arrays of namelists.
+
+        Return True if it consists of values.
+        """
         if self.last is None or not all(_is_value(word) for word in re.split(r"[\s,]+", text.strip(" ,\t"))):
             return False
         self.last = replace(self.last, text=f"{self.last.text} {text.strip()}")

@@ -60,7 +60,7 @@ def _step(node: Node, part: str | int) -> list[Node]:
 
 
 def at(location: Sequence[str | int]) -> list[Node]:
-    """Return the schema nodes at a location such as ('fault', 'nucleation', 0, 'start'), an empty list if there are none."""
+    """Return the schema nodes at a location such as ('fault', 'nucleation', 0, 'start'), possibly none."""
     nodes = [schema()]
     for part in location:
         nodes = [below for node in nodes for below in _step(node, part)]

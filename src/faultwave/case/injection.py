@@ -77,7 +77,10 @@ class Pulse(Settings):
 
 
 class H5drmAxes(Settings):
-    """Placement of an H5DRM file in the case, as in OpenSees: x = axes (x in the file - its drmbox_x0) scale + origin."""
+    """Placement of an H5DRM file in the case, as in OpenSees.
+
+    x = axes (x in the file - its drmbox_x0) scale + origin.
+    """
 
     scale: float = Field(1.0, gt=0, description="Metres in a unit of length of the file: 1000 where it has kilometres.")
     axes: tuple[_Row, _Row, _Row] = Field(

@@ -467,7 +467,10 @@ class Case(Settings):
 
     @property
     def file(self) -> Path | None:
-        """File that this case was read from and still represents; None for a case made of a mapping or of another Case."""
+        """File that this case was read from and still represents.
+
+        None for a case made of a mapping or of another Case.
+        """
         return self._file
 
     @property
@@ -482,7 +485,10 @@ class Case(Settings):
 
     @property
     def source_lowpass(self) -> float | None:
-        """Corner frequency [Hz] of the low-pass filter of all sources, None for none. ``grid.lowpass`` is the older name."""
+        """Corner frequency [Hz] of the low-pass filter of all sources, None for none.
+
+        ``grid.lowpass`` is the older name.
+        """
         older = None if self.grid is None else self.grid.lowpass
         own = self.numerics.source_lowpass
         return older if own is None else own

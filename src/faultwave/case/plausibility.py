@@ -326,7 +326,7 @@ def _doubt_receivers(scene: Scene, problems: Problems) -> None:
 
 
 def _nearest(places: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distance (n,) [m] from each of ``places`` (n, 3) to the nearest of ``others`` (m, 3), and its index (n,)."""
+    """Return the distance (n,) [m] of ``places`` (n, 3) to the nearest of ``others`` (m, 3), and its index (n,)."""
     if len(places) * len(others) > 1_000_000:
         from scipy.spatial import cKDTree  # few cases need it
 

@@ -13,7 +13,7 @@ _HIDDEN = {"source_files"}
 
 
 def settings_markdown() -> str:
-    """Return the reference: for each kind of group a table of name, type, default, unit, bounds and help of its settings.
+    """Return the reference: a table of settings with type, default, unit, bounds and help for each kind of group.
 
     A group that occurs in several places, such as a field of parameters, has one section that names them all.
     """

@@ -310,7 +310,10 @@ def _friction(r: Reader, number: int) -> None:
 
 
 def _modifiers(r: Reader, number: int) -> None:
-    """Read modifiers: Prakash-Clifton regularisation is a friction law of its own in decks, thermal pressurisation a key."""
+    """Read the modifiers of friction.
+
+    Prakash-Clifton regularisation is a friction law of its own in decks, thermal pressurisation a key.
+    """
     block, used = "dynamicrupture", []
     if number == _BIMATERIAL:
         used.append("prakash-clifton")

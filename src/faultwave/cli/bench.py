@@ -47,7 +47,13 @@ def _keep(files: Files, name: str, text: str, found: Any, draw: Callable[[Path],
 
 
 def _files(json: Path | None, picture: Path | None = None) -> Files:
-    """Return the destinations of a measurement. Raises InputError if they are not writable, before minutes are spent."""
+    """Return the destinations of a measurement.
+
+    Raises
+    ------
+    InputError
+        If they are not writable, before minutes are spent.
+    """
     from faultwave.bench.kept import Files
 
     files = Files(json=json, picture=picture)
@@ -274,7 +280,7 @@ def grids(
     ] = None,
     json: Json = None,
 ) -> None:
-    """Measure the cost of fd features (surface, hills, blocks, layers, faults, yielding rock, soil) against a plain box.
+    """Measure the cost of surface, hills, blocks, layers, faults, yielding rock and soil on grids, against a plain box.
 
     The cases are measured in turns, so that a machine that slows down affects all equally.
     """
@@ -453,7 +459,9 @@ def estimates(
         typer.Option("--problem", help="full-space, loh1, loh1-blocks or tpv5; repeat for several. Default all."),
     ] = None,
 ) -> None:
-    """Compare estimated with true errors of seismograms on problems with known solutions: share within a factor of two, and cost.
+    """Compare estimated with true errors of seismograms on problems with known solutions.
+
+    Shown are the share within a factor of two, and the cost.
 
     The cost is the processor time of stepping on one thread, which short runs on a busy machine measure badly.
     """

@@ -59,7 +59,7 @@ def warn(warnings: Sequence[Problem]) -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Suspend garbage collection while modules are imported and a case is read, where it would take a tenth of the time.
+    """Suspend garbage collection during imports and reading of a case, of which it would take a tenth of the time.
 
     Existing objects are also excluded from later collections, except in large processes, where arrays may be among the garbage.
     """

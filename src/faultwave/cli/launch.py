@@ -132,7 +132,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
 
 
 def _bound(parent: int) -> Callable[[], None] | None:
-    """Return a function that binds the life of a child to its parent on Linux, to be called before it executes a program.
+    """Return a function that makes a child on Linux end with its parent, to be called before it executes a program.
 
     The parent may be killed without a chance to stop the child.
     """
@@ -268,7 +268,13 @@ def _need_mpi4py() -> None:
 
 
 def starter(ranks: int) -> str:
-    """Return the launcher for ``ranks`` processes, '' for one. Raises InputError for more than this machine can start."""
+    """Return the launcher for ``ranks`` processes, '' for one.
+
+    Raises
+    ------
+    InputError
+        For more than this machine can start.
+    """
     affordable(ranks)
     return mpiexec() if ranks > 1 else ""
 

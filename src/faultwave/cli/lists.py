@@ -34,7 +34,7 @@ def examples(
 
 
 def laws() -> None:
-    """List wave laws, friction laws, modifiers of friction, and rheologies, with their parameters, units and defaults."""
+    """List wave laws, friction laws, modifiers and rheologies, with their parameters, units and defaults."""
     for title, header, rows in law_tables():
         screen.out().print(screen.table(title, rows, header), "")
 

@@ -205,7 +205,7 @@ def partition(
 
 
 def _pair(text: str) -> tuple[str, Any]:
-    """Return key and value of 'key=value', with the value read as YAML: a number, text with a unit, a list, a mapping."""
+    """Return key and value of 'key=value', with the value read as YAML: number, text with a unit, list or mapping."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 

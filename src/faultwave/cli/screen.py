@@ -81,7 +81,7 @@ def show_error(error: FaultwaveError) -> None:
 
 
 def show_problems(problems: Iterable[Problem]) -> None:
-    """Show each problem as a short block of place, description, allowed values and advice, then the number of problems."""
+    """Show each problem as a short block of place, description, allowed values and advice, then their number."""
     from rich.text import Text
 
     problems = [

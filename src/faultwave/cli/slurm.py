@@ -1,4 +1,4 @@
-"""Batch script for Slurm that binds processes and threads to cores, checkpoints before its time limit and requeues itself.
+"""Batch script for Slurm that binds processes to cores, checkpoints before its time limit and requeues itself.
 
 The progress of a turn is determined in the folder of the run, by that file system's own clock: a checkpoint newer than ``.turn``, which is
 touched when the turn begins. A run that is requested to stop ends with a specific exit code; the job is requeued only after that code, and

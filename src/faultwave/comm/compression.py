@@ -1,4 +1,4 @@
-"""Compression of messages (``numerics.halo_compression``): single precision, or fixed-point blocks of ZFP (Lindstrom 2014).
+"""Compression of messages (``numerics.halo_compression``): single precision or ZFP (Lindstrom 2014).
 
 Messages have a fixed size that does not depend on the values, and the sender knows the error at once. Non-finite numbers arrive as
 such: ZFP alone would turn them into finite ones, and the receiver of a run that blows up would continue.

@@ -1,4 +1,4 @@
-"""Exchange of waves between processes on meshes, for clusters with local time stepping and for stages of the method of lines.
+"""Exchange of waves between processes on meshes, for local time stepping and for the method of lines.
 
 A channel joins two clusters on two processes. It carries one message each way, once per step of the slower cluster if the faster one sends
 the sum of its waves, otherwise once per step of the sender. Messages arrive where kernels read them, and the next receive is posted after a
@@ -332,7 +332,7 @@ class ClusterExchange(ChannelExchange):
 
 
 class StageExchange(ChannelExchange):
-    """Channels of the method of lines with a single cluster: each stage reads the traces that other processes publish for it."""
+    """Channels of the method of lines, in which each stage reads the traces of other processes in a single cluster."""
 
     def send(self) -> None:
         """Send the traces of this stage."""

@@ -108,7 +108,7 @@ def find(world: World, asked: str, device: Lending, command: Sequence[str], part
 
 
 def _all(world: World, good: bool, why: str) -> tuple[bool, str]:
-    """Return True if all processes agree, with the reason of the first that does not, else of process 0 (collective)."""
+    """Return True if all processes agree, with the reason of the first dissenter, else of process 0 (collective)."""
     found = world.mpi.allgather((good, why))
     return next(((g, w) for g, w in found if not g), found[0])
 

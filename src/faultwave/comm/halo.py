@@ -1,4 +1,4 @@
-"""Halo exchange of grid blocks: each process sends its border and computes its interior until the neighbours' data arrive."""
+"""Halo exchange of grid blocks, overlapped with the computation of the interior."""
 
 from __future__ import annotations
 

@@ -214,7 +214,10 @@ def _silence(awaited: Sequence[Message], patience: float) -> str:
 
 
 def swap(mpi: Any, tag: int, out: Mapping[int, np.ndarray], into: Mapping[int, np.ndarray], what: str) -> None:
-    """Send the arrays ``out`` and receive the arrays ``into``, each by rank, once; ``what`` describes them in errors."""
+    """Send the arrays ``out`` and receive the arrays ``into``, each by rank, once.
+
+    ``what`` describes them in errors.
+    """
     receives = [Receive(mpi, rank, tag, Plain(array), what) for rank, array in into.items()]
     sends = [Send(mpi, rank, tag, Plain(np.ascontiguousarray(array)), what) for rank, array in out.items()]
     messages: list[Message] = [*receives, *sends]

@@ -26,7 +26,10 @@ PATIENCE = 5.0
 
 
 class World:
-    """Process ``rank`` of ``size`` and its collective operations; ``mpi`` is the mpi4py communicator, None for a single process."""
+    """Process ``rank`` of ``size`` and its collective operations.
+
+    ``mpi`` is the mpi4py communicator, None for a single process.
+    """
 
     def __init__(self, mpi: Any = None):
         self.mpi = mpi

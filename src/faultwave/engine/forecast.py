@@ -130,7 +130,7 @@ class RunTime:
         return self.setup + self.touch + self.steps + self.output
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the rows that ``faultwave plan`` shows: time stepping and the whole run, with large contributions listed."""
+        """Return the rows of ``faultwave plan`` on time stepping and the whole run, with large contributions listed."""
         spent = [("set-up", self.setup), ("first touch of memory", self.touch), ("output", self.output)]
         besides = ", ".join(f"{what} {duration(s)}" for what, s in spent if s >= SHOWN * self.whole)
         return [

@@ -237,7 +237,10 @@ class Part(Protocol):
         """Fields in the volume that the attached capability provides in addition to the quantities of the wave law."""
 
     def on(self, cut: Any) -> Part:
-        """Return the capability restricted to one process; ``cut`` is the engine's record of the domain decomposition."""
+        """Return the capability restricted to one process.
+
+        ``cut`` is the engine's record of the domain decomposition.
+        """
 
     def attach(self, solver: Any) -> Attached:
         """Return the capability attached to the engine's solver."""
@@ -340,7 +343,7 @@ class Attached:
         return {}
 
     def energy_given(self) -> float:
-        """Return an upper bound of the energy [J] this process has added to the waves since the start, infinite if unknown."""
+        """Return an upper bound of the energy [J] that this process has added to the waves, infinite if unknown."""
         return 0.0
 
     def results(self) -> Iterable[Result]:
@@ -451,10 +454,13 @@ class LatticeFiles(Protocol):
 
     @property
     def fields(self) -> Sequence[str]:
-        """Fields that a snapshot must hold on every process: the fields of the series and any that a format always contains."""
+        """Fields that a snapshot must hold on every process, from the series and from the formats."""
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """Write the snapshot of a time [s] (collective); the arrays have the lattice's shape and those on process 0 are written."""
+        """Write the snapshot of a time [s] (collective).
+
+        The arrays have the lattice's shape and those on process 0 are written.
+        """
 
 
 class Files(Protocol):

@@ -210,7 +210,7 @@ class Solver(Protocol):
         """Return the current state (n, Q) at points (n, 3) [m]; NaN outside of the domain."""
 
     def time_errors(self) -> TimeErrors | None:
-        """Return the estimator of time-stepping errors of seismograms, None if the wave law has none (collective, after the run)."""
+        """Return the estimator of time-stepping errors, None if the wave law has none (collective, after the run)."""
 
     def error(self, solution: Callable[..., np.ndarray], inside: Any = None) -> np.ndarray:
         """Return the relative L2 error (Q,) with respect to ``solution(points (n, 3), time) -> (n, Q)``."""

@@ -36,7 +36,7 @@ Group = Mapping[str, State | BlockState]
 
 
 def described(case: Case) -> dict[str, Any]:
-    """Return a checkpoint's notes on its case: given settings, all settings, file, and options that replaced settings."""
+    """Return a checkpoint's notes on its case: given settings, all settings, file, and options of the run."""
     return {
         "case": case.model_dump(mode="json", exclude_unset=True),
         "settings": settings_of(case),
@@ -156,7 +156,7 @@ class Keeper:
         return ""
 
     def _commit(self, notes: dict[str, Any], found: Sequence[Told]) -> str:
-        """Complete the checkpoint after every process has written its part or failed, and return the reason if there is none."""
+        """Complete the checkpoint after every process has written or failed, and return the reason of a failure."""
         failed = [(rank, failure) for rank, (*_, failure) in enumerate(found) if failure]
         if failed:
             rank, text = failed[0]
@@ -248,7 +248,10 @@ def _check_shape(where: str, found: np.ndarray, now: np.ndarray) -> None:
 
 
 def _read(checkpoint: Checkpoint, groups: Mapping[str, Group]) -> dict[str, dict[str, np.ndarray]]:
-    """Read arrays by group and name from all parts that have them, in the row order of this process; place blocks directly."""
+    """Read arrays by group and name from all parts that have them, in the row order of this process.
+
+    Place blocks directly.
+    """
     wanted = {f"{group}/{name}": state for group, states in groups.items() for name, state in states.items()}
     whole: dict[str, np.ndarray] = {}
     pieces: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}

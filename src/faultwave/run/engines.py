@@ -31,7 +31,7 @@ def engine_of(case: Case) -> Engine:
 
 
 def _telling(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``make(case, ...)`` so that its problems state their place in the case file and it finds files next to that."""
+    """Wrap ``make(case, ...)`` to locate its problems in the case file and to find files next to that."""
 
     def plan(case: Case, *more: Any) -> Any:
         try:

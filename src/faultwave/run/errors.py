@@ -124,7 +124,7 @@ def _finished(folder: Path, threads: int | None) -> Finished:
 
 
 def known_errors(session: Any, lower: Coarser) -> Known:
-    """Return the errors that both resolutions share and the time-stepping errors, from the less coarse session (collective).
+    """Return the shared errors and the time-stepping errors of the less coarse session (collective).
 
     The result is complete on process 0.
     """
@@ -161,7 +161,7 @@ def _written(
 
 
 def summary(errors: Dataset) -> list[tuple[str, ...]]:
-    """Return rows with quantity, median over receivers, 90 % quantile, maximum, and the number of the receiver with the maximum."""
+    """Return rows with quantity, median over receivers, 90 % quantile, maximum, and receiver of the maximum."""
     rows = []
     for name in (n for n in errors.variables if n.startswith(OF)):
         found = errors[name]

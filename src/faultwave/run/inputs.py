@@ -53,7 +53,10 @@ def with_other_inputs(case: Case, error: InputError) -> InputError:
 
 
 def _of_files(case: Case, mesh: bool) -> list[Problem]:
-    """Return the problems of the input files; ``mesh`` includes the mesh file and the law, which a plan would have read."""
+    """Return the problems of the input files.
+
+    ``mesh`` includes the mesh file and the law, which a plan would have read.
+    """
     found = Problems()
     with beside_case(case.source_files):
         for read in _readings(case, mesh):

@@ -57,7 +57,10 @@ class Triangles(XdmfWriter):
 
 
 class LatticeFiles:
-    """All files of one series, an implementation of ``engine.part.LatticeFiles``; an error in its context discards them."""
+    """All files of one series, an implementation of ``engine.part.LatticeFiles``.
+
+    An error in its context discards them.
+    """
 
     def __init__(self, series: LatticeSeries, opening: Opening):
         self.series, self.opening = series, opening

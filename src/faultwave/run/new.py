@@ -33,7 +33,7 @@ POINTS = 3.0
 PATCH = 1.31 * 1.5
 """Radius of the nucleation patch in cohesive zones: 1.5 critical half lengths (Uenishi & Rice 2003)."""
 AGREE = 0.1
-"""Smallest cosine between a reference direction and a normal that distinguishes the fault's sides on a slightly bent mesh."""
+"""Smallest cosine between a reference direction and a normal that reliably distinguishes the fault's sides."""
 SHALLOW = 0.002
 """Smallest ratio of fault depth to trace length; a smaller depth was meant in kilometres."""
 STATIONS = 6
@@ -245,7 +245,10 @@ def _utm(lon: float, lat: float) -> str:
 
 
 def _rupture(asked: Asked, traces: Sequence[Trace], projection: Projection) -> Rupture:
-    """Return the rupture's cohesive zone, nucleation patch and element size, with the hypocentre on the fault of the longest trace."""
+    """Return the parameters of a rupture that nucleates on the fault of the longest trace.
+
+    Cohesive zone, nucleation patch and element size are consistent with the fault and the frequency.
+    """
     lengths = [_length(t.xy) for t in traces]
     longest = traces[int(np.argmax(lengths))].xy
     dip = np.radians(asked.dip)
@@ -306,7 +309,7 @@ def _middle(line: np.ndarray) -> np.ndarray:
 
 
 def _deep(asked: Asked, needed: float) -> float:
-    """Return the depth [m] that a source, or a curvilinear grid with the minimum ``needed`` [m], requires of the region."""
+    """Return the depth [m] of the region that a source, or a grid with the minimum ``needed`` [m], requires."""
     return max(2.0 * asked.mechanism.depth if asked.mechanism else 0.0, needed)
 
 

@@ -17,9 +17,12 @@ LOOK = 300
 POINTS = 6.0
 """Points per wavelength, the default of grids."""
 SPACINGS = 16.0
-"""Smallest number of spacings covered by the curvilinear planes and the flat ones below, half each (fd/topography.py)."""
+"""Smallest number of spacings in the curvilinear planes and the flat ones below, half each (fd/topography.py)."""
 OVER_RELIEF = 2.0
-"""Smallest ratio of the curvilinear layer's thickness to the relief; ``SPARE`` covers peaks that the sampling misses."""
+"""Smallest ratio of the curvilinear layer's thickness to the relief.
+
+``SPARE`` covers peaks that the sampling misses.
+"""
 SPARE = 1.2
 
 

@@ -60,7 +60,7 @@ class PlannedCase:
 
 
 def plan(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> PlannedCase:
-    """Return the cost and resolution of a run: memory, time steps, estimated run time, output size, points per wavelength.
+    """Return the cost and resolution of a run: memory, time steps, run time, output size, points per wavelength.
 
     The run time is estimated from a measurement of a few seconds. Nothing is written. ``print`` shows the tables.
 

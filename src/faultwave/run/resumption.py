@@ -107,7 +107,13 @@ def find_resumption(
 
 
 def refuse_another_case(folder: Path, case: Path, **overrides: Any) -> Resumption | None:
-    """Return how a run in ``folder`` would resume as ``case``, None without a checkpoint. Raises InputError for another case."""
+    """Return how a run in ``folder`` would resume as ``case``, None without a checkpoint.
+
+    Raises
+    ------
+    InputError
+        For another case.
+    """
     if not any(folder.glob("*-checkpoints/[0-9]*/index.json")):
         return None
     return find_resumption(folder, case, **overrides)
@@ -116,7 +122,10 @@ def refuse_another_case(folder: Path, case: Path, **overrides: Any) -> Resumptio
 def _case_as_given(
     found: Checkpoint, case: AsGiven, as_recorded: bool, asked: Mapping[str, Any]
 ) -> tuple[Case | None, tuple[Problem, ...]]:
-    """Return the case to compare with, including options of the first run; None if only the checkpoint's is available."""
+    """Return the case to compare with, including options of the first run.
+
+    None if only the checkpoint's is available.
+    """
     notes = found.notes
     if case is None:
         named = notes.get("case_file")

@@ -121,7 +121,10 @@ def _solved(into: np.ndarray, out: np.ndarray) -> np.ndarray:
 def save_scattering(
     case: Any, folder: str | Path, progress: Callable[[str], None] = lambda text: None, **overrides: Any
 ) -> Path:
-    """Write the result of ``scattering`` as a Touchstone file into ``folder``, named by the case's prefix, and return its path."""
+    """Write the scattering parameters as a Touchstone file into ``folder`` and return its path.
+
+    The file is named by the case's prefix; see ``scattering``.
+    """
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None

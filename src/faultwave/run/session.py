@@ -278,7 +278,7 @@ class Session:
         self.written = None
 
     def _explain(self, error: BlowUp) -> str:
-        """Return the explanation of a blow-up for the user, and write the state around it into the folder if available."""
+        """Return the explanation of a blow-up, and write the state around it into the folder if available."""
         found = self.solver.diagnose()
         if self.folder is None or found.points is None:
             return found.text
