@@ -18,7 +18,7 @@ from faultwave.base.registry import offers
 class Parameter:
     """Parameter given by users for each cell or fault point or, as a constant, for all.
 
-    In SI units with inclusive bounds.
+    Values are in SI units; bounds are inclusive.
 
     Attributes
     ----------

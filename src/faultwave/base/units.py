@@ -141,7 +141,7 @@ def seconds(value: float | str | None, where: str) -> float | None:
     Raises
     ------
     InputError
-        At ``where`` otherwise.
+        For anything else, located at ``where``.
     """
     try:
         return None if value is None else to_si(value, "s")

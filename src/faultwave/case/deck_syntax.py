@@ -151,7 +151,7 @@ class _Parser:
     def _continue(self, text: str) -> bool:
         """Append the line to the values of the previous key, as in arrays of namelists.
 
-        Return True if it consists of values.
+        Returns False if it does not consist of values.
         """
         if self.last is None or not all(_is_value(word) for word in re.split(r"[\s,]+", text.strip(" ,\t"))):
             return False

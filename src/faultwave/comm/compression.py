@@ -54,7 +54,7 @@ ZFP never writes them: its first bit 0 marks a block of zeros, and the bits afte
 
 
 class Zfp:
-    """ZFP codec of blocks of four values, one mode on four faces, with ``bits`` bits per value.
+    """ZFP codec of blocks of four values, usually one mode on four faces, with ``bits`` bits per value.
 
     A block with a non-finite number arrives as four NaN.
     """
