@@ -89,9 +89,7 @@ def release_freed() -> None:
     """
     if (peak_memory() or SMALL) >= SMALL:
         gc.collect()
-    with contextlib.suppress(
-        OSError, AttributeError, TypeError
-    ):  # other systems do so by themselves or provide no function
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # other systems do so themselves, or cannot
         ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -371,9 +371,7 @@ def _doubt_moments(scene: Scene, problems: Problems) -> None:
             problems.warn("sources", what, advice="Is the moment in dyne*cm? A large rupture is a finite source.")
         return
     places = scene.sources[scene.moment > 0]
-    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(np.cov(places.T)), 0.0) * 12.0)[
-        ::-1
-    ]  # side lengths of a rectangle with this covariance
+    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(np.cov(places.T)), 0.0) * 12.0)[::-1]  # sides of a rectangle
     area = float(spread[0] * max(spread[1], scene.resolution))
     drop = total / max(area, 1.0) ** 1.5
     if ranges.STRESS_DROP.beyond(np.array([drop])).any():

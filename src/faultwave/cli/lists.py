@@ -65,9 +65,7 @@ def _rows(law: Any) -> list[tuple[str, ...]]:
 
 def _row(parameter: Parameter, given: str) -> tuple[str, ...]:
     default = parameter.default
-    known = default is not None and bool(
-        parameter.accepts(default)
-    )  # other defaults have the meaning that the description states
+    known = default is not None and bool(parameter.accepts(default))  # others mean what the description states
     return parameter.name, parameter.unit, f"{default:g}" if known else "", given, parameter.description
 
 

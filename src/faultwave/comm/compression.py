@@ -123,9 +123,7 @@ class Loss:
 
     def __init__(self) -> None:
         self._largest, self._squares, self._count = 0.0, 0.0, 0
-        self.sources: list[
-            Callable[[], tuple[float, float, int]]
-        ] = []  # totals of messages whose errors are counted on a device
+        self.sources: list[Callable[[], tuple[float, float, int]]] = []  # totals counted on devices
 
     def total(self) -> tuple[float, float, int]:
         """Return the largest error, the sum of squared errors and the number of values."""

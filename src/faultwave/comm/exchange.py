@@ -69,9 +69,7 @@ class Channel:
     send_rows: np.ndarray
     receive: Kind
     first: int
-    cells: np.ndarray = field(
-        default_factory=lambda: np.zeros(0, np.int64)
-    )  # cells, and below their faces, whose waves are sent
+    cells: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     faces: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     arriving: int = 0
 
