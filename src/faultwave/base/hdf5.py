@@ -67,7 +67,24 @@ def telling(path: str | Path, what: str) -> Iterator[None]:
 
 
 def attribute(path: Path, owner: Any, name: str, default: Any = None) -> Any:
-    """Return an attribute as a number, text or array. Raises InputError if it is missing and has no default."""
+    """Return an attribute as a number, text, array or list of texts.
+
+    Parameters
+    ----------
+    path : Path
+        File, for messages.
+    owner : h5py.Group or h5py.Dataset
+        Object with the attribute.
+    name : str
+        Name of the attribute.
+    default : object, optional
+        Value if it is missing.
+
+    Raises
+    ------
+    InputError
+        If it is missing and has no default.
+    """
     if name not in owner.attrs:
         if default is not None:
             return default

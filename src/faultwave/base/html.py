@@ -10,7 +10,7 @@ LEFT = 'style="text-align:left"'
 
 
 def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> str:
-    """Return an HTML table with a title; all texts are escaped."""
+    """Return an HTML table of rows below a title and an optional header; all texts are escaped."""
     lines = [f"<tr>{''.join(f'<th {LEFT}>{escape(name)}</th>' for name in header)}</tr>"] if header else []
     for row in rows:
         lines.append(f"<tr>{''.join(f'<td {LEFT}>{escape(str(value))}</td>' for value in row)}</tr>")

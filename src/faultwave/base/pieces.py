@@ -20,7 +20,16 @@ BUCKET = 1 << 18
 
 
 def in_pieces(work: Callable[[slice], None], count: int, size: int = PIECE) -> None:
-    """Call ``work`` with slices of ``size`` items that cover ``count`` items, on all threads of the program.
+    """Call ``work`` on consecutive pieces of a range, on all threads of the program.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(piece)`` processes a slice of items.
+    count : int
+        Number of items.
+    size : int
+        Number of items in a piece.
 
     Raises
     ------
@@ -64,7 +73,21 @@ def in_pieces(work: Callable[[slice], None], count: int, size: int = PIECE) -> N
 
 
 def mapped(work: Callable[[slice], np.ndarray], count: int, size: int = PIECE) -> np.ndarray:
-    """Return an array of ``count`` items, assembled from the results of ``work`` on consecutive pieces."""
+    """Return an array assembled from the results of ``work`` on consecutive pieces.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(piece)`` returns the rows of a slice of items.
+    count : int
+        Number of items.
+    size : int
+        Number of items in a piece.
+
+    Returns
+    -------
+    ndarray, shape (count, ...)
+    """
     first = work(slice(0, min(size, count)))
     made = np.empty((count, *first.shape[1:]), first.dtype)
     made[: len(first)] = first

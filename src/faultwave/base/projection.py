@@ -244,6 +244,15 @@ def check_lengths(projection: Projection, lower: np.ndarray, upper: np.ndarray, 
     """Warn if the map distorts lengths within the box of a case.
 
     Positions, speeds and distances of a case refer to the map.
+
+    Parameters
+    ----------
+    projection : Projection
+        Projection of the case.
+    lower, upper : ndarray
+        Corners of the box in local x, y [m].
+    problems : Problems
+        Collects the warning.
     """
     x, y = np.meshgrid(np.linspace(lower[0], upper[0], 3), np.linspace(lower[1], upper[1], 3))
     xy = np.stack([x.ravel(), y.ravel()], 1)

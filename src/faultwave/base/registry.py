@@ -126,6 +126,15 @@ def modules(package: str, group: str) -> list[Any]:
 def pick(entries: dict[str, T], name: str, what: str, where: str) -> T:
     """Return the entry called ``name``.
 
+    Parameters
+    ----------
+    entries : dict
+        Entries by name.
+    name : str
+        Requested name.
+    what, where : str
+        Kind of the entry and path of the setting, for messages.
+
     Raises
     ------
     InputError

@@ -26,7 +26,15 @@ def young_age() -> float:
 
 @dataclass
 class Timer:
-    """Accumulated time and number of calls; nested calls count once."""
+    """Accumulated time and number of calls; nested calls count once.
+
+    Attributes
+    ----------
+    seconds : float
+        Time spent [s].
+    calls : int
+        Number of completed outermost calls.
+    """
 
     seconds: float = 0.0
     calls: int = 0

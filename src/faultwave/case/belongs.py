@@ -77,7 +77,17 @@ class WrongSettings(ValueError):
 
 
 def misplaced(settings: BaseModel, engine: str, at: Location = ()) -> Iterator[tuple[Location, Problem]]:
-    """Yield the settings given in a case on ``engine`` that belong to another engine, with their problems."""
+    """Yield the settings given in a case on ``engine`` that belong to another engine, with their problems.
+
+    Parameters
+    ----------
+    settings : BaseModel
+        Group of settings.
+    engine : str
+        Engine of the case.
+    at : Location
+        Location of the group in the case.
+    """
     for name, field in type(settings).model_fields.items():
         value, extra, here = getattr(settings, name), field.json_schema_extra, (*at, name)
         if isinstance(extra, dict) and value and extra.get("engine", engine) != engine:

@@ -19,7 +19,19 @@ _TRUE, _FALSE = {".true.", "true", ".t.", "t"}, {".false.", "false", ".f.", "f"}
 
 @dataclass(frozen=True)
 class Entry:
-    """Single ``key = value`` entry: block and key in lower case, name as written, text of the value, and line."""
+    """Single ``key = value`` entry of a deck.
+
+    Attributes
+    ----------
+    block, key : str
+        Block and key in lower case.
+    name : str
+        Key as written.
+    text : str
+        Text of the value.
+    line : int
+        Line number in the file.
+    """
 
     block: str
     key: str
@@ -30,7 +42,17 @@ class Entry:
 
 @dataclass
 class Deck:
-    """Parsed deck: blocks by name, each with its entries by key; ``lines`` holds the first line of each block."""
+    """Parsed deck.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file.
+    blocks : dict
+        Entries by block and key, in lower case.
+    lines : dict of str to int
+        First line of each block.
+    """
 
     name: str
     blocks: dict[str, dict[str, Entry]] = field(default_factory=dict)

@@ -250,7 +250,17 @@ def doubt_normal_stress(size: float, problems: Problems) -> None:
 
 
 def doubt_scene(case: Case, scene: Scene, problems: Problems) -> None:
-    """Warn of places, moments, times and sides of a planned run that are probably not intended."""
+    """Warn of places, moments, times and sides of a planned run that are probably not intended.
+
+    Parameters
+    ----------
+    case : Case
+        Case.
+    scene : Scene
+        Extract of its plan.
+    problems : Problems
+        Collects the warnings.
+    """
     if scene.full_space and scene.size >= A_PLACE:
         problems.warn(_side(case), "no side is a free surface: the waves are those of a full space", advice=FULL_SPACE)
     if scene.size < A_PLACE:
@@ -419,9 +429,19 @@ def _doubt_times(case: Case, scene: Scene, problems: Problems) -> None:
 
 
 def advice_outside(place: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> str:
-    """Return advice on a place (3,) [m] outside of a box that would be inside with its depth, unit or axes changed.
+    """Return advice on a place outside of a box that would be inside with its depth, unit or axes changed.
 
-    It is an empty text if none of these explains it.
+    Parameters
+    ----------
+    place : ndarray, shape (3,)
+        Place [m].
+    lower, upper : ndarray, shape (3,)
+        Corners of the box [m].
+
+    Returns
+    -------
+    str
+        Empty if none of these explains it.
     """
 
     def inside(p: np.ndarray) -> bool:

@@ -19,7 +19,16 @@ def declared(engine: str) -> dict[str, type[Settings]]:
 
 
 def part_settings(given: Any, engine: str, context: Any) -> Any:
-    """Validate ``given`` settings by the declarations of the named plug-in capabilities.
+    """Validate settings by the declarations of plug-in capabilities.
+
+    Parameters
+    ----------
+    given : object
+        Settings by the capability's name.
+    engine : str
+        Engine of the case.
+    context : object
+        Validation context of pydantic.
 
     Raises
     ------

@@ -78,7 +78,17 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
 
 
 def affordable(ranks: int, advice: str = "", option: str = "--ranks") -> None:
-    """Raise InputError for more processes than this machine can start, before anything is read."""
+    """Raise InputError for more processes than this machine can start, before anything is read.
+
+    Parameters
+    ----------
+    ranks : int
+        Requested number of processes.
+    advice : str
+        Advice in the error.
+    option : str
+        Option that requested them.
+    """
     most = max(LEAST, EACH * cores.count())
     if ranks > most and not any(name in os.environ for name in MACHINES):
         what = f"{ranks} processes, but this machine has {cores.count()} cores for them"
@@ -236,7 +246,15 @@ def _watched() -> bool:
 def from_tuned(
     file: Path | None, ranks: int | None, threads: int | None, progress: str | None = None
 ) -> tuple[int | None, int | None, str | None]:
-    """Return processes, threads and progress mode from a file of `faultwave tune`; explicit options take precedence."""
+    """Return processes, threads and progress mode from a file of `faultwave tune`.
+
+    Parameters
+    ----------
+    file : Path or None
+        File; None leaves the options unchanged.
+    ranks, threads, progress : optional
+        Explicit options, which take precedence.
+    """
     if file is None:
         return ranks, threads, progress
     try:

@@ -73,7 +73,21 @@ class Plain:
 
 
 class Send:
-    """Message from ``source`` to process ``partner``; ``what`` describes its content in errors."""
+    """Message to another process.
+
+    Parameters
+    ----------
+    mpi : mpi4py communicator
+        Communicator.
+    partner : int
+        Rank of the receiver.
+    tag : int
+        Tag of the message.
+    source : Source
+        Origin of the numbers.
+    what : str
+        Description of the content for errors.
+    """
 
     def __init__(self, mpi: Any, partner: int, tag: int, source: Source, what: str):
         self.rank, self.partner, self.what, self.source = mpi.Get_rank(), partner, what, source
@@ -109,7 +123,21 @@ class Send:
 
 
 class Receive:
-    """Message from process ``partner`` into ``target``."""
+    """Message from another process.
+
+    Parameters
+    ----------
+    mpi : mpi4py communicator
+        Communicator.
+    partner : int
+        Rank of the sender.
+    tag : int
+        Tag of the message.
+    target : Target
+        Destination of the numbers.
+    what : str
+        Description of the content for errors.
+    """
 
     def __init__(self, mpi: Any, partner: int, tag: int, target: Target, what: str):
         self.rank, self.partner, self.what, self.target = mpi.Get_rank(), partner, what, target
@@ -214,9 +242,18 @@ def _silence(awaited: Sequence[Message], patience: float) -> str:
 
 
 def swap(mpi: Any, tag: int, out: Mapping[int, np.ndarray], into: Mapping[int, np.ndarray], what: str) -> None:
-    """Send the arrays ``out`` and receive the arrays ``into``, each by rank, once.
+    """Send and receive arrays once.
 
-    ``what`` describes them in errors.
+    Parameters
+    ----------
+    mpi : mpi4py communicator
+        Communicator.
+    tag : int
+        Tag of the messages.
+    out, into : mapping of int to ndarray
+        Arrays to send and to receive into, by rank.
+    what : str
+        Description of the content for errors.
     """
     receives = [Receive(mpi, rank, tag, Plain(array), what) for rank, array in into.items()]
     sends = [Send(mpi, rank, tag, Plain(np.ascontiguousarray(array)), what) for rank, array in out.items()]

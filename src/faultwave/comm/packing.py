@@ -120,9 +120,16 @@ class StoreRows:
         return HostSource(gather, values, codec(rounding, values.shape), loss, lost)
 
     def targets(self, first: int, count: int, rounding: str) -> list[Target]:
-        """Return the targets for ``count`` rows from ``first`` on.
+        """Return the targets of a message that is received into consecutive rows.
 
         A device has two, which are received into alternately: kernels may still read one of them.
+
+        Parameters
+        ----------
+        first, count : int
+            First row and number of rows.
+        rounding : str
+            Compression: 'exact' or the name of a codec.
         """
         if not hasattr(self.store, "memory"):
             return [self.store.message_target(first, count, self.gpu_aware, rounding) for _ in range(2)]
@@ -131,7 +138,21 @@ class StoreRows:
 
 
 def box_source(boxes: Any, dtype: np.dtype, rounding: str, loss: Loss, gpu_aware: bool) -> Source:
-    """Return a source of boxes of arrays of a stencil program, of any backend (``Runner.halo_buffer``)."""
+    """Return a source of boxes of arrays of a stencil program, of any backend.
+
+    Parameters
+    ----------
+    boxes : object
+        Boxes of arrays, from ``Runner.halo_buffer``.
+    dtype : dtype
+        Type of the arrays.
+    rounding : str
+        Compression: 'exact' or the name of a codec.
+    loss : Loss
+        Accumulates the compression errors.
+    gpu_aware : bool
+        True if MPI accesses device memory.
+    """
     rounding = _effective(rounding, dtype)
     if hasattr(boxes, "message_source"):
         made: Source = _counted(boxes.message_source(gpu_aware, rounding), loss)
@@ -141,7 +162,7 @@ def box_source(boxes: Any, dtype: np.dtype, rounding: str, loss: Loss, gpu_aware
 
 
 def box_target(boxes: Any, dtype: np.dtype, rounding: str, gpu_aware: bool) -> Target:
-    """Return a target that writes into boxes of arrays."""
+    """Return a target that writes into boxes of arrays; parameters as for ``box_source``."""
     rounding = _effective(rounding, dtype)
     if hasattr(boxes, "message_target"):
         made: Target = boxes.message_target(gpu_aware, rounding)

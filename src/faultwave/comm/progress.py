@@ -70,7 +70,15 @@ def _shared(world: World, allowed: set[int]) -> bool:
 
 
 class ProgressThread:
-    """Thread that runs from its creation until ``close``, bound to ``cores`` if there are any."""
+    """Thread that progresses messages from its creation until ``close``.
+
+    Attributes
+    ----------
+    cores : tuple of int
+        Cores it is bound to; empty if it shares the process's cores.
+    looks : int
+        Number of probes so far.
+    """
 
     def __init__(self, world: World, cores: Sequence[int], attach: Callable[[], None] | None = None):
         """Start the thread; it calls ``attach()`` first if messages belong to a device."""

@@ -377,7 +377,17 @@ class Attached:
         return {}
 
     def drives(self, faces: Any, points: np.ndarray, project: np.ndarray) -> Sequence[Any]:
-        """Return the waves prescribed on the capability's faces, out of all prescribed ``faces``; see ``dg.driven``."""
+        """Return the waves prescribed on the faces of ``Demand.faces``; see ``dg.driven``.
+
+        Parameters
+        ----------
+        faces : Faces
+            All prescribed faces of this process.
+        points : ndarray, shape (p, 2)
+            Quadrature points in face coordinates.
+        project : ndarray, shape (modes, p)
+            Projection of values at these points onto the modes of a face.
+        """
         return ()
 
     def over(self) -> bool:

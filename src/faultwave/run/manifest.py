@@ -33,7 +33,17 @@ def inputs(sim: Any) -> list[Path]:
 def write_run_manifest(
     sim: Any, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
 ) -> Path:
-    """Write the manifest to ``folder`` and return its path."""
+    """Write the manifest of a run and return its path.
+
+    Parameters
+    ----------
+    sim : Session
+        Run.
+    folder : Path
+        Output folder.
+    status : {'running', 'finished', 'interrupted', 'failed'}, optional
+        Status; by default finished or interrupted, as the session states.
+    """
     case, solver = sim.case, sim.solver
     halo = {} if solver.halo is None else {"halo": solver.halo}
     manifest = build_manifest(

@@ -19,7 +19,17 @@ SMALL = 0.1
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Double couple: angles [deg], moment magnitude and depth [m]."""
+    """Double-couple source.
+
+    Attributes
+    ----------
+    strike, dip, rake : float
+        Angles [deg].
+    magnitude : float
+        Moment magnitude.
+    depth : float
+        Depth [m].
+    """
 
     strike: float
     dip: float

@@ -150,7 +150,21 @@ def mesh_text(
     rupture: Rupture | None,
     topography: Ground | None,
 ) -> str:
-    """Return the text of the group ``mesh``; ``faults`` holds a line for each fault."""
+    """Return the text of the group ``mesh``.
+
+    Parameters
+    ----------
+    box : Box
+        Region.
+    frequency : float
+        Highest resolved frequency [Hz].
+    faults : sequence of str
+        Line of each fault.
+    rupture : Rupture or None
+        Rupture, which determines the element size on faults.
+    topography : Ground or None
+        Raster of heights.
+    """
     why = "after this time, which is BEFORE the end: no map is larger" if box.too_early else "after the end of the run"
     lines = [
         "# Tetrahedra, made by Gmsh when the case is first planned, and kept. They follow the slowest wave at their place.",
@@ -182,7 +196,14 @@ def mesh_text(
 def grid_text(box: Box, frequencies: tuple[float, float], topography: Ground | None) -> str:
     """Return the text of the group ``grid``.
 
-    ``frequencies`` are the requested one and the one of a grid fine enough for the source [Hz].
+    Parameters
+    ----------
+    box : Box
+        Region.
+    frequencies : tuple of float
+        Requested frequency, and that of a grid fine enough for the source [Hz].
+    topography : Ground or None
+        Raster of heights.
     """
     frequency, finer = frequencies
     why = "highest one that is resolved"

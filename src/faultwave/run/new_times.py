@@ -60,10 +60,24 @@ def acting(asked: Asked, mapped: Any, longest: float) -> Acting:
 
 
 def grid_frequency(frequency: float, size: float, depth: float | None) -> float:
-    """Return the frequency [Hz] for which a grid is made: the requested one, or a higher one for a shallow source.
+    """Return the frequency of a grid: the requested one, or a higher one for a shallow source.
 
-    A point source at ``depth`` [m] is then at least ``ABOVE`` points below the ground, so that the waves near it are accurate. A region of
-    ``size`` [m] has at most ``MOST`` points along a side for this purpose.
+    A point source is then at least ``ABOVE`` points below the ground, so that the waves near it are accurate, unless a side of the region
+    would have more than ``MOST`` points.
+
+    Parameters
+    ----------
+    frequency : float
+        Requested frequency [Hz].
+    size : float
+        Side of the region [m].
+    depth : float or None
+        Depth of a point source [m].
+
+    Returns
+    -------
+    float
+        Frequency [Hz].
     """
     if depth is None or not depth > 0:
         return frequency

@@ -57,6 +57,15 @@ class Scattering:
 def scattering(case: Any, progress: Callable[[str], None] = lambda text: None, **overrides: Any) -> Scattering:
     """Run a case once for each of its ports and return the scattering parameters; warns of runs that were too short.
 
+    Parameters
+    ----------
+    case : Case, dict, str or Path
+        Case with ports, as for ``faultwave.simulate``.
+    progress : callable
+        Receives a text before each run.
+    **overrides
+        Settings to replace, as for ``faultwave.simulate``.
+
     Raises
     ------
     InputError
@@ -121,9 +130,18 @@ def _solved(into: np.ndarray, out: np.ndarray) -> np.ndarray:
 def save_scattering(
     case: Any, folder: str | Path, progress: Callable[[str], None] = lambda text: None, **overrides: Any
 ) -> Path:
-    """Write the scattering parameters as a Touchstone file into ``folder`` and return its path.
+    """Write the scattering parameters of a case as a Touchstone file and return its path.
 
-    The file is named by the case's prefix; see ``scattering``.
+    Parameters
+    ----------
+    case : Case, dict, str or Path
+        Case with ports, as for ``faultwave.simulate``.
+    folder : str or Path
+        Folder of the file, which is named by the case's prefix.
+    progress : callable
+        Receives a text before each run.
+    **overrides
+        Settings to replace, as for ``faultwave.simulate``.
     """
     settings, problems = load_case(case, overrides)
     problems.raise_errors()

@@ -46,6 +46,15 @@ class Session:
 
     Results so far are Datasets by kind: ``sim.result("receivers")``, or ``sim.receivers``, ``sim.energies``, ``sim.fault_receivers``;
     ``sim.results()`` returns all of them.
+
+    Parameters
+    ----------
+    solver : Solver
+        Solver of the case.
+    force : bool
+        If True, results of an earlier run in the folder may be replaced.
+    warnings : sequence of Problem
+        Warnings from loading the case.
     """
 
     def __init__(self, solver: Solver, force: bool = False, warnings: Sequence[Problem] = ()):
