@@ -1,1 +1,1 @@
-"""What every room may use: errors with context, units, the registry, timing."""
+"""Foundation of all packages: errors with context, units, registry, logging and timing."""

@@ -1,4 +1,4 @@
-"""How messages name what somebody can give to a command: an option on the command line, a keyword in Python."""
+"""Wording of options in messages: command-line options in the program, keyword arguments in Python."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_on_command_line = False  # of the process: threads of a run speak as it does
+_on_command_line = False  # one flag per process, because threads of a run use the same wording
 
 
 @contextmanager
 def command_line() -> Iterator[None]:
-    """Within, messages speak of options of the program; elsewhere of keywords of functions."""
+    """Word messages for the command line within the block; elsewhere they refer to keywords of functions."""
     global _on_command_line
     before, _on_command_line = _on_command_line, True
     try:
@@ -21,7 +21,10 @@ def command_line() -> Iterator[None]:
 
 
 def option(name: str, value: Any = None) -> str:
-    """'--checkpoint-every' or 'checkpoint_every='; with a value '--precision double' or "precision='double'"."""
+    """Return the name of an option as the user writes it.
+
+    Examples are '--checkpoint-every' or 'checkpoint_every='; with a value '--precision double' or "precision='double'".
+    """
     if not _on_command_line:
         return f"{name}={'' if value is None else repr(value)}"
     flag = f"--{name.replace('_', '-')}"
@@ -29,7 +32,7 @@ def option(name: str, value: Any = None) -> str:
 
 
 def command(name: str, folder: object = None) -> str:
-    """'faultwave resume out' or "faultwave.resume('out')"; without a folder only the command's name."""
+    """Return a command as the user writes it, e.g. 'faultwave resume out' or "faultwave.resume('out')"."""
     if _on_command_line:
         return f"faultwave {name}" + ("" if folder is None else f" {folder}")
     return f"faultwave.{name}" + ("" if folder is None else f"({str(folder)!r})")

@@ -1,7 +1,7 @@
-"""What is kept between runs in the user's cache folder: compiled kernels, meshes, and short texts that take long to find out.
+"""User's cache folder: compiled kernels, meshes, and short texts that are slow to determine.
 
-Every file ends with a checksum of its content, which is compared whenever the file is used. Nothing is lost with them: what cannot be read
-or written, is damaged, or could have been written by others, is made again.
+Every file ends with a checksum of its content, which is verified at each use. The cache is disposable: a file that cannot be read or
+written, is damaged or could have been written by others is created again.
 """
 
 from __future__ import annotations
@@ -20,13 +20,19 @@ log = get_logger(__name__)
 
 
 def cache_root() -> Path:
-    """$FAULTWAVE_CACHE, else the system's folder for caches."""
+    """Return the cache folder: $FAULTWAVE_CACHE, else a folder in the system's cache directory."""
     own = os.environ.get("FAULTWAVE_CACHE")
     return Path(own or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "faultwave")
 
 
 def owned_by_others(path: Path) -> str:
-    """How others than this user and root could have written a file or folder; empty where they could not. OSError where there is none."""
+    """Return how users other than this one and root could have written a path, or an empty text if they could not.
+
+    Raises
+    ------
+    OSError
+        If the path does not exist.
+    """
     about = path.stat()
     if about.st_uid not in (os.geteuid(), 0):
         return f"belongs to user {about.st_uid}"
@@ -37,7 +43,7 @@ def owned_by_others(path: Path) -> str:
 
 @functools.cache
 def _own_groups() -> frozenset[int]:
-    """Groups that hold nobody but this user, as many systems make one for each."""
+    """Return the group ids that contain only this user (many systems create one such group for each user)."""
     try:
         import grp
         import pwd
@@ -50,17 +56,23 @@ def _own_groups() -> frozenset[int]:
 
 
 SEAL = b"faultwave sha256"
-"""Before the checksum at the end of every file of the cache; programs that load libraries ignore what follows them."""
+"""Marker before the checksum at the end of every cache file; loaders of shared libraries ignore trailing bytes."""
 LENGTH = len(SEAL) + 32
 
 
 def is_sealed(path: Path) -> bool:
-    """Return whether a file ends with the checksum of everything before it; logs a damaged one. Raises OSError where there is none."""
+    """Return True if a file ends with the checksum of everything before it, and log a damaged file.
+
+    Raises
+    ------
+    OSError
+        If the file does not exist.
+    """
     with path.open("rb") as file:
         file.seek(0, os.SEEK_END)
         left = file.tell() - LENGTH
         file.seek(0)
-        made = hashlib.sha256(path.name.encode())  # one file under the name of another is damage, too
+        made = hashlib.sha256(path.name.encode())  # a file under the name of another counts as damaged
         while left > 0 and (block := file.read(min(left, 1 << 20))):
             made.update(block)
             left -= len(block)
@@ -71,7 +83,7 @@ def is_sealed(path: Path) -> bool:
 
 
 def read_sealed(path: Path) -> bytes | None:
-    """Return the content of a file of the cache; None where there is none, it is damaged, or others could have written it."""
+    """Return the content of a cache file, None if it is absent, damaged or writable by others."""
     try:
         if owned_by_others(path.parent) or owned_by_others(path) or not is_sealed(path):
             return None
@@ -81,7 +93,7 @@ def read_sealed(path: Path) -> bytes | None:
 
 
 def write_sealed(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write a file of the cache with its checksum, whole or not at all. Raises OSError."""
+    """Write a cache file atomically with its checksum. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
@@ -101,16 +113,16 @@ def _place(kind: str, key: tuple[object, ...]) -> Path:
 
 
 def recall(kind: str, *key: object) -> str | None:
-    """Return the text that ``keep`` was given for this key; None where there is none, it is damaged, or others could have written it."""
+    """Return the text stored by ``keep`` under a key, None if it is absent, damaged or writable by others."""
     try:
         content = read_sealed(_place(kind, key))
         return None if content is None else content.decode("utf-8")
-    except (ValueError, RuntimeError):  # the last: a user without a home
+    except (ValueError, RuntimeError):  # RuntimeError: a user without a home directory
         return None
 
 
 def keep(text: str, kind: str, *key: object) -> None:
-    """Remember a text by its key, a row of numbers and texts."""
+    """Store a text under a key of numbers and texts."""
     with contextlib.suppress(OSError, RuntimeError):
         write_sealed(_place(kind, key), text.encode("utf-8"))
 

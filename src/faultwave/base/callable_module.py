@@ -1,4 +1,4 @@
-"""Rooms that are called: `fw.run(case)` beside `faultwave.run.simulate`."""
+"""Modules that can be called, such as ``fw.run(case)`` next to ``faultwave.run.simulate``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import Any
 
 
 def make_callable(module: str, function: Callable[..., Any]) -> None:
-    """Let the imported ``module`` be called as ``function``. A room and a function of one name can both be had that way: Python
-    binds a submodule to its package under its name, whatever stood there."""
+    """Make an imported module callable as ``function``.
+
+    A package and a function can thus share a name: Python binds a submodule to its parent under its own name, which would
+    replace the function.
+    """
     members = {"__call__": staticmethod(function), "__doc__": function.__doc__}
     vars(sys.modules[module])["__signature__"] = inspect.signature(function)
     sys.modules[module].__class__ = type("CallableModule", (ModuleType,), members)

@@ -1,4 +1,4 @@
-"""Looking at everything before anything is raised."""
+"""Context manager that collects input errors instead of raising the first one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from faultwave.base.errors import InputError, Problems
 
 
 class collected:
-    """Turns an InputError inside the block into collected problems, so that others are still looked for."""
+    """Collects the problems of an InputError raised inside the block, so that checking continues."""
 
     def __init__(self, problems: Problems):
         self.problems = problems

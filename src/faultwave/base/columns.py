@@ -1,4 +1,4 @@
-"""Named columns: numbers that lie side by side in rows, written and read by name."""
+"""Named columns of arrays, which are written and read by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Row(dict[str, Any]):
-    """One row, or all rows at once, by name: ``row['rho']`` or ``row.rho``."""
+    """Row of values, or all rows at once, by name: ``row['rho']`` or ``row.rho``."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -23,11 +23,11 @@ _COMPONENTS: dict[int, list[str]] = {
     6: ["_xx", "_yy", "_zz", "_xy", "_yz", "_xz"],
     9: [f"_{a}{b}" for a in "xyz" for b in "xyz"],
 }
-"""Endings of the components of vectors, symmetric tensors and matrices, by their number."""
+"""Suffixes of the components of vectors, symmetric tensors and matrices, by number of components."""
 
 
 class Columns:
-    """Names with their widths, in the order of the columns. Width None: one number, read as such; else a list of numbers."""
+    """Names of columns with their widths, in order; width None is one scalar, otherwise a list of numbers."""
 
     def __init__(self, **widths: int | None):
         self.widths = widths
@@ -46,12 +46,12 @@ class Columns:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The name of every single column: a wide one's is repeated."""
+        """Name of every single column; the name of a wide one is repeated."""
         return tuple(name for name, place in self.places.items() for _ in range(place.stop - place.start))
 
     @property
     def component_names(self) -> tuple[str, ...]:
-        """A distinct name for every single column: the components of wide ones are those of vectors and tensors where the width allows."""
+        """Distinct name of every single column, with suffixes of vectors and tensors where the width allows."""
         return tuple(
             name + component
             for name, width in self.widths.items()
@@ -59,7 +59,7 @@ class Columns:
         )
 
     def runs(self, names: Iterable[str]) -> list[slice]:
-        """Places of the columns of these names, those together that follow each other."""
+        """Return the slices of the named columns, merged where they are adjacent."""
         found: list[slice] = []
         for place in (self.places[name] for name in names):
             if found and found[-1].stop == place.start:
@@ -69,7 +69,7 @@ class Columns:
         return found
 
     def row(self, values: Sequence[Any]) -> Row:
-        """A row (size,) of numbers or expressions by name."""
+        """Return a row (size,) of numbers or expressions by name."""
         if len(values) != self.size:
             raise ValueError(f"{len(values)} numbers for {self.size} columns")
         return Row(
@@ -78,7 +78,7 @@ class Columns:
         )
 
     def flat(self, values: Mapping[str, Any]) -> list[Any]:
-        """The reverse of ``row``; what is not a column is left out."""
+        """Return the values as a flat list, the inverse of ``row``; names without a column are ignored."""
         found: list[Any] = []
         for name, width in self.widths.items():
             part = [values[name]] if width is None else list(values[name])
@@ -88,14 +88,14 @@ class Columns:
         return found
 
     def split(self, values: np.ndarray) -> Row:
-        """An array (..., size) by name: (...) where the width is None, else (..., width)."""
+        """Split an array (..., size) by name into arrays (...) if the width is None, else (..., width)."""
         return Row(
             (name, values[..., place.start] if self.widths[name] is None else values[..., place])
             for name, place in self.places.items()
         )
 
     def join(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The reverse of ``split``: the arrays side by side (..., size)."""
+        """Join arrays by name into one array (..., size), the inverse of ``split``."""
         parts = [v[..., None] if self.widths[name] is None else v for name, v in ((n, values[n]) for n in self.widths)]
         for (name, width), part in zip(self.widths.items(), parts, strict=True):
             if width is not None and part.shape[-1] != width:

@@ -1,7 +1,7 @@
-"""The cores this process may use.
+"""Processor cores that this process may use.
 
-Once a library of kernels binds its threads, the thread that called it is bound to one core, and so is whatever it starts
-later. What counts is what was allowed when the program started.
+Once a kernel library binds its threads, the calling thread is bound to one core, and so is everything it starts later. Therefore the
+affinity at program start is used.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MOST_THREADS = 4096
-"""Of a process. OpenMP keeps what it knows of its threads on the stack of the first, which ends the program where it is too small."""
+"""Largest number of threads; OpenMP stores thread data on the first thread's stack, which would overflow beyond it."""
 
 _allowed: set[int] = set(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else set()
 
 
 def allowed() -> set[int]:
-    """Their numbers; empty where the system does not tell."""
+    """Return the numbers of the cores, an empty set if the system does not provide them."""
     return set(_allowed)
 
 
 def count() -> int:
+    """Return the number of cores that this process may use."""
     return len(_allowed) or os.cpu_count() or 1
 
 
@@ -29,8 +30,7 @@ _asked: list[int] = []
 
 
 def threads() -> int:
-    """How many threads to compute with where a case does not say: OMP_NUM_THREADS where it is set, else one a core; never more than
-    ``limited`` allows."""
+    """Return the default number of threads: OMP_NUM_THREADS if set, else one per core, bounded by ``limited``."""
     told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     found = int(told) if told.isdigit() and int(told) > 0 else count()
     return min([found, MOST_THREADS, *_asked])
@@ -38,7 +38,7 @@ def threads() -> int:
 
 @contextmanager
 def limited(most: int | None) -> Iterator[None]:
-    """Inside, ``threads`` are ``most`` at most; None changes nothing."""
+    """Limit ``threads`` to ``most`` inside the block; None sets no limit."""
     _asked.extend([] if most is None else [most])
     try:
         yield
@@ -47,12 +47,12 @@ def limited(most: int | None) -> Iterator[None]:
 
 
 def restrict(cores: set[int]) -> None:
-    """From now on this process uses only these."""
+    """Restrict this process to the given cores from now on."""
     _allowed.intersection_update(cores)
     os.sched_setaffinity(0, _allowed)
 
 
 def roam() -> None:
-    """Let the calling thread, and what it starts, run on any of them."""
+    """Let the calling thread, and what it starts, run on any allowed core."""
     if _allowed:
         os.sched_setaffinity(0, _allowed)

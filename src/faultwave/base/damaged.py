@@ -1,7 +1,7 @@
-"""What is made of files that may be damaged: whatever goes wrong with their values is a message, not a traceback.
+"""Error messages for files whose values cannot be processed.
 
-Readers check what they read and name the file. Values that pass them can still be such that nothing can be drawn or written of them, as
-a time axis that runs backwards; what follows from that is told here, at the seam where the files of a run are used.
+Readers check what they read and name the file. Values that pass these checks can still be unusable, such as a time axis that runs
+backwards; the resulting errors become messages here, where the files of a run are used.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ UNFIT = (
     TypeError,
     ValueError,
 )
-"""What libraries and arrays raise of values that do not suit."""
-LONGEST = 200  # characters of what a library says
+"""Exceptions that libraries and arrays raise for unsuitable values."""
+LONGEST = 200  # characters of a library's message
 
 
 @contextmanager
 def explaining_values(where: str, failed: str) -> Iterator[None]:
-    """Raise an InputError, within the block, in place of any error that values of files cause.
+    """Turn any error caused by values of files within the block into an InputError.
 
     Parameters
     ----------
     where : str
-        The files: a folder, or a path.
+        Folder or path of the files.
     failed : str
-        What could not be done, as 'cannot be drawn'.
+        Failed action, such as 'cannot be drawn'.
     """
     try:
         yield

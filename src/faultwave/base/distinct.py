@@ -1,16 +1,28 @@
-"""The different rows of a table, by a hash of their bits: some ten times as fast as sorting the rows."""
+"""Distinct rows of a table by a hash of their bits, about ten times as fast as sorting the rows."""
 
 from __future__ import annotations
 
 import numpy as np
 
 FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
-"""Odd numbers whose bits look random."""
+"""Odd multipliers with random-looking bits."""
 
 
 def distinct(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of a table (n, k) of floats: the numbers (m,) of one row of each kind, and the kind (n,) of every row. Rows of one kind have the same
-    bits."""
+    """Return the distinct rows of a table, compared bit by bit.
+
+    Parameters
+    ----------
+    table : ndarray, shape (n, k)
+        Rows of floating-point numbers.
+
+    Returns
+    -------
+    first : ndarray of int, shape (m,)
+        Index of one row of each kind.
+    kind : ndarray of int, shape (n,)
+        Kind of every row.
+    """
     bits = np.ascontiguousarray(table, float).view(np.uint64)
     if len(bits) and (bits == bits[0]).all():
         return np.zeros(1, np.int64), np.zeros(len(bits), np.int64)
@@ -19,7 +31,7 @@ def distinct(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         hashed = (hashed ^ column) * np.uint64(FACTORS[0])
         hashed = (hashed ^ (hashed >> np.uint64(29))) * np.uint64(FACTORS[1])
     first, kind = np.unique(hashed, return_index=True, return_inverse=True)[1:]
-    if not (bits[first][kind] == bits).all():  # two kinds with one hash
+    if not (bits[first][kind] == bits).all():  # hash collision
         first, kind = np.unique(bits, axis=0, return_index=True, return_inverse=True)[1:]
     return first, kind.reshape(-1)
 

@@ -1,7 +1,7 @@
-"""Errors that say where, what was given, what is allowed and what to do.
+"""Errors that state the place, the given value, the allowed values and advice.
 
-Input is checked to the end before anything is raised, so that a user sees every problem at once: rooms add to a
-``Problems`` collector and the caller raises one ``InputError`` for all of them.
+Input is checked completely before anything is raised, so that a user sees every problem at once: packages add to a ``Problems`` collector
+and the caller raises one ``InputError`` for all of them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, Literal
 from faultwave.base import html
 
 SHOWN = 500
-"""Places at most that a problem keeps."""
+"""Largest number of places that a problem stores."""
 Places = Any
-"""A list or an array (n, 2 or 3)."""
+"""List or array of points (n, 2 or 3)."""
 LONG_WORD = re.compile(r"\S{500,}")
-"""Found in damaged files; of these an error shows both ends."""
+"""Very long word, as damaged files contain; errors show only its two ends."""
 
 
 def _ends(word: re.Match[str]) -> str:
@@ -27,14 +27,29 @@ def _ends(word: re.Match[str]) -> str:
 
 
 def as_places(points: Places) -> tuple[tuple[float, ...], ...]:
-    """Points (n, 2 or 3) [m] as a problem keeps them: of many, some from the first to the last."""
+    """Return points (n, 2 or 3) [m] as tuples, evenly thinned out to at most ``SHOWN``."""
     return tuple(tuple(float(x) for x in point) for point in points[:: 1 + len(points) // (SHOWN + 1)])
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with the input: ``where`` is a file:line, a settings path or coordinates; ``places``: x, y and maybe z [m] of what is
-    wrong there, for pictures."""
+    """Single problem of the input.
+
+    Attributes
+    ----------
+    where : str
+        File and line, path of a setting, or coordinates.
+    what : str
+        Description of the problem.
+    allowed : str
+        Allowed values.
+    advice : str
+        Suggested remedy.
+    severity : {'error', 'warning'}
+        Severity.
+    places : tuple of tuple of float
+        Coordinates x, y and optionally z [m] of the problem, for pictures.
+    """
 
     where: str
     what: str
@@ -53,13 +68,13 @@ class Problem:
 
 
 class FaultwaveError(Exception):
-    """Base of every error the product raises on purpose; its text is meant for users. ``code``: with which the program ends."""
+    """Base of all intended errors, with a text for users; ``code`` is the exit code of the program."""
 
     code = 1
 
 
 class InputError(FaultwaveError):
-    """What the user wrote cannot be run; carries every problem found."""
+    """Raised if the input cannot be run; carries every problem found."""
 
     code = 2
 
@@ -68,41 +83,59 @@ class InputError(FaultwaveError):
         super().__init__("\n".join(str(p) for p in self.problems))
 
     def __reduce__(self) -> tuple[type[InputError], tuple[tuple[Problem, ...]]]:
-        return type(self), (self.problems,)  # as it is when sent to another process
+        return type(self), (self.problems,)  # preserves the problems when sent to another process
 
 
 class NotBuiltError(InputError):
-    """The request is understood but that feature does not exist in this version."""
+    """Raised if a request is understood but not available in this version."""
 
 
 class BackendError(FaultwaveError):
-    """A backend is absent or failed; the text says what to install."""
+    """Raised if a backend is absent or failed; the text states what to install."""
 
 
 class RunError(FaultwaveError):
-    """A run stopped: blow-up, full disk, interrupt."""
+    """Raised if a run stopped: blow-up, full disk, interrupt."""
 
 
 class Interrupted(RunError):
-    """Somebody told a run to stop; nothing is wrong, and it can go on (75 is EX_TEMPFAIL of sysexits.h: try again)."""
+    """Raised if a run was requested to stop and can be resumed.
+
+    The exit code 75 is EX_TEMPFAIL of sysexits.h: try again.
+    """
 
     code = 75
 
 
 class Problems:
-    """Collects problems until the whole input has been looked at."""
+    """Collector of problems and notes on the whole input."""
 
     def __init__(self) -> None:
         self.items: list[Problem] = []
-        self.notes: list[str] = []  # what was chosen for the case, and why
+        self.notes: list[str] = []  # automatic choices for the case, with reasons
 
     def error(self, where: str, what: str, allowed: str = "", advice: str = "", places: Places = ()) -> None:
+        """Add an error.
+
+        Parameters
+        ----------
+        where : str
+            File and line, path of a setting, or coordinates.
+        what : str
+            Description of the problem.
+        allowed, advice : str
+            Allowed values and suggested remedy.
+        places : array_like, shape (n, 2) or (n, 3)
+            Coordinates of the problem [m], for pictures.
+        """
         self.items.append(Problem(where, what, allowed, advice, places=as_places(places)))
 
     def warn(self, where: str, what: str, allowed: str = "", advice: str = "") -> None:
+        """Add a warning; parameters as for ``error``."""
         self.items.append(Problem(where, what, allowed, advice, "warning"))
 
     def extend(self, problems: Iterable[Problem]) -> None:
+        """Add several problems."""
         self.items.extend(problems)
 
     def __repr__(self) -> str:
@@ -117,21 +150,23 @@ class Problems:
 
     @property
     def errors(self) -> tuple[Problem, ...]:
+        """Collected errors."""
         return tuple(p for p in self.items if p.severity == "error")
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
+        """Collected warnings."""
         return tuple(p for p in self.items if p.severity == "warning")
 
     def raise_errors(self) -> None:
-        """Raise one InputError with all errors, each once, if there are any."""
+        """Raise one InputError with all distinct errors, if there are any."""
         if self.errors:
             raise InputError(dict.fromkeys(self.errors))
 
 
 def suggest(word: str, candidates: Iterable[str]) -> str:
-    """Return 'did you mean ...?' for a mistyped word, or an empty string where nothing else is near."""
+    """Return 'did you mean ...?' for a mistyped word, or an empty text if no candidate is similar."""
     names = [n for n in candidates if n != word]
-    lowered = {n.lower(): n for n in reversed(names)}  # of spellings that differ by case, the first
+    lowered = {n.lower(): n for n in reversed(names)}  # of spellings that differ in case, the first
     near = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
     return f"did you mean '{lowered[near[0]]}'?" if near else ""

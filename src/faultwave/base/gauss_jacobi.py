@@ -1,6 +1,6 @@
 """Gauss-Jacobi quadrature: nodes and weights on [-1, 1] for the weight (1 - x)^alpha.
 
-Rules of up to ten points with alpha 0, 1 or 2 stand in a table. They are the same on every machine, while SciPy's last bits
+Rules of up to ten points with alpha 0, 1 or 2 are tabulated. They are identical on every machine, while the last bits of SciPy's results
 depend on its LAPACK, and SciPy, slow to import, is not needed to start a run.
 """
 
@@ -24,7 +24,10 @@ def _table() -> dict[tuple[int, int], np.ndarray]:
 
 
 def gauss_jacobi(points: int, alpha: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes (points,), ascending, and weights (points,); exact for (1 - x)^alpha times degree 2 points - 1."""
+    """Return ascending nodes (points,) and weights (points,) for the weight (1 - x)^alpha.
+
+    The rule is exact for polynomials up to degree 2 points - 1.
+    """
     rule = _table().get((points, alpha))
     if rule is None:
         from scipy.special import roots_jacobi

@@ -1,4 +1,4 @@
-"""Reading HDF5 files of others: probed first, and what is missing, of a wrong kind or too large is told by name."""
+"""Safe reading of external HDF5 files, with errors for missing, mistyped or oversized content."""
 
 from __future__ import annotations
 
@@ -25,13 +25,27 @@ BROKEN = (
     OverflowError,
     MemoryError,
 )
-"""What libraries raise of files that are not as they should be."""
+"""Exceptions that libraries raise for invalid files."""
 
 
 @contextmanager
 def opened(path: str | Path, what: str, probed: bool = True) -> Iterator[h5py.File]:
-    """The file, which should be ``what``. Raises InputError where it is none, also where that shows inside the block.
-    ``probed``: look into it in a process of its own first; not for what was just written here."""
+    """Open an HDF5 file, and turn errors of its content inside the block into InputError.
+
+    Parameters
+    ----------
+    path : str or Path
+        File.
+    what : str
+        Expected content, for messages.
+    probed : bool
+        If True, a child process probes the file first. Not needed for files that this process wrote itself.
+
+    Raises
+    ------
+    InputError
+        If the file is not of the expected kind.
+    """
     if probed:
         probe(path, what)
     with telling(path, what), h5py.File(path, "r") as file:
@@ -40,7 +54,7 @@ def opened(path: str | Path, what: str, probed: bool = True) -> Iterator[h5py.Fi
 
 @contextmanager
 def telling(path: str | Path, what: str) -> Iterator[None]:
-    """What is raised of a file inside the block as an InputError that names it."""
+    """Turn errors of a file inside the block into an InputError that names the file."""
     try:
         yield
     except BROKEN as error:
@@ -53,7 +67,24 @@ def telling(path: str | Path, what: str) -> Iterator[None]:
 
 
 def attribute(path: Path, owner: Any, name: str, default: Any = None) -> Any:
-    """An attribute as number, text or array; InputError where it is missing and has no default."""
+    """Return an attribute as a number, text, array or list of texts.
+
+    Parameters
+    ----------
+    path : Path
+        File, for messages.
+    owner : h5py.Group or h5py.Dataset
+        Object with the attribute.
+    name : str
+        Name of the attribute.
+    default : object, optional
+        Value if it is missing.
+
+    Raises
+    ------
+    InputError
+        If it is missing and has no default.
+    """
     if name not in owner.attrs:
         if default is not None:
             return default
@@ -70,7 +101,7 @@ def attribute(path: Path, owner: Any, name: str, default: Any = None) -> Any:
 
 
 def text_attribute(path: Path, owner: Any, name: str, default: str | None = None) -> str:
-    """An attribute that is one text; InputError where it is something else, or missing without a default."""
+    """Return an attribute that is a single text. Raises InputError if it is not, or is missing without a default."""
     value = attribute(path, owner, name, default)
     if not isinstance(value, str):
         raise InputError(Problem(str(path), f"attribute '{name}' of {owner.name} is {value!r}", "text"))
@@ -78,7 +109,7 @@ def text_attribute(path: Path, owner: Any, name: str, default: str | None = None
 
 
 def text_list(path: Path, owner: Any, name: str) -> list[str]:
-    """An attribute that is one text or several; InputError where it is something else."""
+    """Return an attribute that is one text or several, as a list. Raises InputError if it is not."""
     value = attribute(path, owner, name)
     if isinstance(value, np.ndarray | h5py.Empty) and getattr(value, "size", 0) in (0, None):
         value = []
@@ -89,7 +120,7 @@ def text_list(path: Path, owner: Any, name: str) -> list[str]:
 
 
 def number_attribute(path: Path, owner: Any, name: str, default: float | None = None) -> float:
-    """An attribute that is one finite number; InputError where it is something else."""
+    """Return an attribute that is one finite number. Raises InputError if it is not."""
     value = attribute(path, owner, name, default)
     if not isinstance(value, int | float | np.integer | np.floating) or not np.isfinite(value):
         raise InputError(Problem(str(path), f"attribute '{name}' of {owner.name} is {value!r}", "one finite number"))
@@ -97,8 +128,28 @@ def number_attribute(path: Path, owner: Any, name: str, default: float | None = 
 
 
 def dataset(path: Path, file: Any, name: str, dimensions: int | None, kinds: str = "fiu", empty: bool = False) -> Any:
-    """A dataset with so many dimensions (None: any number) and a type of ``kinds`` (NumPy letters) whose values the file can hold.
-    ``empty``: it may hold none. Raises InputError where there is no such dataset."""
+    """Return a dataset after checking its shape, type and size.
+
+    Parameters
+    ----------
+    path : Path
+        File, for messages.
+    file : h5py.Group
+        Open file or group.
+    name : str
+        Name of the dataset.
+    dimensions : int or None
+        Required number of dimensions, None for any.
+    kinds : str
+        Allowed NumPy kinds of the type.
+    empty : bool
+        True if it may contain no values.
+
+    Raises
+    ------
+    InputError
+        If there is no such dataset, or the file is too small for its values.
+    """
     found = file.get(name)
     if not isinstance(found, h5py.Dataset):
         raise InputError(
@@ -118,7 +169,13 @@ def dataset(path: Path, file: Any, name: str, dimensions: int | None, kinds: str
 
 
 def held(path: str | Path, found: Any) -> Any:
-    """A dataset whose values the file can hold. Raises InputError before anything of a size that is not there is allocated."""
+    """Return a dataset after checking that the file is large enough for it, before memory is allocated.
+
+    Raises
+    ------
+    InputError
+        If it is too small.
+    """
     size = Path(path).stat().st_size
     try:
         probe_child.whole(str(found.name), found.shape or (), found.dtype.itemsize, size)

@@ -1,4 +1,4 @@
-"""What notebooks show: tables and short texts as HTML, readable on light and dark pages."""
+"""HTML tables and paragraphs for notebooks, readable on light and dark pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LEFT = 'style="text-align:left"'
 
 
 def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> str:
-    """A table under its title; all texts are escaped."""
+    """Return an HTML table of rows below a title and an optional header; all texts are escaped."""
     lines = [f"<tr>{''.join(f'<th {LEFT}>{escape(name)}</th>' for name in header)}</tr>"] if header else []
     for row in rows:
         lines.append(f"<tr>{''.join(f'<td {LEFT}>{escape(str(value))}</td>' for value in row)}</tr>")
@@ -18,7 +18,7 @@ def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ())
 
 
 def paragraphs(lines: Iterable[str]) -> str:
-    """Each line a paragraph; all texts are escaped."""
+    """Return each line as an HTML paragraph; all texts are escaped."""
     return "".join(f"<p>{escape(line)}</p>" for line in lines)
 
 

@@ -1,7 +1,7 @@
-"""Logging: one logger tree under 'faultwave', shown by rich when a person is looking.
+"""Logging: one logger tree under 'faultwave', shown by rich on a terminal.
 
-Rooms call ``get_logger(__name__)`` and ``warn_once``; only a program's entry point calls ``configure``, so that
-Faultwave inside someone else's Python session adds no handlers of its own.
+Packages call ``get_logger(__name__)`` and ``warn_once``; only a program's entry point calls ``configure``, so that Faultwave inside another
+Python program adds no handlers.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ logging.getLogger(ROOT).addHandler(logging.NullHandler())
 
 
 def get_logger(name: str) -> logging.Logger:
-    """The logger of a module; ``name`` is its ``__name__``."""
+    """Return the logger of a module; ``name`` is its ``__name__``."""
     return logging.getLogger(name if name == ROOT or name.startswith(ROOT + ".") else f"{ROOT}.{name}")
 
 
 def warn_once(logger: logging.Logger, message: str) -> None:
-    """Warn with ``message`` the first time only, however many cells, points or steps say the same."""
+    """Log a warning only the first time, however often cells, points or steps repeat it."""
     key = (logger.name, message)
     if key not in _warned:
         _warned.add(key)

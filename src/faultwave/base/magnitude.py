@@ -6,12 +6,12 @@ import numpy as np
 
 
 def magnitude(moment: float) -> float:
-    """Moment magnitude of a scalar moment [N m]; NaN of none."""
+    """Return the moment magnitude of a scalar moment [N m], NaN if the moment is not positive."""
     return float((np.log10(moment) - 9.1) / 1.5) if moment > 0 else float("nan")
 
 
 def moment_of_magnitude(magnitude: float) -> float:
-    """Scalar moment [N m] of a moment magnitude."""
+    """Return the scalar moment [N m] of a moment magnitude."""
     return float(10.0 ** (1.5 * magnitude + 9.1))
 
 

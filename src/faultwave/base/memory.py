@@ -1,4 +1,4 @@
-"""Memory of this process and of its machine."""
+"""Memory use of this process and memory of the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def peak_memory() -> int | None:
-    """The most memory [bytes] that this process has held so far; None where the system does not say."""
+    """Return the peak resident memory [bytes] of this process, None if the system does not provide it."""
     try:
         import resource
     except ImportError:
@@ -22,7 +22,7 @@ def peak_memory() -> int | None:
 
 
 def machine_memory() -> int | None:
-    """Memory [bytes] of this machine, or what its container or job may have of it; None where the system does not say."""
+    """Return the memory [bytes] of this machine or the limit of its container or job, None if unknown."""
     try:
         found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
@@ -35,7 +35,7 @@ def machine_memory() -> int | None:
 
 
 def resident_memory() -> int | None:
-    """Memory [bytes] that this process holds now; None where the system does not say."""
+    """Return the current resident memory [bytes] of this process, None if the system does not provide it."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except (ValueError, IndexError, OSError):
@@ -44,8 +44,18 @@ def resident_memory() -> int | None:
 
 
 def untouched(places: Iterable[tuple[int, int]]) -> int | None:
-    """Bytes of memory that lies at ``places``, first byte and size of each, and which the process does not hold before it writes there;
-    None where the system does not say."""
+    """Return the size [bytes] of memory ranges that are allocated but not yet resident.
+
+    Parameters
+    ----------
+    places : iterable of (int, int)
+        Address of the first byte and size [bytes] of each range.
+
+    Returns
+    -------
+    int or None
+        None if the system does not provide it.
+    """
     try:
         areas = list(_areas(Path("/proc/self/smaps").read_text()))
     except (ValueError, IndexError, OSError):
@@ -53,12 +63,12 @@ def untouched(places: Iterable[tuple[int, int]]) -> int | None:
     found, listed = 0, [(begin, begin + size) for begin, size in places]
     for begin, end, held in areas:
         asked = sum(max(0, min(end, b) - max(begin, a)) for a, b in listed)
-        found += min(asked, end - begin - held)  # what is held of an area may be any of it
+        found += min(asked, end - begin - held)  # any pages of an area may be the resident ones
     return found
 
 
 def _areas(text: str) -> Iterator[tuple[int, int, int]]:
-    """First byte, end, and bytes that are held, of every area of memory that the system tells of."""
+    """Yield first address, end address and resident bytes of every mapped memory area."""
     begin = end = 0
     for line in text.splitlines():
         first, *rest = line.split()
@@ -69,21 +79,30 @@ def _areas(text: str) -> Iterator[tuple[int, int, int]]:
 
 
 SMALL = 1 << 29
-"""Bytes of a process that need not look for a few of them."""
+"""Peak memory [bytes] below which a process skips garbage collection."""
 
 
 def release_freed() -> None:
-    """Give freed memory back to the system: a C library keeps what many arrays of some megabytes have left, Python what refers to itself,
-    which a large process looks for."""
+    """Return freed memory to the operating system.
+
+    The C library retains memory of freed arrays of some megabytes, and Python retains reference cycles, which large processes collect.
+    """
     if (peak_memory() or SMALL) >= SMALL:
         gc.collect()
-    with contextlib.suppress(OSError, AttributeError, TypeError):  # other systems do it by themselves, or have no way
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # other systems do so themselves, or cannot
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def whole_memory_rows(snapshots: bool = False, most: float | None = None) -> list[tuple[str, str]]:
-    """For ``faultwave plan``, whose process holds by then what that of a run does, with ``snapshots`` also the first of these.
-    ``most`` [bytes]: what a run will hold, where that is more than this process has held so far."""
+    """Return the row of ``faultwave plan`` on the memory of the process.
+
+    Parameters
+    ----------
+    snapshots : bool
+        True if the process also holds the first snapshots.
+    most : float, optional
+        Expected memory of the run [bytes], if it exceeds the peak of this process so far.
+    """
     most = peak_memory() if most is None else most
     with_what = (
         "with libraries, mesh, plan and first snapshots"

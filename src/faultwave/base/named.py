@@ -1,4 +1,4 @@
-"""Tables that say what they hold."""
+"""Dictionary with informative key errors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NoReturn, TypeVar
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 SHOWN = 20
-"""Of many keys that are told."""
+"""Largest number of keys listed in an error."""
 
 
 class Named(dict[Key, Value]):
-    """A dict of ``what``, whose KeyError names the keys that there are."""
+    """Dictionary whose KeyError lists the existing keys; ``what`` describes its items."""
 
     def __init__(self, what: str, items: dict[Key, Value]):
         super().__init__(items)

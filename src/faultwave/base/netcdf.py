@@ -1,4 +1,4 @@
-"""Reading NetCDF files of others: a process of its own opens them and sends what is asked for, so that no file harms this one."""
+"""Safe reading of external NetCDF files: a child process opens them, so that no file can crash this process."""
 
 from __future__ import annotations
 
@@ -23,9 +23,24 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class NetcdfVariable:
-    """What a file says of a variable; its values are read when they are asked for.
+    """Variable of a NetCDF file, whose values are read on request.
 
-    ``kind``: NumPy's letter of its type, '' for texts; ``what``: of which file it is, for errors.
+    Attributes
+    ----------
+    path : Path
+        File.
+    what : str
+        Expected content of the file, for errors.
+    name : str
+        Name of the variable.
+    dimensions : tuple of str
+        Names of its dimensions.
+    shape : tuple of int
+        Shape.
+    kind : str
+        NumPy kind of its type, '' for texts.
+    attributes : mapping
+        Attributes.
     """
 
     path: Path
@@ -37,11 +52,11 @@ class NetcdfVariable:
     attributes: Mapping[str, Any]
 
     def numbers(self, *window: slice, dtype: str = "f8") -> np.ndarray:
-        """Scaled values, NaN where there are none. Raises InputError where they cannot be read."""
+        """Return scaled values within a window, NaN where missing. Raises InputError if they cannot be read."""
         return self._values(window, dtype)
 
     def stored(self) -> np.ndarray:
-        """Scaled values of the file's own type, compound ones, too, without regard to missing ones."""
+        """Return scaled values in the type of the file, including compound types, without masking missing values."""
         return self._values((), None)
 
     def _values(self, window: tuple[slice, ...], dtype: str | None) -> np.ndarray:
@@ -56,14 +71,17 @@ class NetcdfVariable:
 
 @dataclass(frozen=True)
 class NetcdfFile:
-    """Variables and attributes of a file's root, by name."""
+    """Variables and attributes of the root group of a file, by name."""
 
     variables: Mapping[str, NetcdfVariable]
     attributes: Mapping[str, Any]
 
 
 def open_netcdf(path: str | Path, what: str) -> NetcdfFile:
-    """What the file, which should be ``what``, says of itself. Raises InputError where it is none."""
+    """Return the description of a NetCDF file.
+
+    ``what`` is its expected content. Raises InputError if it cannot be read.
+    """
     path = Path(path)
     there(path, what)
     said = json.loads(_asked("describe NetCDF", path, what))
@@ -93,4 +111,4 @@ def _asked(task: str, path: Path, what: str, **wanted: Any) -> bytearray:
 
 
 def _without_limits(size: int, seconds: int) -> None:
-    """This process is the run itself, which needs its memory and time for more than a file."""
+    """Set no limits, because this process is the run itself and needs its memory and time for more than a file."""

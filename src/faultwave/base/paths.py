@@ -1,4 +1,4 @@
-"""Asking for files by names that users wrote."""
+"""Search for files by names that users wrote."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 from faultwave.base.errors import suggest
 
 MOST_FILES = 5000
-"""Of a folder that are looked through for a similar name."""
+"""Largest number of files of a folder that are compared with a misspelt name."""
 ALIKE = 0.75
-"""Likeness of names, with and without their ending, from which one is taken for the other misspelt."""
+"""Similarity of names, with and without their suffix, above which one is taken for a misspelling of the other."""
 
 _of_case: ContextVar[tuple[Path, ...]] = ContextVar("of_case", default=())
 
@@ -25,7 +25,7 @@ _read: ContextVar[list[Path] | None] = ContextVar("read", default=None)
 
 @contextmanager
 def noting_files() -> Iterator[list[Path]]:
-    """Collect the files that are read within although no setting names them, as those that an easi model names."""
+    """Collect the files read within the block that no setting names, such as includes of an easi model."""
     found: list[Path] = []
     token = _read.set(found)
     try:
@@ -35,7 +35,7 @@ def noting_files() -> Iterator[list[Path]]:
 
 
 def note_file(path: Path) -> Path:
-    """Note a file that another file names, for ``noting_files``; returns it."""
+    """Record a file that another file names, for ``noting_files``, and return it."""
     found = _read.get()
     if found is not None and path.absolute() not in found:
         found.append(path.absolute())
@@ -44,7 +44,7 @@ def note_file(path: Path) -> Path:
 
 @contextmanager
 def beside_case(files: Sequence[Path]) -> Iterator[None]:
-    """Within it, files that other files name are looked for beside the case's own ``files``, too."""
+    """Within the block, also search for files named by other files in the folders of the case's own ``files``."""
     token = _of_case.set(tuple(file.parent for file in files))
     try:
         yield
@@ -53,14 +53,17 @@ def beside_case(files: Sequence[Path]) -> Iterator[None]:
 
 
 def places_of(name: Path, beside: Path) -> list[Path]:
-    """Where a file may be that another file in the folder ``beside`` names: there, beside the case, in the working folder."""
+    """Return the candidate paths of a file that another file names.
+
+    They are next to that file, next to the case, and in the working folder.
+    """
     if name.is_absolute():
         return [name]
     return list(dict.fromkeys(folder / name for folder in (beside, *_of_case.get(), Path.cwd())))
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file of this name; also False for what can be no name, such as a text of thousands of letters."""
+    """Return True if the file exists; False also for invalid names, such as texts of thousands of characters."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -68,13 +71,13 @@ def is_file(path: Path) -> bool:
 
 
 def shown(name: object, most: int = 60) -> str:
-    """A name for messages, cut where it is too long to read."""
+    """Return a name for messages, truncated if it is too long."""
     text = str(name)
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def similar(tried: Sequence[Path]) -> str:
-    """'did you mean ...?' for a file beside those that are not there; empty where none is called alike."""
+    """Return 'did you mean ...?' for an existing file with a name similar to the missing ones, else an empty text."""
     for path in tried:
         try:
             with os.scandir(path.parent) as found:
@@ -88,12 +91,12 @@ def similar(tried: Sequence[Path]) -> str:
 
 
 def likeness(one: str, other: str) -> float:
-    """0 to 1: how much of two texts is the same, whatever their case."""
+    """Return the similarity of two texts from 0 to 1, ignoring case."""
     return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
 
 
 def looked_for(tried: Sequence[Path]) -> str:
-    """Advice where a file was found in no folder."""
+    """Return advice for a file that was not found in any folder."""
     near = similar(tried)
     return "Looked for " + " and ".join(shown(path, 500) for path in tried) + (f"; {near}" if near else "")
 

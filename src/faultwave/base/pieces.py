@@ -1,6 +1,6 @@
-"""Work on long arrays in pieces that stay in a cache, by several threads: NumPy computes without Python's lock.
+"""Multithreaded work on long arrays in cache-sized pieces; NumPy releases Python's lock while it computes.
 
-What is done to a piece must not depend on where it begins: then results are the same for any size and any number of threads.
+The work on a piece must not depend on where it begins: then results are the same for any size and any number of threads.
 """
 
 from __future__ import annotations
@@ -13,15 +13,29 @@ import numpy as np
 from faultwave.base import cores
 
 PIECE = 1 << 14
-"""Items of a piece: a cell's numbers that are worked on at once fill some hundred bytes."""
+"""Number of items in a piece; the data of a cell processed at once take some hundred bytes."""
 
 BUCKET = 1 << 18
-"""Numbers that are put in order at once."""
+"""Number of keys that are sorted at once."""
 
 
 def in_pieces(work: Callable[[slice], None], count: int, size: int = PIECE) -> None:
-    """Call ``work`` with slices of ``size`` items that together are ``count`` items, on as many threads as the program computes with.
-    Raises what ``work`` raises, of several the first that came."""
+    """Call ``work`` on consecutive pieces of a range, on all threads of the program.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(piece)`` processes a slice of items.
+    count : int
+        Number of items.
+    size : int
+        Number of items in a piece.
+
+    Raises
+    ------
+    BaseException
+        First exception that ``work`` raised.
+    """
     if count <= size or cores.threads() < 2:
         for start in range(0, count, size):
             work(slice(start, min(start + size, count)))
@@ -50,7 +64,7 @@ def in_pieces(work: Callable[[slice], None], count: int, size: int = PIECE) -> N
         helper.start()
     try:
         take()
-    except BaseException as error:  # somebody stops the program: helpers finish their pieces
+    except BaseException as error:  # on an interruption, helpers finish their pieces
         errors.append(error)
     for helper in helpers:
         helper.join()
@@ -59,7 +73,21 @@ def in_pieces(work: Callable[[slice], None], count: int, size: int = PIECE) -> N
 
 
 def mapped(work: Callable[[slice], np.ndarray], count: int, size: int = PIECE) -> np.ndarray:
-    """What ``work`` makes of pieces, one after the other in an array of ``count`` items."""
+    """Return an array assembled from the results of ``work`` on consecutive pieces.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(piece)`` returns the rows of a slice of items.
+    count : int
+        Number of items.
+    size : int
+        Number of items in a piece.
+
+    Returns
+    -------
+    ndarray, shape (count, ...)
+    """
     first = work(slice(0, min(size, count)))
     made = np.empty((count, *first.shape[1:]), first.dtype)
     made[: len(first)] = first
@@ -73,7 +101,7 @@ def mapped(work: Callable[[slice], np.ndarray], count: int, size: int = PIECE) -
 
 
 def order_of(keys: np.ndarray) -> np.ndarray:
-    """``np.argsort(keys, kind="stable")`` of whole numbers (n,): sorted into buckets by a few of them, each of which stays in a cache."""
+    """Return ``np.argsort(keys, kind="stable")`` of integers (n,), by sorting cache-sized buckets."""
     buckets = -(-len(keys) // BUCKET)
     if buckets < 2:
         return np.argsort(keys, kind="stable")
@@ -82,7 +110,7 @@ def order_of(keys: np.ndarray) -> np.ndarray:
     if not len(bounds):
         return np.argsort(keys, kind="stable")
     bucket = mapped(lambda p: np.searchsorted(bounds, keys[p], side="right").astype(np.uint16), len(keys))
-    members = np.argsort(bucket, kind="stable")  # of 16 bits: by counting
+    members = np.argsort(bucket, kind="stable")  # counting sort for 16-bit integers
     ends = np.cumsum(np.bincount(bucket, minlength=len(bounds) + 1))
 
     def sort(which: slice) -> None:

@@ -1,9 +1,8 @@
-"""Looking into HDF5 files in a process of its own before this one reads them.
+"""Probing of external HDF5 files in a child process before this process reads them.
 
-A file that was cut short, damaged or made on purpose can make the C libraries crash, hang or ask for all memory. The child
-(``probe_child``) walks through the file once, within limits; a crash there is an error here. A file is probed once, and a sound one
-is remembered between runs: as long as its size and times of change stay, it is not looked at again. Nobody can set the time of the last
-change of a file's state back, so that what is remembered is what was looked at.
+A truncated, damaged or malicious file can make the C libraries crash, hang or exhaust memory. The child (``probe_child``) walks through
+the file once, within limits; a crash there is an error here. A sound file is remembered between runs, as long as its size and times of
+change stay the same. The time of the last status change cannot be set back, so a remembered file is the one that was probed.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ log = get_logger(__name__)
 
 
 def probe(path: str | Path, what: str) -> None:
-    """Raise InputError where ``path``, which should be ``what``, cannot be read without harm."""
+    """Raise InputError if a file cannot be read safely; ``what`` is its expected content."""
     path = Path(path)
     about = there(path, what)
     wrong = _probed(
@@ -34,7 +33,7 @@ def probe(path: str | Path, what: str) -> None:
 
 
 def there(path: Path, what: str) -> os.stat_result:
-    """What the system knows of the file. Raises InputError where there is none."""
+    """Return the file status. Raises InputError if the file does not exist."""
     try:
         about = path.stat()
     except OSError as error:
@@ -45,12 +44,21 @@ def there(path: Path, what: str) -> os.stat_result:
 
 
 def unsound(path: Path, what: str, wrong: str) -> InputError:
+    """Return the error for a file that is not a valid ``what``, with its defect ``wrong``."""
     return InputError(Problem(str(path), f"is no sound {what}: {wrong}", advice="Was it cut short on the way?"))
 
 
 @functools.lru_cache(maxsize=4096)
 def _probed(path: str, version: tuple[int, ...]) -> str:
-    """What is wrong with the file, '' where nothing is; ``version``: device, number, size, times of change of content and state [ns]."""
+    """Return the defect of a file, '' if there is none.
+
+    Parameters
+    ----------
+    path : str
+        File.
+    version : tuple of int
+        Device, inode, size, and times of the last change of content and status [ns].
+    """
     key = (path, "h5py", _installed("h5py"))
     told = " ".join(map(str, version))
     if recall("sound-files", *key) == told:
@@ -58,7 +66,7 @@ def _probed(path: str, version: tuple[int, ...]) -> str:
     started = time.time_ns()
     try:
         _, wrong = READER.ask("probe HDF5", path)
-    except OSError as error:  # where no process can be started the file is read as it is
+    except OSError as error:  # without child processes, the file is read directly
         log.debug("%s is read without a look at it first: %s", path, error)
         return ""
     except NoAnswer as error:
@@ -69,12 +77,15 @@ def _probed(path: str, version: tuple[int, ...]) -> str:
 
 
 SETTLED = 3_000_000_000
-"""How long ago [ns] a file must have been changed to be remembered: file systems keep times in steps of up to two seconds."""
+"""Age [ns] of the last change from which a file is remembered.
+
+File systems store times in steps of up to two seconds.
+"""
 
 
 @functools.cache
 def _installed(library: str) -> tuple[object, ...]:
-    """Which library reads the files: what one version reads another may not."""
+    """Return the identity of the library that reads the files, as versions differ in what they accept."""
     found = find_spec(library)
     if found is None or found.origin is None:
         return ()

@@ -1,10 +1,10 @@
-"""What a child process does with a file that a C library is to read.
+"""Child process that opens files which a C library may fail on.
 
-It looks into HDF5 files, at all of their structure and as much of their data as is quick. It reads NetCDF files in place of the parent:
+It probes HDF5 files: all of their structure and as much of their data as is quick. It reads NetCDF files in place of the parent, because
 after a damaged file that library may crash on a sound one.
 
-Runs as ``python -P probe_child.py``, with nothing of the package around it, and is asked line by line. For every question it forks, within
-limits of memory and time: a file that makes a library crash ends that process only.
+It runs as ``python -P probe_child.py``, without the rest of the package, and receives requests line by line. It forks for every request,
+within limits of memory and time: a file that crashes a library ends only that process.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ from typing import Any
 
 Send = Callable[[bytes], object]
 Allow = Callable[[int, int], object]
-"""Is told for how many bytes, and how many seconds besides, memory and time are needed."""
+"""Function that extends the limits of memory [bytes] and processor time [s]."""
 
 READ = 1 << 26
-"""Bytes of data that are read; beyond, single values at the ends of a dataset are."""
+"""Amount of data [bytes] that is read completely; of larger datasets only the first and last value are."""
 
 PACKED = 1100
-"""How many times larger than in the file data can be: deflate packs up to 1032 times."""
+"""Largest ratio of data size to file size; deflate compresses up to 1032 times."""
 
 SPARE = 1 << 20
-"""Bytes of a small dataset, which may say that it holds nothing but a fill value."""
+"""Size [bytes] of a dataset that is accepted in any file, as it may contain only fill values."""
 
 DEEPEST = 64
 MEMORY = 1 << 32
 MOST = 500
-"""Letters of what is said of a file."""
+"""Largest length of an error text."""
 
 PATIENCE = 120.0
-"""Seconds without an answer, waiting for disks included; the time of the processor is limited more closely."""
+"""Time limit without an answer [s], including disk access; processor time is limited more tightly."""
 
 PIECE = 1 << 20
-"""Bytes of an answer that are passed on at once."""
+"""Size [bytes] of the pieces in which an answer is forwarded."""
 
 IDLE = 3.0
-"""Seconds without a question after which the process goes."""
+"""Idle time [s] after which the process exits."""
 
 
 class Unsound(Exception):
-    """What is wrong with the file."""
+    """Raised with the defect of the file."""
 
 
 def limit(size: int, seconds: int = 5) -> None:
-    """Bound the memory and processor time of this process by what reading ``size`` bytes may take."""
+    """Limit the memory and processor time of this process to what reading ``size`` bytes may take."""
     try:
         import resource
     except ImportError:  # no such limits on this system
@@ -64,7 +64,7 @@ def limit(size: int, seconds: int = 5) -> None:
 
 
 def whole(name: str, shape: tuple[int, ...], item: int, size: int) -> int:
-    """Bytes of a dataset. Raises Unsound where it says that it has more than ``size`` bytes of a file can hold."""
+    """Return the size [bytes] of a dataset. Raises Unsound if a file of ``size`` bytes cannot contain it."""
     count = item
     for n in shape:
         count *= int(n)
@@ -76,6 +76,13 @@ def whole(name: str, shape: tuple[int, ...], item: int, size: int) -> int:
 
 
 def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send, allow: Allow) -> None:
+    """Walk through an HDF5 file and read its data up to ``READ`` bytes.
+
+    Raises
+    ------
+    Unsound
+        If it is too small for its content, nested too deeply, or refers to other files.
+    """
     import h5py
 
     left, seen = READ, set()
@@ -127,9 +134,9 @@ def probe_hdf5(path: str, size: int, wanted: dict[str, Any], send: Send, allow: 
 
 
 def refuse_other_files(path: str) -> None:
-    """Raise Unsound for an HDF5 file that leads to others by links, virtual datasets or raw values kept elsewhere.
+    """Raise Unsound for an HDF5 file with external links, virtual datasets or external raw data.
 
-    Their content would be read in place of the file's own. Nothing of the file's data is read.
+    Such content would be read from other files. No data of the file is read.
     """
     import h5py
 
@@ -145,7 +152,7 @@ def refuse_other_files(path: str) -> None:
             if isinstance(link, h5py.ExternalLink):
                 raise Unsound(f"'{below}' is a link to another file, '{link.filename}'")
             if isinstance(link, h5py.SoftLink):
-                continue  # it leads to something of this file, which is looked at where it lies
+                continue  # leads to an object of this file, which is checked at its own place
             found = group[key]
             info = h5py.h5o.get_info(found.id)
             if (info.fileno, info.addr) in seen:
@@ -165,7 +172,7 @@ def refuse_other_files(path: str) -> None:
 
 
 def describe_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send, allow: Allow) -> None:
-    """Sends JSON: attributes, and of each variable dimensions, shape, kind of its type and attributes."""
+    """Send JSON with the attributes, and the dimensions, shape, kind of type and attributes of each variable."""
     import netCDF4
 
     refuse_other_files(path)
@@ -191,8 +198,10 @@ def describe_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send, al
 
 
 def read_netcdf(path: str, size: int, wanted: dict[str, Any], send: Send, allow: Allow) -> None:
-    """Sends the values of variable ``name`` within ``window`` as a file of NumPy: of type ``dtype`` with NaN where there are none, or
-    as they are where that is null."""
+    """Send the values of variable ``name`` within ``window`` in NumPy's file format.
+
+    They are converted to type ``dtype`` with NaN where missing, or unmasked in their own type if ``dtype`` is null.
+    """
     import netCDF4
     import numpy as np
 
@@ -222,7 +231,7 @@ TASKS = {
 
 
 def look(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
-    """What is wrong with the file; '' where nothing is."""
+    """Execute a task within limits and return the defect of the file, '' if there is none."""
     size = os.path.getsize(path)
     limit(size)
     try:
@@ -235,7 +244,7 @@ def look(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
 
 
 def answer(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
-    """What is wrong with the file, found by a process that may crash; ``send`` is given what it sends, piece by piece."""
+    """Execute a task in a forked process, forward its output to ``send`` and return the defect of the file."""
     pipe, errors = os.pipe(), os.pipe()
     child = os.fork()
     if not child:
@@ -270,9 +279,12 @@ def answer(task: str, path: str, wanted: dict[str, Any], send: Send) -> str:
 
 
 def serve() -> None:
-    """Answer questions, a line each: JSON [number, task, path, wanted] comes. Back go pieces, each after its length, an empty one, and
-    JSON [number, what is wrong], null where the library is not there, in the same form. An empty piece goes first of all."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who asks ends first, and then this process
+    """Answer requests, one per line of standard input, until idle.
+
+    A request is JSON [number, task, path, wanted]. The answer consists of pieces, each preceded by its length: data, an empty piece, and
+    JSON [number, defect], where the defect is null if the library is not installed. An empty piece is sent once at the start.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends first, and then this process
     out = sys.stdout.buffer
 
     def send(piece: bytes) -> None:

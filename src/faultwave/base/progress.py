@@ -1,4 +1,4 @@
-"""Progress of a run: a live bar on a terminal or in a notebook, lines in a log."""
+"""Progress of a run: a live bar on a terminal or in a notebook, lines in a log file."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:  # rich is imported when something is shown: help needs none o
 
 
 class StepProgress(Protocol):
-    """What a simulation reports while it runs."""
+    """Progress report of a simulation."""
 
     @property
     def time(self) -> float:
-        """Simulated so far [s]."""
+        """Simulated time [s]."""
 
     @property
     def end_time(self) -> float:
-        """To be simulated [s]."""
+        """End time of the simulation [s]."""
 
     @property
     def updates(self) -> int:
@@ -31,15 +31,15 @@ class StepProgress(Protocol):
 
     @property
     def rate(self) -> float:
-        """Element updates a second."""
+        """Element updates per second."""
 
     @property
     def eta(self) -> float:
-        """Wall-clock seconds left."""
+        """Wall-clock time left [s]."""
 
 
 def rate(updates: float) -> str:
-    """'1.23 M updates/s'."""
+    """Return a rate as text, such as '1.23 M updates/s'."""
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if updates >= factor:
             return f"{updates / factor:.3g} {prefix} updates/s"
@@ -47,7 +47,7 @@ def rate(updates: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """'42 s', '3 min 05 s', '2 h 07 min', or '?' where it is not known yet."""
+    """Return a duration as text, such as '42 s', '3 min 05 s' or '2 h 07 min', and '?' if unknown."""
     if not seconds < 1e9:  # NaN and infinity too
         return "?"
     whole = round(seconds)
@@ -59,16 +59,16 @@ def duration(seconds: float) -> str:
 
 
 def interactive() -> bool:
-    """Whether somebody types at IPython or in a notebook."""
+    """Return True in an interactive IPython session or notebook."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and ipython.get_ipython() is not None
 
 
 @contextmanager
 def shown(console: Console) -> Iterator[Report]:
-    """A callback for a simulation: a live bar on a terminal and in a notebook, now and then a line elsewhere.
+    """Provide a progress callback: a live bar on a terminal and in a notebook, occasional lines elsewhere.
 
-    A live bar in a notebook takes the package ipywidgets; without it there are lines.
+    A live bar in a notebook requires the package ipywidgets; without it lines are printed.
     """
     live = importlib.util.find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
     if live:
@@ -79,7 +79,7 @@ def shown(console: Console) -> Iterator[Report]:
 
 
 class Report:
-    """Callback of a simulation; remembers the last step."""
+    """Progress callback that remembers the last step."""
 
     def __init__(self) -> None:
         self.step: StepProgress | None = None
@@ -90,11 +90,11 @@ class Report:
         self.show(step)
 
     def show(self, step: StepProgress) -> None:
-        """Put a step on the screen."""
+        """Show a step on the screen."""
         raise NotImplementedError
 
     def summary(self) -> str:
-        """'2 s simulated in 17 s: 5830000 element updates, 343 k updates/s'."""
+        """Return a summary such as '2 s simulated in 17 s: 5830000 element updates, 343 k updates/s'."""
         if self.step is None:
             return "nothing was left to simulate"
         spent = duration(clock.monotonic() - self.start)
@@ -103,7 +103,7 @@ class Report:
 
 
 class Bar(Report):
-    """A live bar."""
+    """Progress callback with a live bar."""
 
     def __init__(self, bar: Progress):
         super().__init__()
@@ -123,8 +123,15 @@ class Bar(Report):
 def reporting(
     progress: Callable[..., None] | bool | None, speaking: bool = True
 ) -> Iterator[Callable[..., None] | None]:
-    """What to call as a run goes on: ``progress`` itself; where it is True, or None and somebody types at IPython, what shows a bar,
-    if this process is the one that speaks; else None."""
+    """Provide the progress callback of a run, None if progress is not shown.
+
+    Parameters
+    ----------
+    progress : callable, bool or None
+        Callback itself; True for a bar; None for a bar in interactive IPython only.
+    speaking : bool
+        True if this process writes to the terminal.
+    """
     if callable(progress):
         yield progress
     elif not (progress is None or isinstance(progress, bool)):
@@ -154,7 +161,7 @@ def _bar(console: Console) -> Iterator[Report]:
 
 
 class Lines(Report):
-    """Progress in a log file: a line at every tenth of the way and at least every half minute."""
+    """Progress callback for log files: a line at every tenth of the run and at least every half minute."""
 
     def __init__(self, console: Console, seconds: float = 30.0):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Between longitude and latitude and the local coordinates of a case: x, y in metres, turned against north."""
+"""Conversion between longitude and latitude and the local coordinates of a case, rotated with respect to north."""
 
 from __future__ import annotations
 
@@ -10,20 +10,31 @@ from faultwave.base.errors import InputError, Problem, Problems
 
 NEEDED = "Give projection: {crs: ..., origin: [longitude, latitude]}."
 EXCHANGED = "Are longitude and latitude exchanged? The other way round it is a place."
-PACE = 100.0  # [m], over which lengths on the map are compared
+PACE = 100.0  # distance [m] over which lengths on the map are compared
 DISTORTED = 0.01
-"""Relative error of lengths on the map from which a case is warned."""
+"""Relative error of lengths on the map above which a warning is issued."""
 FAR_OUTSIDE, ABSURD = 0.1, 1.0
-"""Relative error of lengths at an origin outside of the projection's area, and anywhere, that are mistakes."""
+"""Relative errors of lengths at the origin that count as mistakes, outside of the projection's area and anywhere."""
 
 
 class Projection:
-    """A map projection, the local origin and the direction of the local y axis.
+    """Map projection with the local origin and the direction of the local y axis.
 
-    ``crs``: anything the PROJ library understands ('EPSG:32611', '+proj=utm +zone=11'); its unit must be metres, its axes must
-    point east and north. ``origin`` (longitude, latitude) [deg] is where x = y = 0, None: where the projection's own coordinates
-    are zero. ``azimuth`` [deg]: of the y axis, clockwise from the projection's north. Raises InputError for what PROJ refuses, for
-    other units and axes, and for an origin far outside of where the projection holds.
+    Parameters
+    ----------
+    crs : str
+        Anything the PROJ library understands ('EPSG:32611', '+proj=utm +zone=11'), in metres with axes that point east and north.
+    origin : tuple of float, optional
+        Longitude and latitude [deg] of x = y = 0; by default the zero of the projection's own coordinates.
+    azimuth : float
+        Direction of the y axis [deg], clockwise from the projection's north.
+    where : str
+        Path of the setting, for messages.
+
+    Raises
+    ------
+    InputError
+        If PROJ rejects ``crs``, for other units and axes, and for an origin far outside of the projection's area.
     """
 
     def __init__(
@@ -54,31 +65,44 @@ class Projection:
             self._check_origin(crs, origin, f"{where}.origin")
 
     def to_local(self, longitude: Any, latitude: Any) -> np.ndarray:
-        """(n, 2) local x, y [m] of degrees (n,)."""
+        """Return local x, y (n, 2) [m] of longitudes and latitudes (n,) [deg]."""
         flat = np.stack(self._transform.transform(np.atleast_1d(longitude), np.atleast_1d(latitude)), 1)
         return (flat - self._shift) @ self._turn().T
 
     def to_geographic(self, xy: np.ndarray) -> np.ndarray:
-        """(n, 2) longitude and latitude [deg] of local x, y [m]."""
+        """Return longitude and latitude (n, 2) [deg] of local x, y (n, 2) [m]."""
         flat = self.to_map(xy)
         return np.stack(self._transform.transform(flat[:, 0], flat[:, 1], direction="INVERSE"), 1)
 
     def to_continuous(self, xy: np.ndarray) -> np.ndarray:
-        """(n, 2) longitude and latitude [deg] of local x, y [m], longitudes within 180 degrees of that of the local origin: those of a
-        region on the 180th meridian go on."""
+        """Return longitude and latitude (n, 2) [deg] of local x, y [m], continuous across the 180th meridian.
+
+        Longitudes are within 180 degrees of the local origin's.
+        """
         lonlat, middle = self.to_geographic(xy), self.to_geographic(np.zeros((1, 2)))[0, 0]
         if np.isfinite(middle):
             lonlat[:, 0] = middle + (lonlat[:, 0] - middle + 180.0) % 360.0 - 180.0
         return lonlat
 
     def to_map(self, xy: np.ndarray) -> np.ndarray:
-        """(n, 2) coordinates of the projection [m]."""
+        """Return coordinates of the projection (n, 2) [m] of local x, y [m]."""
         x, y = np.asarray(xy, float).reshape(-1, 2).T
-        turn = self._turn()  # spelled out: a product of matrices may round differently with the number of points
+        turn = self._turn()  # explicit sums, because matrix products may round differently with the number of points
         return np.stack([x * turn[0, 0] + y * turn[1, 0], x * turn[0, 1] + y * turn[1, 1]], 1) + self._shift
 
     def scale(self, xy: np.ndarray) -> np.ndarray:
-        """(n, 2) lengths on the map over lengths on Earth, eastwards and northwards, at local x, y (n, 2) [m]; nan beyond the map."""
+        """Return the scale of the map, length on the map over length on Earth.
+
+        Parameters
+        ----------
+        xy : ndarray, shape (n, 2)
+            Local x, y [m].
+
+        Returns
+        -------
+        ndarray, shape (n, 2)
+            Scale eastwards and northwards; NaN beyond the map.
+        """
         longitude, latitude = self.to_geographic(xy).T
         longitude, latitude = (np.where(np.isfinite(a), a, np.nan) for a in (longitude, latitude))
         geod: Any = self.crs.get_geod()
@@ -106,18 +130,35 @@ class Projection:
         raise InputError(Problem(where, what, made_for, advice))
 
     def north(self, longitude: float, latitude: float) -> np.ndarray:
-        """(2,) unit vector of true north in local x, y: the meridian's direction in the projection."""
+        """Return the unit vector (2,) of true north in local x, y at a place, along the meridian in the projection."""
         return self.norths(np.array([longitude]), np.array([latitude]))[0]
 
     def norths(self, longitude: np.ndarray, latitude: np.ndarray) -> np.ndarray:
-        """(n, 2) unit vectors of true north at places (n,) [deg]."""
+        """Return unit vectors (n, 2) of true north in local x, y at longitudes and latitudes (n,) [deg]."""
         step = np.where(latitude < 89.0, 1e-4, -1e-4)
         along = self.to_local(longitude, latitude + step) - self.to_local(longitude, latitude)
         return np.asarray(along / np.linalg.norm(along, axis=1)[:, None] * np.sign(step)[:, None])
 
     def places(self, geographic: Any, where: str) -> np.ndarray:
-        """(n, 3) local x, y, z [m] of points (n, 3) by longitude, latitude [deg] and z [m]. Raises InputError with each point that is no
-        place on Earth or beyond the projection."""
+        """Convert geographic points to local coordinates.
+
+        Parameters
+        ----------
+        geographic : array_like, shape (n, 3)
+            Longitude, latitude [deg] and z [m].
+        where : str
+            Path of the setting, for messages.
+
+        Returns
+        -------
+        ndarray, shape (n, 3)
+            Local x, y, z [m].
+
+        Raises
+        ------
+        InputError
+            Listing each point that is not on Earth or beyond the projection.
+        """
         points = np.asarray(geographic, float).reshape(-1, 3)
         sound = (np.abs(points[:, 0]) <= 360.0) & (np.abs(points[:, 1]) <= 90.0)
         local = points.copy()
@@ -133,7 +174,7 @@ class Projection:
         return local
 
     def exchanged(self, place: np.ndarray) -> np.ndarray:
-        """The place (3,) [m] where longitude and latitude of this one would be if one were given as the other; nan where there is none."""
+        """Return the place (3,) [m] obtained by exchanging longitude and latitude, NaN if there is none."""
         lon, lat = self.to_geographic(np.asarray(place, float)[None, :2])[0]
         found = np.array([np.nan, np.nan, place[2]])
         if abs(lon) <= 90.0:
@@ -141,7 +182,7 @@ class Projection:
         return np.where(np.isfinite(found), found, np.nan)
 
     def mirrored(self, place: np.ndarray) -> dict[str, np.ndarray]:
-        """Return where this place (3,) [m] would be with its longitude or latitude of the other sign; NaN where there is none."""
+        """Return the places (3,) [m] obtained by reversing the sign of longitude or latitude, NaN if there is none."""
         lon, lat = self.to_geographic(np.asarray(place, float)[None, :2])[0]
         found = {}
         for words, longitude, latitude in (("longitude", -lon, lat), ("latitude", lon, -lat)):
@@ -152,7 +193,7 @@ class Projection:
         return found
 
     def azimuth_of_y(self, longitude: float, latitude: float) -> float:
-        """Direction of the local y axis [deg], clockwise from true north, at a place."""
+        """Return the direction of the local y axis at a place [deg], clockwise from true north."""
         x, y = self.north(longitude, latitude)
         return float(np.degrees(np.arctan2(-x, y)))
 
@@ -161,13 +202,13 @@ class Projection:
         return np.array([[c, -s], [s, c]])
 
     def epsg(self) -> int | None:
-        """Number of the projection in the EPSG register, if it has one."""
+        """Return the EPSG code of the projection, None if it has none."""
         code = self.crs.to_epsg()
         return int(code) if code else None
 
 
 def _check_axes(crs: Any, name: str, where: str) -> None:
-    """Raise InputError unless the map counts in metres, eastwards and northwards (or around a pole)."""
+    """Raise InputError unless the map has units of metres and axes to the east and north (or is polar)."""
     axes = (crs.source_crs if crs.is_bound else crs).axis_info[:2]
     for axis in axes:
         if abs(axis.unit_conversion_factor - 1.0) > 1e-12:
@@ -179,7 +220,7 @@ def _check_axes(crs: Any, name: str, where: str) -> None:
 
 
 def _origin_advice(origin: tuple[float, float], area: Any) -> str:
-    """Return the change of an origin (longitude, latitude) [deg] that brings it into the area of a projection, in words."""
+    """Return advice on changing an origin (longitude, latitude) [deg] to lie in the area of a projection."""
     lon, lat = origin
 
     def within(longitude: float, latitude: float) -> bool:
@@ -195,12 +236,24 @@ def _origin_advice(origin: tuple[float, float], area: Any) -> str:
 
 
 def _between(longitude: float, west: float, east: float) -> bool:
-    """Whether a longitude lies between two, whatever turns it is away."""
+    """Return True if a longitude lies between two others, modulo 360 degrees."""
     return (longitude - west) % 360.0 <= (east - west) % 360.0 or east - west >= 360.0
 
 
 def check_lengths(projection: Projection, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
-    """A warning where the map stretches or shrinks lengths within a case's box: x, y, speeds and distances are those of the map."""
+    """Warn if the map distorts lengths within the box of a case.
+
+    Positions, speeds and distances of a case refer to the map.
+
+    Parameters
+    ----------
+    projection : Projection
+        Projection of the case.
+    lower, upper : ndarray
+        Corners of the box in local x, y [m].
+    problems : Problems
+        Collects the warning.
+    """
     x, y = np.meshgrid(np.linspace(lower[0], upper[0], 3), np.linspace(lower[1], upper[1], 3))
     xy = np.stack([x.ravel(), y.ravel()], 1)
     scale = projection.scale(xy)
@@ -222,7 +275,7 @@ def check_lengths(projection: Projection, lower: np.ndarray, upper: np.ndarray, 
 
 
 def needed(projection: Projection | None, where: str) -> Projection:
-    """The case's projection. Raises InputError where it has none."""
+    """Return the projection of the case. Raises InputError if it has none."""
     if projection is None:
         raise InputError(
             Problem(where, "gives longitudes and latitudes, but the case has no projection", advice=NEEDED)
@@ -231,12 +284,25 @@ def needed(projection: Projection | None, where: str) -> Projection:
 
 
 def geographic_tensor(ned: np.ndarray, north: np.ndarray) -> np.ndarray:
-    """Local tensors (..., 3, 3), z up, of those in north, east, down, where true north points along ``north`` (..., 2) in x, y."""
+    """Rotate tensors from north, east, down to local x, y, z.
+
+    Parameters
+    ----------
+    ned : ndarray, shape (..., 3, 3)
+        Tensors in north, east, down.
+    north : ndarray, shape (..., 2)
+        Unit vectors of true north in local x, y.
+
+    Returns
+    -------
+    ndarray, shape (..., 3, 3)
+        Tensors in local coordinates, z up.
+    """
     frame = np.zeros((*np.shape(north)[:-1], 3, 3))
     frame[..., :2, 0], frame[..., 0, 1], frame[..., 1, 1], frame[..., 2, 2] = north, north[..., 1], -north[..., 0], -1.0
     return np.asarray(frame @ ned @ np.swapaxes(frame, -1, -2))
 
 
 def voigt(tensor: np.ndarray) -> np.ndarray:
-    """(..., 6) in the order xx yy zz xy yz xz of tensors (..., 3, 3)."""
+    """Return the components (..., 6) of tensors (..., 3, 3) in the order xx yy zz xy yz xz."""
     return np.asarray(tensor[..., [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]])

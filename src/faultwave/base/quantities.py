@@ -1,4 +1,4 @@
-"""What physics is described by: parameters that users give, state that points keep, and outputs made of it."""
+"""Declarations of physical quantities: parameters given by users, state stored at points, and derived outputs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,32 @@ from faultwave.base.registry import offers
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that users give: for each cell, each fault point or, as a constant, for all. SI; bounds are inclusive.
+    """Parameter given by users for each cell or fault point or, as a constant, for all.
 
-    ``positive``: it must not be zero; ``whole``: it must be a whole number, as switches are (0 or 1). ``reason`` of bounds that are not
-    plain: told where a constant is out of them."""
+    Values are in SI units; bounds are inclusive.
+
+    Attributes
+    ----------
+    name, unit, description : str
+        Name, SI unit and help text.
+    default : float or None
+        Value if none is given; None if it is required.
+    lower, upper : float
+        Bounds.
+    aliases : tuple of str
+        Alternative names.
+    positive : bool
+        True if it must be greater than zero.
+    whole : bool
+        True if it must be an integer, such as a switch (0 or 1).
+    reason : str
+        Explanation of bounds that are not obvious, shown if a constant violates them.
+    """
 
     name: str
     unit: str
     description: str
-    default: float | None = None  # where nothing is given; None: it must be
+    default: float | None = None  # value if none is given; None: required
     lower: float = -inf
     upper: float = inf
     aliases: tuple[str, ...] = ()
@@ -33,6 +50,7 @@ class Parameter:
     reason: str = ""
 
     def allowed(self) -> str:
+        """Return the allowed values as text, such as '0 to 1 Pa'."""
         unit = f" {self.unit}" if self.unit else ""
         if self.whole and (self.lower, self.upper) == (0.0, 1.0):
             return "0 or 1"
@@ -42,7 +60,10 @@ class Parameter:
         return f"{what}{self.lower:g} to {self.upper:g}{unit}"
 
     def accepts(self, values: Any) -> np.ndarray:
-        """True where the value is a number within the bounds (infinite only where a bound is), and whole where it must be."""
+        """Return True for each value that is a number within the bounds, and an integer if required.
+
+        Infinite values are accepted only if a bound is infinite.
+        """
         x = np.asarray(values, float)
         with np.errstate(invalid="ignore"):
             within = (x >= self.lower) & (x <= self.upper) & ((x > 0) | (not self.positive))
@@ -51,11 +72,20 @@ class Parameter:
 
 @dataclass(frozen=True)
 class State:
-    """What a point remembers from step to step: one number, or a vector of ``size`` numbers. Formulas read it by its name: a number,
-    or a list of numbers. ``inner``: only what is done at the start and at the end of a step reads it, and the end changes it, no output
-    and no strength, so it stays where it is computed.
-    ``decades``: it is positive and spans many of them, so that between points its logarithm is interpolated: polynomials through 1e9 s and
-    1 s pass below zero."""
+    """State variable of a point that persists between time steps: a number, or a vector of ``size`` numbers.
+
+    Attributes
+    ----------
+    name, unit, description : str
+        Name, by which formulas read it, SI unit and help text.
+    size : int or None
+        Number of components, None for a scalar.
+    inner : bool
+        True if only the work at the start and end of a step uses it, and no output or strength does. It then stays where it is computed.
+    decades : bool
+        True if it is positive and spans many orders of magnitude. Its logarithm is then interpolated between points, because polynomials
+        through 1e9 s and 1 s become negative.
+    """
 
     name: str
     unit: str
@@ -67,8 +97,18 @@ class State:
 
 @dataclass(frozen=True)
 class Output:
-    """A quantity that can be written out: ``formula(p, c, s)`` makes it of parameters and constants by name and of the state by name.
-    A formula may be any function of NumPy arrays, with vectors of the state as arrays (..., size). ``decades``: as of a ``State``."""
+    """Quantity that can be written to output.
+
+    Attributes
+    ----------
+    name, unit, description : str
+        Name, SI unit and help text.
+    formula : callable
+        ``formula(p, c, s)`` computes it from parameters, constants and state variables by name. Any function of NumPy arrays is allowed,
+        with vectors of the state as arrays (..., size).
+    decades : bool
+        True if its logarithm is interpolated, as in ``State``.
+    """
 
     name: str
     unit: str
@@ -78,7 +118,7 @@ class Output:
 
 
 def state_columns(states: Iterable[State]) -> Columns:
-    """The columns that hold a state, side by side. ValueError where two have one name."""
+    """Return the columns of an array that holds the state variables. Raises ValueError for duplicate names."""
     listed = list(states)
     names = [s.name for s in listed]
     twice = sorted({n for n in names if names.count(n) > 1})
@@ -90,8 +130,27 @@ def state_columns(states: Iterable[State]) -> Columns:
 def given_at_points(
     parameters: Iterable[Parameter], values: Mapping[str, Any], count: int, user: str, where: str, problems: Problems
 ) -> dict[str, np.ndarray]:
-    """Parameters (count,) by name, from ``values`` by name or alias; absent ones get their default, those without one are problems.
-    ``user``: what needs them; ``where``: the setting that gives them."""
+    """Return parameters by name at all points, with defaults for absent ones.
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+        Declarations.
+    values : mapping
+        Values by name or alias.
+    count : int
+        Number of points.
+    user : str
+        Name of the law that needs them, for messages.
+    where : str
+        Setting that gives them, for messages.
+    problems : Problems
+        Collects missing and duplicate parameters.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (count,)
+    """
     found: dict[str, np.ndarray] = {}
     for q in parameters:
         names = [n for n in (q.name, *q.aliases) if n in values]
@@ -114,8 +173,25 @@ def given_constants(
     problems: Problems,
     elsewhere: Mapping[str, str] | None = None,
 ) -> dict[str, float]:
-    """Constants by name, from ``values`` by name or alias; unknown, missing, out of bounds and infinite are problems. A default may be
-    out of bounds: it then stands for 'not given'. ``elsewhere``: what to do for some that ``user`` does not have, by name."""
+    """Return constants by name, with defaults for absent ones.
+
+    A default may be out of bounds: it then means 'not given'.
+
+    Parameters
+    ----------
+    constants : iterable of Parameter
+        Declarations.
+    values : mapping
+        Values by name or alias.
+    user : str
+        Name of the law that needs them, for messages.
+    where : str
+        Setting that gives them, for messages.
+    problems : Problems
+        Collects unknown, missing, infinite and out-of-bounds constants.
+    elsewhere : mapping, optional
+        Advice by name for constants that ``user`` does not have.
+    """
     constants, found = tuple(constants), {}
     known = [n for q in constants for n in (q.name, *q.aliases)]
     for name in values:
@@ -137,7 +213,7 @@ def given_constants(
 
 
 def declared(packages: Iterable[str]) -> Iterator[Parameter]:
-    """Every parameter and constant that something in the packages, or in entry points named like them, declares."""
+    """Yield all parameters and constants declared in the packages and in entry points of the same names."""
     for package in packages:
         for item in offers(package):
             for listed in (getattr(item, "parameters", ()), getattr(item, "constants", ())):

@@ -1,4 +1,4 @@
-"""The process that opens files which others wrote (``probe_child``), and how it is asked."""
+"""Client of the child process that opens external files (``probe_child``)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from faultwave.base.children import PYTHON, without_launcher
 
 
 class NoAnswer(Exception):
-    """The process ended while it looked at the file, twice."""
+    """Raised if the child process ended twice while it worked on a file."""
 
 
 class ReaderProcess:
-    """A process that answers questions on files; it goes when nothing is asked for a while, and comes again."""
+    """Child process that answers requests on files; it exits when idle and is restarted when needed."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
@@ -29,16 +29,28 @@ class ReaderProcess:
         self.numbers = itertools.count(1)
 
     def ask(self, task: str, path: str, **wanted: Any) -> tuple[bytearray, str | None]:
-        """What it sends, and what is wrong with the file: '' where nothing is, None where the library is not there.
-        Raises OSError where no process can be started, NoAnswer where it ends while it is asked."""
+        """Send a request and return the answer.
+
+        Returns
+        -------
+        (bytearray, str or None)
+            Data, and the defect of the file: '' if there is none, None if the library is not installed.
+
+        Raises
+        ------
+        OSError
+            If no process can be started.
+        NoAnswer
+            If the process ends before it answers.
+        """
         with self.lock:
-            for _ in range(2):  # it may go just when it is asked
+            for _ in range(2):  # the process may exit just as it receives the request
                 process = self._running()
                 try:
                     return self._answer(process, task, path, wanted)
                 except (EOFError, BrokenPipeError, ValueError):
                     self._end()
-                except BaseException:  # an interruption: what is still to come would be taken for the next answer
+                except BaseException:  # an interruption: pending data would be taken for the next answer
                     self._end()
                     raise
         raise NoAnswer("the process that reads it ends without an answer")
@@ -68,7 +80,7 @@ class ReaderProcess:
         return piece
 
     def _running(self) -> subprocess.Popen[bytes]:
-        """The process, begun where there is none. Raises OSError where that fails."""
+        """Return the process, starting it if necessary. Raises OSError if that fails."""
         if self.process is not None and self.owner == os.getpid() and self.process.poll() is None:
             return self.process
         if not hasattr(os, "fork"):
@@ -79,7 +91,7 @@ class ReaderProcess:
         )  # fmt: skip
         self.owner = os.getpid()
         try:
-            self._piece()  # it says that it is there
+            self._piece()  # startup message of the process
         except EOFError:
             self._end()
             raise OSError("the process that reads files ends before it is asked") from None
@@ -96,7 +108,7 @@ class ReaderProcess:
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
-                with contextlib.suppress(OSError):  # what was not sent yet goes nowhere
+                with contextlib.suppress(OSError):  # unsent data are discarded
                     pipe.close()
 
 

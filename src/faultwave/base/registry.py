@@ -1,8 +1,8 @@
-"""Plug-ins: what a room's folder and the installed entry points offer, without a central list to edit.
+"""Registry of plug-ins: objects found in a package's folder and in installed entry points, without a central list.
 
-``scan('faultwave.physics.friction', FrictionLaw)`` gives every module-level instance of ``FrictionLaw`` in the package's modules, by
-its ``name``. ``entries('faultwave.backends')`` gives names alone, so that only what a case asks for is imported. Another distribution adds
-to a room by an entry point in the group that is named like the room's package: see docs/extending.md.
+``scan('faultwave.physics.friction', FrictionLaw)`` returns every module-level instance of ``FrictionLaw`` in the package's modules, by
+its ``name``. ``entries('faultwave.backends')`` returns names alone, so that only what a case needs is imported. Another distribution
+extends a package by an entry point in the group of the package's name: see docs/extending.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def _modules(package: str) -> Iterator[Any]:
-    """The package's own modules, in alphabetical order; names with a leading underscore are private."""
+    """Yield the package's own modules in alphabetical order; names with a leading underscore are private."""
     root = importlib.import_module(package)
     for info in sorted(pkgutil.iter_modules(root.__path__), key=lambda i: i.name):
         if not info.name.startswith("_"):
@@ -33,12 +33,12 @@ def _modules(package: str) -> Iterator[Any]:
 
 @functools.cache
 def _everything(path: tuple[str, ...]) -> Any:
-    """All entry points on ``path``, for which every installed package is looked at."""
+    """Return all entry points on ``path``; every installed package is searched."""
     return importlib.metadata.entry_points()
 
 
 def installed(group: str) -> list[EntryPoint]:
-    """The entry points of a group, by name; one that is seen twice, as where a folder stands twice on the path, counts once."""
+    """Return the entry points of a group by name, without duplicates from a folder that is on the path twice."""
     found = {(entry.name, entry.value): entry for entry in _everything(tuple(sys.path)).select(group=group)}
     return [found[key] for key in sorted(found)]
 
@@ -50,10 +50,23 @@ def _entries(group: str) -> Iterator[Any]:
 
 @functools.cache
 def entries(package: str, holding: str = "", group: str = "") -> dict[str, EntryPoint]:
-    """What a package and the entry points of ``group`` (default: named like it) offer, found without importing any of it.
+    """Return the modules of a package and the entry points of a group by name, without importing them.
 
-    Of the package: its modules, or with ``holding`` its folders that have a module of that name. Names have hyphens where files have
-    underscores. Raises ValueError when two have one name.
+    Names have hyphens where files have underscores.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+    holding : str
+        If given, only subfolders that contain a module of this name are listed instead of modules.
+    group : str
+        Group of the entry points, by default the name of the package.
+
+    Raises
+    ------
+    ValueError
+        If two have the same name.
     """
     root, *below = package.split(".")
     folders = [str(Path(path, *below)) for path in importlib.import_module(root).__path__]
@@ -70,7 +83,7 @@ def entries(package: str, holding: str = "", group: str = "") -> dict[str, Entry
 
 
 def offers(package: str) -> Iterator[Any]:
-    """All that stands at the top of the package's modules and of those that entry points name, and other objects that these name."""
+    """Yield all module-level objects of the package and of its entry points, and objects that entry points name."""
     for found in (*_modules(package), *_entries(package)):
         if isinstance(found, ModuleType):
             yield from vars(found).values()
@@ -82,33 +95,51 @@ def offers(package: str) -> Iterator[Any]:
 def _scan(package: str, kind: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for item in (offer for offer in offers(package) if isinstance(offer, kind)):
-        # The same object may be seen in several modules that import it; two objects of one name are a mistake.
+        # One object may be imported by several modules; two objects of one name are an error.
         if found.setdefault(item.name, item) is not item:
             raise ValueError(f"two entries of {package} are called '{item.name}'")
     return found
 
 
 def forget() -> None:
-    """Look through folders and entry points again when next asked."""
+    """Clear the caches, so that folders and entry points are searched again."""
     for remembered in (_everything, entries, _scan):
         remembered.cache_clear()
 
 
 def scan(package: str, kind: type[T]) -> dict[str, T]:
-    """All module-level instances of ``kind`` in the package's modules and entry points, by their ``name``.
+    """Return all module-level instances of ``kind`` in the package's modules and entry points, by their ``name``.
 
-    Raises ValueError when two different objects share a name.
+    Raises
+    ------
+    ValueError
+        If two different objects share a name.
     """
     return dict(_scan(package, kind))  # type: ignore[arg-type]  # mypy: types are no Hashable
 
 
 def modules(package: str, group: str) -> list[Any]:
-    """All modules of the package, and those that installed entry points of ``group`` name."""
+    """Return all modules of the package, and the modules that installed entry points of ``group`` name."""
     return [*_modules(package), *_entries(group)]
 
 
 def pick(entries: dict[str, T], name: str, what: str, where: str) -> T:
-    """The entry called ``name``; InputError with the allowed names and the nearest one when there is none."""
+    """Return the entry called ``name``.
+
+    Parameters
+    ----------
+    entries : dict
+        Entries by name.
+    name : str
+        Requested name.
+    what, where : str
+        Kind of the entry and path of the setting, for messages.
+
+    Raises
+    ------
+    InputError
+        With the allowed names and the nearest one if there is none.
+    """
     if name in entries:
         return entries[name]
     raise InputError(Problem(where, f"unknown {what} '{name}'", ", ".join(sorted(entries)), suggest(name, entries)))

@@ -1,4 +1,4 @@
-"""Folders for files of a moment, which are gone after the program, however it ends."""
+"""Temporary folders that are removed when the program ends, even by a signal."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from faultwave.base.watchdog import WATCHDOG
 
 @contextmanager
 def scratch_folder(inside: str | Path | None = None) -> Iterator[Path]:
-    """Make a folder that is removed at the end of the block, or where a signal ends the program within it.
+    """Create a folder that is removed at the end of the block, or when a signal ends the program within it.
 
     Parameters
     ----------
-    inside : folder in which it is made; the system's own for temporary files where there is none
+    inside : str or Path, optional
+        Parent folder; by default the system's folder for temporary files.
     """
     with tempfile.TemporaryDirectory(prefix="faultwave-", dir=inside) as folder, WATCHDOG.removing(folder):
         yield Path(folder)

@@ -1,4 +1,4 @@
-"""Signals by which somebody tells a program to stop."""
+"""Signals that request the program to stop."""
 
 from __future__ import annotations
 
@@ -8,21 +8,27 @@ import signal
 import stat
 
 AT_ONCE = 128 + signal.SIGINT
-"""Exit code of a program that ended at once without a signal's number being known, that of shells for a Ctrl-C."""
+"""Exit code of a program that ended at once by an unknown signal, the code of shells for Ctrl-C."""
 
 TRY_AGAIN = 75
-"""Exit code (EX_TEMPFAIL of sysexits.h) of a run that can go on, or that a scheduler's SIGUSR1 stopped before it began."""
+"""Exit code of a run that can be resumed, or that a scheduler's SIGUSR1 stopped before it began.
+
+It is EX_TEMPFAIL of sysexits.h.
+"""
 
 BY_OUR_LAUNCHER = "FAULTWAVE_RELAUNCHED"
-"""In the environment of processes whose launcher this program has started: SIGUSR1 stands for whatever that program was told."""
+"""Environment variable of processes whose launcher this program started.
+
+For them, SIGUSR1 stands for any signal that the program received.
+"""
 
 STOPS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP})
 
 
 class Told(KeyboardInterrupt):
-    """A signal told the program to stop, and nothing of what it was doing is kept; ``number`` of the signal.
+    """Raised if signal ``number`` stops the program and no result is saved.
 
-    As an interruption it passes handlers of ordinary errors, which would take it for a mistake of a file.
+    As a KeyboardInterrupt it passes handlers of ordinary errors, which would take it for a defect of a file.
     """
 
     def __init__(self, text: str, number: int):
@@ -34,23 +40,31 @@ class Told(KeyboardInterrupt):
 
     @property
     def code(self) -> int:
-        """Exit code of shells for this signal; of SIGUSR1, by which schedulers announce the end of a job, that for trying again."""
+        """Exit code of shells for this signal.
+
+        For SIGUSR1, by which schedulers announce the end of a job, the code for trying again.
+        """
         if self.number == signal.SIGUSR1 and BY_OUR_LAUNCHER not in os.environ:
             return TRY_AGAIN
         return 128 + self.number
 
 
 def telling_to_stop() -> list[int]:
-    """SIGINT, SIGTERM, SIGUSR1, which launchers pass on, and SIGHUP, that of a lost terminal, where nohup has not made this program
-    ignore it."""
+    """Return the signals that stop a run: SIGINT, SIGTERM, SIGUSR1, and SIGHUP unless nohup ignores it.
+
+    Launchers forward SIGUSR1; SIGHUP means that the terminal was lost.
+    """
     found = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1]
     return [*found, signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else [*found]
 
 
 def forget_lost_terminal() -> None:
-    """What is written to a terminal that is no more goes nowhere, rather than end the program before its outputs are kept."""
+    """Redirect the streams of a lost terminal to nowhere.
+
+    Writing to it would otherwise end the program before it saves its output.
+    """
     for number in (0, 1, 2):
-        with contextlib.suppress(OSError):  # it may be closed
+        with contextlib.suppress(OSError):  # the stream may be closed
             if stat.S_ISCHR(os.fstat(number).st_mode) and not os.isatty(number):
                 nowhere = os.open(os.devnull, os.O_RDWR)
                 os.dup2(nowhere, number)

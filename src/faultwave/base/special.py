@@ -1,4 +1,4 @@
-"""Special functions of SciPy, which is imported when one is first called: it takes long, and few runs need one."""
+"""Special functions of SciPy, which is imported on first use because it is slow and few runs need it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import Any
 
 
 def erf(x: Any) -> Any:
-    """Error function, of complex numbers too."""
+    """Return the error function, also of complex arguments."""
     from scipy import special
 
     return special.erf(x)
 
 
 def erfc(x: Any) -> Any:
-    """1 - erf(x)."""
+    """Return the complementary error function 1 - erf(x)."""
     from scipy import special
 
     return special.erfc(x)
 
 
 def gamma(x: Any) -> Any:
-    """Gamma function."""
+    """Return the gamma function."""
     from scipy import special
 
     return special.gamma(x)
 
 
 def log_gamma(x: Any) -> Any:
-    """Logarithm of the gamma function's absolute value."""
+    """Return the logarithm of the absolute value of the gamma function."""
     from scipy import special
 
     return special.gammaln(x)

@@ -1,4 +1,4 @@
-"""What long work says of itself, to whoever shows it: a program's screen listens, and without one nothing is said."""
+"""Status messages of long work: a program's screen listens, and without a listener they are discarded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _listeners: list[Callable[[str], None]] = []
 
 @contextmanager
 def listening(show: Callable[[str], None]) -> Iterator[None]:
-    """Until the end of the block, ``show`` is called with what is told."""
+    """Call ``show`` with each status message until the end of the block."""
     _listeners.append(show)
     try:
         yield
@@ -19,7 +19,7 @@ def listening(show: Callable[[str], None]) -> Iterator[None]:
 
 
 def tell(text: str) -> None:
-    """Say what takes a while now."""
+    """Report the current long-running activity to all listeners."""
     for show in list(_listeners):
         show(text)
 

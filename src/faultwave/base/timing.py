@@ -1,4 +1,4 @@
-"""Accumulating wall-clock timers: where a run spends its time, for reports and the manifest."""
+"""Accumulating wall-clock timers for reports and the manifest."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 YOUNG = 10.0
-"""Seconds: a process that is not older has done nothing yet but load libraries and read what it was given."""
+"""Age [s] up to which a process has only loaded libraries and read its arguments."""
 
 
 def young_age() -> float:
-    """Seconds since this process began, if it is a young one; else 0, and where the system does not say."""
+    """Return the age of this process [s] if it is at most ``YOUNG``; 0 if it is older or unknown."""
     try:
         ticks = int(Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19])
         now = float(Path("/proc/uptime").read_text().split()[0])
@@ -26,7 +26,15 @@ def young_age() -> float:
 
 @dataclass
 class Timer:
-    """Seconds spent and how often; may be entered while running (a recursive call counts once)."""
+    """Accumulated time and number of calls; nested calls count once.
+
+    Attributes
+    ----------
+    seconds : float
+        Time spent [s].
+    calls : int
+        Number of completed outermost calls.
+    """
 
     seconds: float = 0.0
     calls: int = 0
@@ -34,11 +42,13 @@ class Timer:
     _start: float = field(default=0.0, repr=False)
 
     def start(self) -> None:
+        """Start the timer, or nest a further call."""
         if self._depth == 0:
             self._start = time.perf_counter()
         self._depth += 1
 
     def stop(self) -> None:
+        """Stop the timer, or end a nested call."""
         if self._depth == 0:
             raise RuntimeError("a timer was stopped that is not running")
         self._depth -= 1
@@ -48,7 +58,7 @@ class Timer:
 
 
 class Timers:
-    """Named timers, made on first use: ``with timers('predict'): ...``."""
+    """Named timers, created on first use: ``with timers('predict'): ...``."""
 
     def __init__(self) -> None:
         self._timers: dict[str, Timer] = {}
@@ -58,7 +68,7 @@ class Timers:
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[Timer]:
-        """Time the body of a ``with`` statement, also when it raises."""
+        """Time the body of a ``with`` statement, even if it raises."""
         timer = self[name]
         timer.start()
         try:
@@ -67,11 +77,14 @@ class Timers:
             timer.stop()
 
     def seconds(self) -> dict[str, float]:
-        """Name -> seconds, in order of first use."""
+        """Return the time [s] by name, in order of first use."""
         return {name: timer.seconds for name, timer in self._timers.items()}
 
     def rows(self, total: float | None = None) -> list[tuple[str, float, float, int]]:
-        """(name, seconds, share of ``total``, calls), the longest first; ``total`` defaults to the sum [s]."""
+        """Return rows (name, time [s], share of ``total``, calls), the longest first.
+
+        ``total`` [s] defaults to the sum.
+        """
         whole = sum(t.seconds for t in self._timers.values()) if total is None else total
         rows = [(n, t.seconds, t.seconds / whole if whole else 0.0, t.calls) for n, t in self._timers.items()]
         return sorted(rows, key=lambda row: -row[1])

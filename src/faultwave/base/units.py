@@ -1,4 +1,4 @@
-"""Numbers with units: ``Quantity('m')`` declares a setting in SI that also reads '70 MPa' or '500 m'."""
+"""Numbers with units: ``Quantity('m')`` declares a setting in SI units that also reads '70 MPa' or '500 m'."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _NUMBER_UNIT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*
 _FORTRAN_EXPONENT = re.compile(r"(?<=[0-9.])[dD](?=[+-]?[0-9])")
 
 SMALLEST, LARGEST = 1e-100, 1e100
-"""Between these lie all physical quantities in SI; beyond, products of a few of them could not be computed."""
+"""Range of magnitudes of physical quantities in SI units.
+
+Beyond it, products of a few of them overflow or underflow.
+"""
 
 _COMMON = (
     "m", "km", "cm", "mm", "s", "ms", "min", "Hz", "kHz", "m/s", "km/s", "cm/s", "mm/s", "Pa", "kPa", "MPa", "GPa",
@@ -36,7 +39,7 @@ FACTORS: dict[str, dict[str, float]] = {
     "N*m": {"N*m": 1.0},
     "deg": {"deg": 1.0},
 }
-"""What the commonest units are in SI, as pint has it; a case that uses no others need not wait half a second for pint."""
+"""Factors of common units to SI, as in pint; a case that uses only these avoids the import of pint (half a second)."""
 
 
 @functools.cache
@@ -47,13 +50,16 @@ def _registry() -> Any:
 
 
 def _unit_advice(unit: str) -> str:
-    """'did you mean' for a mistyped unit: right letters in the wrong case first, then a near spelling."""
+    """Return 'did you mean ...?' for a mistyped unit.
+
+    A unit that differs only in case comes first, then one with a similar spelling.
+    """
     same_letters = [c for c in _COMMON if c.lower() == unit.lower()]
     return f"did you mean '{same_letters[0]}'?" if same_letters else suggest(unit, _COMMON)
 
 
 def as_float(text: str) -> float | None:
-    """The number that a word is; None if it is none."""
+    """Return the number that a word represents, None if it is not a number."""
     try:
         return float(text) if "_" not in text else None
     except ValueError:
@@ -61,7 +67,7 @@ def as_float(text: str) -> float | None:
 
 
 def finite_number(word: str | None) -> float | None:
-    """Return the finite number that a word of a file is, with an exponent of C or Fortran (1.0D+20); None if it is none."""
+    """Return the finite number of a word with an exponent of C or Fortran (1.0D+20), None if it is not one."""
     found = as_float(_FORTRAN_EXPONENT.sub("e", word or ""))
     return found if found is not None and math.isfinite(found) else None
 
@@ -101,10 +107,14 @@ def _text_to_si(text: str, unit: str) -> float:
 
 
 def to_si(value: Any, unit: str) -> float:
-    """A bare number is SI already; text is a number with a unit compatible with ``unit``.
+    """Convert a value to SI: a bare number is SI already, text is a number with a unit compatible with ``unit``.
 
-    Angles declared in 'deg' stay in degrees. Raises ValueError naming the mistake: not a finite number, an unknown unit or
-    one of another dimension.
+    Angles declared in 'deg' stay in degrees.
+
+    Raises
+    ------
+    ValueError
+        If it is not a finite number, or has an unknown unit or one of another dimension.
     """
     if isinstance(value, bool):
         raise ValueError(f"{value!r} is not a number")
@@ -114,7 +124,7 @@ def to_si(value: Any, unit: str) -> float:
     try:
         number = as_float(text) if isinstance(value, str) else float(value)
         number = _text_to_si(text, unit) if number is None else number
-    except OverflowError:  # a whole number beyond the floats
+    except OverflowError:  # an integer beyond the range of floats
         number = math.inf
     if number == 0 or SMALLEST <= abs(number) <= LARGEST:
         return number
@@ -126,7 +136,13 @@ def to_si(value: Any, unit: str) -> float:
 
 
 def seconds(value: float | str | None, where: str) -> float | None:
-    """A time in seconds from a number or a text with a unit, None from None. Raises InputError at ``where`` for anything else."""
+    """Return a time [s] from a number or a text with a unit, None from None.
+
+    Raises
+    ------
+    InputError
+        For anything else, located at ``where``.
+    """
     try:
         return None if value is None else to_si(value, "s")
     except ValueError as error:
@@ -134,7 +150,7 @@ def seconds(value: float | str | None, where: str) -> float | None:
 
 
 def Quantity(unit: str, **bounds: Any) -> Any:
-    """A float annotation with a unit and pydantic bounds (gt, ge, lt, le)."""
+    """Return an annotation of a float with a unit and pydantic bounds (gt, ge, lt, le)."""
     # The bounds come first, so that they belong to the float itself and its JSON schema states them.
     return Annotated[
         float,

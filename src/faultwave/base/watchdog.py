@@ -1,10 +1,10 @@
-"""Ending this program within two seconds of a signal, whatever it is doing.
+"""Watchdog process that ends this program within two seconds of a signal.
 
-Python runs handlers of signals between two of its own instructions. A library that meshes, sorts or compiles for a minute keeps them
-waiting, and a library that catches every exception swallows what they raise. So a second process, forked when the program begins, gets the
-number of each signal through a pipe that the system's own handler writes to. Where the program has not ended ``GRACE`` later, it asks a
-thread of the program to end it, with the exit code that the signal calls for; where that thread gets no turn either, as a library holds
-Python's lock, the process kills the program. Both say what is left on disk, remove scratch folders, and end all children.
+Python runs signal handlers between two of its own instructions. A library that meshes, sorts or compiles for a minute delays them, and one
+that catches every exception swallows what they raise. Therefore a second process, forked at program start, receives the number of each
+signal through a pipe that the low-level handler writes to. If the program has not ended ``GRACE`` later, the watchdog requests a thread of
+the program to end it, with the exit code of the signal; if that thread does not run either, because a library holds Python's lock, the
+watchdog kills the program. Both report what is left on disk, remove scratch folders and end all children.
 """
 
 from __future__ import annotations
@@ -26,22 +26,30 @@ from typing import NoReturn
 from faultwave.base import signals
 
 GRACE = 1.2
-"""Seconds in which a program that was told to stop may end by itself, tidying up."""
+"""Time [s] in which a stopped program may end by itself and clean up."""
 
 LAST = 0.4
-"""Further seconds in which its thread may end it."""
+"""Further time [s] in which its thread may end it."""
 
 ROOM = 1 << 16
-"""Bytes of what the program tells the process that watches it."""
+"""Size [bytes] of the memory shared with the watchdog process."""
 
 NEW_PHASE = 0xFF
-"""In the pipe, in place of a signal: signals are counted anew."""
+"""Byte in the pipe that resets the count of signals."""
 
 SET_UP = "nothing was computed and nothing is left of it; the same command starts anew"
 
 
 class Watchdog:
-    """Watches this program. ``needed``: how many signals end it now; ``sentence``: what is told then of what is left on disk."""
+    """Watchdog of this program.
+
+    Attributes
+    ----------
+    needed : int
+        Number of signals that end the program now.
+    sentence : str
+        Message on what is left on disk, shown in that case.
+    """
 
     def __init__(self) -> None:
         self.page: mmap.mmap | None = None
@@ -52,7 +60,7 @@ class Watchdog:
         self.lock = threading.Lock()
 
     def start(self) -> None:
-        """Begin to watch; once a program, and only where processes can be forked."""
+        """Start the watchdog process, once per program and only if processes can be forked."""
         if self.page is not None or not hasattr(os, "fork"):
             return
         page = mmap.mmap(-1, ROOM)
@@ -75,7 +83,7 @@ class Watchdog:
 
     @contextlib.contextmanager
     def phase(self, needed: int, sentence: str) -> Iterator[None]:
-        """Until the end of the block, ``needed`` signals end the program, and ``sentence`` is told then."""
+        """Set the number of signals that end the program and the message shown then, until the end of the block."""
         before = self.needed, self.sentence
         self.needed, self.sentence = needed, sentence
         self._tell(True)
@@ -87,7 +95,7 @@ class Watchdog:
 
     @contextlib.contextmanager
     def removing(self, folder: str | Path) -> Iterator[None]:
-        """Until the end of the block, ``folder`` is removed where the program is ended."""
+        """Remove ``folder`` if the program is ended before the end of the block."""
         with self.lock:
             self.scratch.append(str(folder))
             self._tell()
@@ -109,7 +117,7 @@ class Watchdog:
                 os.write(self.pipe, bytes([NEW_PHASE]))
 
     def _obey(self, ask: int) -> None:
-        """In a thread: end this program when the process that watches it asks for it."""
+        """End this program when the watchdog process requests it; runs in a thread."""
         told = os.read(ask, 1)
         if told and self.page is not None:
             end_children(os.getpid(), self.pid)
@@ -118,7 +126,7 @@ class Watchdog:
 
 
 def _watch(parent: int, heard: int, asked: int, page: mmap.mmap) -> NoReturn:
-    """What the process does that watches ``parent``, until that is no more."""
+    """Run the watchdog process of ``parent`` until that has ended."""
     with contextlib.suppress(BaseException):
         os.setsid()
         for number in (*signals.STOPS, signal.SIGQUIT, signal.SIGTSTP, signal.SIGPIPE):
@@ -166,7 +174,7 @@ def _heed(parent: int, heard: int, asked: int, page: mmap.mmap) -> None:
 
 
 def _ended(heard: int) -> bool:
-    """Whether the other end of the pipe is closed; what is in it is read."""
+    """Return True if the other end of the pipe is closed, after reading its content."""
     while select.select([heard], [], [], LAST)[0]:
         if not os.read(heard, 100):
             return True
@@ -178,7 +186,7 @@ def _told(page: mmap.mmap) -> tuple[int, str, list[str]]:
         length = int.from_bytes(page[:8], "little")
         try:
             needed, sentence, scratch = json.loads(page[8 : 8 + length])
-        except ValueError:  # it is being rewritten
+        except ValueError:  # the page is being rewritten
             time.sleep(0.001)
             continue
         return needed, sentence, scratch
@@ -186,7 +194,7 @@ def _told(page: mmap.mmap) -> tuple[int, str, list[str]]:
 
 
 def _tidy(page: mmap.mmap, number: int) -> None:
-    """Remove scratch folders and say what is left."""
+    """Remove scratch folders and report what is left on disk."""
     _, sentence, scratch = _told(page)
     for folder in scratch:
         shutil.rmtree(folder, ignore_errors=True)
@@ -195,13 +203,14 @@ def _tidy(page: mmap.mmap, number: int) -> None:
 
 
 def end_children(parent: int, but: int) -> None:
+    """Kill all descendants of process ``parent`` except ``but``."""
     for pid in descendants(parent, but):
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
 
 
 def descendants(parent: int, but: int) -> list[int]:
-    """Processes that ``parent`` started, and those they started, where the system lists them in /proc."""
+    """Return all descendants of process ``parent``, if the system lists them in /proc."""
     children: dict[int, list[int]] = {}
     for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if entry.isdigit():
@@ -219,4 +228,4 @@ def descendants(parent: int, but: int) -> list[int]:
 
 
 WATCHDOG = Watchdog()
-"""That of this program; where it was not started, phases and scratch folders are noted for nobody."""
+"""Watchdog of this program; if it was not started, phases and scratch folders are recorded without effect."""

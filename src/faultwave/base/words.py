@@ -1,27 +1,30 @@
-"""Words from users and their files, fit to be shown: on a terminal, in a picture, on a page."""
+"""Sanitising of text from users and their files for terminals, pictures and pages."""
 
 from __future__ import annotations
 
 import unicodedata
 
 REPLACED = "\ufffd"
-"""Stands where a character cannot be shown."""
+"""Replacement for characters that cannot be shown."""
 KEPT = "\n\t"
 _HIDDEN = ("Cc", "Cs", "Co", "Cn")
 _TURNING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F}
-"""Marks that turn the direction of the text around them."""
+"""Control characters that change the direction of the surrounding text."""
 
 
 def printable(text: str, kept: str = KEPT) -> str:
-    """Return a text with every character replaced that is none to show: control characters, which a terminal obeys, halves of
-    surrogate pairs, which no file can hold, and marks that turn the direction of other text. Those ``kept`` stay."""
+    """Return a text with all unprintable characters replaced, except those in ``kept``.
+
+    Replaced are control characters, which a terminal executes, halves of surrogate pairs, which no file can contain, and marks that change
+    the direction of other text.
+    """
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c in kept or not hidden(c) else REPLACED for c in text)
 
 
 def hidden(character: str) -> bool:
-    """Return whether a character is none to show."""
+    """Return True if a character cannot be shown."""
     return unicodedata.category(character) in _HIDDEN or ord(character) in _TURNING
 
 

@@ -1,4 +1,4 @@
-"""XML of others: text without declarations of its own, which parsers would expand or fetch."""
+"""Safe parsing of external XML, without declarations that parsers would expand or fetch."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import NoReturn
 from xml.parsers import expat
 
 HARMLESS = ("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1", "latin1", "windows-1252")
-"""Encodings in which '<!' is written as these two bytes, so that a declaration cannot be hidden."""
+"""Encodings in which '<!' is these two bytes, so that a declaration cannot be hidden."""
 
 _ENCODING = re.compile(rb"^\s*<\?xml[^>]*?encoding\s*=\s*[\"']([^\"'>]*)[\"']")
 DEEPEST = 200
-"""Levels of elements within each other. Trees that are deeper exhaust the stack of what walks through them."""
+"""Largest nesting depth of elements; deeper trees overflow the stack of recursive code."""
 
 
 def refuse_declarations(data: bytes) -> None:
-    """Raise ValueError for XML that declares a document type or entities, hides them in its encoding, is nested too deeply or is no XML.
+    """Raise ValueError for XML that declares a document type or entities, hides them in its encoding, or is malformed.
 
-    Entities may stand for gigabytes, for other files and for addresses; no file of seismology needs them.
+    Entities may stand for gigabytes, for other files and for addresses; no file of seismology needs them. Elements nested more than
+    ``DEEPEST`` levels are refused, too.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ def refuse_declarations(data: bytes) -> None:
     Raises
     ------
     ValueError
-        With what is wrong.
+        With the defect.
     """
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:64]:
         raise ValueError("it is not encoded in UTF-8")
@@ -39,7 +40,7 @@ def refuse_declarations(data: bytes) -> None:
 
 
 def _parse_without_declarations(data: bytes) -> None:
-    """Let the parser decide what is a declaration: comments and instructions may look like parts of one."""
+    """Let the parser recognise declarations, since comments and instructions may resemble parts of one."""
     parser, depth = expat.ParserCreate(), 0
 
     def declared(what: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What was asked: one declaration per setting, and loaders that fill them."""
+"""Settings of a case: one declaration for each setting, and loaders that fill them."""
 
 from faultwave.case.model import Case
 

@@ -1,5 +1,7 @@
-"""Which engine, or which kind of its group, a setting belongs to: said once where it is declared, as
-``json_schema_extra=only('fd')`` or ``of_kind('ricker', 'burst')``."""
+"""Association of settings with an engine, or with a kind of their group.
+
+It is declared once at the setting, as ``json_schema_extra=only('fd')`` or ``of_kind('ricker', 'burst')``.
+"""
 
 from __future__ import annotations
 
@@ -15,31 +17,37 @@ Location = tuple[str | int, ...]
 
 
 def one_of(*names: str) -> Any:
-    """The annotation of a setting that takes one of names found by scanning."""
+    """Return the annotation of a setting that takes one of several names found by scanning."""
     return Literal[names]
 
 
 def only(engine: str, why: str = "") -> dict[str, Any]:
-    """Of a setting that one engine has; ``why`` is what a case on another engine is told."""
+    """Return the schema entry of a setting that exists for one engine only.
+
+    ``why`` is the error text on another engine.
+    """
     return {"engine": engine, "why": why or f"needs the engine {engine}"}
 
 
 def of_kind(*kinds: str) -> dict[str, Any]:
-    """Of a setting that only these kinds of its group use; ``Kinds`` refuses it with any other."""
+    """Return the schema entry of a setting that only these kinds of its group use.
+
+    ``Kinds`` rejects it with any other.
+    """
     return {"kinds": kinds}
 
 
 class Kinds(Settings):
-    """Base of groups that have a ``kind``: a setting that the chosen one does not use is an error, not ignored."""
+    """Base of groups with a ``kind``, in which a setting that the chosen kind does not use is an error."""
 
     def conditions(self) -> Iterable[tuple[object, str]]:
-        """What else must hold, each with the text of the error where it does not."""
+        """Return further conditions, each with the error text if it does not hold."""
         return ()
 
     @model_validator(mode="after")
     def _sound_kind(self) -> Any:
         chosen: str = self.kind  # type: ignore[attr-defined]
-        given = [n for n in self.model_fields_set if getattr(self, n) not in (None, [], {})]  # those say nothing
+        given = [n for n in self.model_fields_set if getattr(self, n) not in (None, [], {})]  # values without effect
         unused = sorted(name for name in given if not self._uses(name))
         failed = [text for holds, text in self.conditions() if not holds]
         if unused:
@@ -56,12 +64,12 @@ class Kinds(Settings):
 
     @model_serializer(mode="wrap")
     def _without_unused(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A case that is written down can be read again: defaults of settings of other kinds are not told."""
+        """Serialise only settings that the kind uses, so that a written case can be read again."""
         return {name: value for name, value in plain(self).items() if self._uses(name)}
 
 
 class WrongSettings(ValueError):
-    """What is wrong with settings of a case, by their places."""
+    """Raised with the problems of settings of a case, by location."""
 
     def __init__(self, wrong: dict[Location, Problem]):
         self.wrong = wrong
@@ -69,7 +77,17 @@ class WrongSettings(ValueError):
 
 
 def misplaced(settings: BaseModel, engine: str, at: Location = ()) -> Iterator[tuple[Location, Problem]]:
-    """Settings that are given in a case on ``engine`` and belong to another one."""
+    """Yield the settings given in a case on ``engine`` that belong to another engine, with their problems.
+
+    Parameters
+    ----------
+    settings : BaseModel
+        Group of settings.
+    engine : str
+        Engine of the case.
+    at : Location
+        Location of the group in the case.
+    """
     for name, field in type(settings).model_fields.items():
         value, extra, here = getattr(settings, name), field.json_schema_extra, (*at, name)
         if isinstance(extra, dict) and value and extra.get("engine", engine) != engine:

@@ -1,4 +1,4 @@
-"""Settings of a mesh that is built from a place: region, topography, sea, faults, layers."""
+"""Settings of a mesh that is built for a place: region, topography, sea, faults and layers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from faultwave.case.common import InputFile, Settings, ascending, meshable, need
 Corner = tuple[Quantity("m"), Quantity("m")]
 
 COHESIVE_POINTS = 3.0
-"""Points of the solution in the cohesive zone."""
+"""Number of solution points in the cohesive zone."""
 
 
 class HeightFile(Settings):
-    """Heights of the ground from a raster: GeoTIFF, NetCDF (GMT's grids among them) or ESRI ASCII."""
+    """Heights of the ground from a raster: GeoTIFF, NetCDF (including GMT grids) or ESRI ASCII."""
 
     file: InputFile = Field(description="The raster, heights in metres, the sea floor negative.")
     variable: str | None = Field(None, description="Its variable of heights, where a NetCDF file has several.")
@@ -31,7 +31,7 @@ class HeightFile(Settings):
 
 
 class Surface(Settings):
-    """The lower side of a layer: at a depth, or from a raster of heights."""
+    """Lower side of a layer, at a depth or from a raster of heights."""
 
     depth: Quantity("m", gt=0) | None = Field(None, description="Below z = 0.")
     file: InputFile | None = Field(None, description="Raster of its heights.")
@@ -45,7 +45,7 @@ class Surface(Settings):
 
 
 def _table(value: Any) -> Any:
-    """A dip that is one for all depths as a table of one row."""
+    """Return a single dip, valid at all depths, as a table of one row."""
     return value if isinstance(value, list | tuple) else [[0.0, value]]
 
 
@@ -53,7 +53,7 @@ Dips = Annotated[list[tuple[Quantity("m", ge=0), Quantity("deg", ge=10, le=90)]]
 
 
 class BuildFault(Settings):
-    """A fault by its trace and dip, as a triangulated surface, or as the planes of a finite source."""
+    """Fault given by its trace and dip, as a triangulated surface, or as the planes of a finite source."""
 
     name: str | None = Field(None, description="Default that in the file, else fault-1 and so on.")
     trace: InputFile | None = Field(
@@ -110,7 +110,7 @@ class BuildFault(Settings):
 
 
 class Build(Settings):
-    """A mesh of tetrahedra for a place, made by Gmsh."""
+    """Tetrahedral mesh for a place, made by Gmsh."""
 
     lower: Corner = Field(description="Corner of the region with the smallest x and y.")
     upper: Corner = Field(description="Corner of the region with the largest x and y.")
@@ -177,7 +177,18 @@ class Build(Settings):
         return meshable((*sides, self.depth), size, "lower, upper and depth")
 
     def edge_on_faults(self, order: int) -> float | None:
-        """``fault_size`` [m], or what follows from ``cohesive_zone`` for a solution of this order; None where neither is given."""
+        """Return ``fault_size``, or the edge that resolves ``cohesive_zone``.
+
+        Parameters
+        ----------
+        order : int
+            Order of the solution.
+
+        Returns
+        -------
+        float or None
+            Edge length on faults [m], None if neither setting is given.
+        """
         if self.fault_size is not None or self.cohesive_zone is None:
             return self.fault_size
         return min(self.cohesive_zone, self.cohesive_zone * order / COHESIVE_POINTS)

@@ -1,4 +1,4 @@
-"""What the declarations of settings are made of: the base of all groups, paths, parameters by name, cross checks."""
+"""Building blocks of setting declarations: base class, paths, named parameters and cross checks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from faultwave.base.units import Quantity
 from faultwave.case.parameters import parameter_to_si
 
 Vector = tuple[Quantity("m"), Quantity("m"), Quantity("m")]  # type: ignore[valid-type,misc]
-"""A point in space."""
+"""Point in space."""
 
 Geographic = tuple[Quantity("deg"), Quantity("deg"), Quantity("m")]  # type: ignore[valid-type,misc]
-"""A point by longitude, latitude and z."""
+"""Point by longitude, latitude and z."""
 
 
 def _as_matrix(value: Any) -> Any:
-    """One factor or three, as the matrix that has them on its diagonal."""
+    """Convert one factor or three factors into a diagonal matrix."""
     numbers = list(value) if isinstance(value, list | tuple) else [value] * 3
     if len(numbers) != 3 or not all(isinstance(x, int | float) and not isinstance(x, bool) for x in numbers):
         return value
@@ -29,11 +29,11 @@ def _as_matrix(value: Any) -> Any:
 
 _Row = tuple[float, float, float]
 Scaling = Annotated[tuple[_Row, _Row, _Row], BeforeValidator(_as_matrix)]
-"""A linear map of space: a factor, one for each axis, or a 3x3 matrix."""
+"""Linear map of space: a factor, one factor for each axis, or a 3x3 matrix."""
 
 
 class Settings(BaseModel):
-    """Base of all groups: frozen, numbers are finite, and an unknown key is an error."""
+    """Base of all groups of settings: immutable, with finite numbers, and unknown keys are errors."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", validate_default=False, allow_inf_nan=False, defer_build=True
@@ -41,7 +41,7 @@ class Settings(BaseModel):
 
 
 def _locate(path: Path, info: ValidationInfo) -> Path:
-    """Absolute path: loaders pass the folders to look in, the first that has the file wins."""
+    """Return the absolute path of an input file in the first of the loader's folders that contains it."""
     if not info.context:
         return path
     try:
@@ -50,7 +50,7 @@ def _locate(path: Path, info: ValidationInfo) -> Path:
             if candidate.is_file():
                 return candidate
         folder = any(candidate.is_dir() for candidate in tried)
-    except (OSError, ValueError, RuntimeError) as error:  # too long a name, a null character, an unknown user's home
+    except (OSError, ValueError, RuntimeError) as error:  # name too long, null character, or home of an unknown user
         what = getattr(error, "strerror", None) or error
         raise ValueError(f"'{shown(path)}' is not the name of a file: {what}") from None
     if folder:
@@ -60,7 +60,7 @@ def _locate(path: Path, info: ValidationInfo) -> Path:
 
 
 class ParameterErrors(ValueError):
-    """What is wrong with each parameter or setting of a group, by name, and with the group."""
+    """Raised with the errors of parameters or settings of a group, by name, and an error of the group itself."""
 
     def __init__(self, wrong: dict[str, str], group: str = ""):
         self.wrong, self.group = wrong, group
@@ -68,7 +68,7 @@ class ParameterErrors(ValueError):
 
 
 def _convert(values: object) -> object:
-    """Parameters by name to SI; every wrong one is told."""
+    """Convert named parameters to SI, and report every invalid one."""
     if not isinstance(values, dict):
         return values
     converted, wrong = {}, {}
@@ -83,21 +83,24 @@ def _convert(values: object) -> object:
 
 
 def _from_here(folder: Path, info: ValidationInfo) -> Path:
-    """Outputs go where the user stands, also for an example inside the package."""
+    """Return an output folder relative to the working folder, even for an example inside the package."""
     return folder.expanduser().absolute() if info.context else folder
 
 
 InputFile = Annotated[Path, AfterValidator(_locate)]
-"""A file that must exist once the loaders say where to look."""
+"""Input file, which must exist once a loader provides the folders to search."""
 
 OutputFolder = Annotated[Path, AfterValidator(_from_here)]
 Parameters = Annotated[dict[str, Annotated[float, Field(allow_inf_nan=True)]], BeforeValidator(_convert)]
 Constants = Annotated[dict[str, float], BeforeValidator(_convert)]
-"""Parameters that hold everywhere: those are finite."""
+"""Constants that hold everywhere, which must be finite."""
 
 
 def ascending(lower: Any, upper: Any, what: str = "lower must be below upper on every axis") -> tuple[bool, str]:
-    """For ``need``: whether each number of a corner is below that of the other, and which are not. Corners may be left out."""
+    """Return a condition for ``need``: each coordinate of ``lower`` is below its counterpart in ``upper``.
+
+    Corners may be None.
+    """
     if lower is None or upper is None:
         return True, what
     wrong = [f"{a} is from {low:g} to {up:g}" for a, low, up in zip("xyz", lower, upper, strict=False) if not low < up]
@@ -105,14 +108,17 @@ def ascending(lower: Any, upper: Any, what: str = "lower must be below upper on 
 
 
 FARTHEST = 1e8
-"""Metres that no region on Earth measures."""
+"""Largest extent of a region [m]."""
 
 MOST_ELEMENTS = 1e10
-"""Elements of a mesh that no machine makes in one piece."""
+"""Largest number of elements of a mesh that a machine can generate at once."""
 
 
 def meshable(sides: Sequence[float], size: float, keys: str) -> tuple[bool, str]:
-    """For ``need``: whether a box with ``sides`` [m] can be meshed with elements up to ``size`` [m]; ``keys`` name its extents."""
+    """Return a condition for ``need``: a box with ``sides`` [m] can be meshed with elements of ``size`` [m].
+
+    ``keys`` names the settings of the extents in the error text.
+    """
     count = 1.0
     for side in sides:
         count *= min(max(side, size) / size, 1e30)
@@ -123,7 +129,7 @@ def meshable(sides: Sequence[float], size: float, keys: str) -> tuple[bool, str]
 
 
 def need(*conditions: tuple[object, str]) -> None:
-    """Raise one ValueError with the text of every condition that does not hold."""
+    """Raise one ValueError with the texts of all conditions that do not hold."""
     failed = [text for holds, text in conditions if not holds]
     if failed:
         raise ValueError("; ".join(failed))

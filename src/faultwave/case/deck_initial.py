@@ -1,4 +1,4 @@
-"""The initial state of a SeisSol deck, gravity, and the errors that SeisSol tells against exact solutions."""
+"""Initial state and gravity of a SeisSol deck, and its error norms against exact solutions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OCEAN_GRAVITY = 9.81e-3
 
 
 def read_gravity(r: Reader) -> None:
-    """Where it is asked for, or where there is a sea: it is not told to do nothing where a deck states it for no sea."""
+    """Read gravity if the deck gives it, and warn if an ocean mode relies on SeisSol's built-in value."""
     block, key = "equations", "GravitationalAcceleration"
     if r.given(block, key):
         r.put(("gravity",), r.get(block, key), block, key)
@@ -31,7 +31,7 @@ def read_gravity(r: Reader) -> None:
 
 
 def read_initial(r: Reader) -> None:
-    """State at time zero. Exact solutions are compared with at the end, as SeisSol does."""
+    """Read the initial state; exact solutions are also compared with at the end, as in SeisSol."""
     kind = r.get(BLOCK, "cICType", "zero").lower()
     made = {
         "zero": _nothing, "planarwave": _plane_waves, "superimposedplanarwave": _superposed, "travelling": _travelling,
@@ -51,7 +51,7 @@ def read_initial(r: Reader) -> None:
 
 
 def _nothing(r: Reader) -> None:
-    """At rest."""
+    """Leave the medium at rest."""
 
 
 def _put(r: Reader, kind: str, **settings: Any) -> None:
@@ -61,7 +61,10 @@ def _put(r: Reader, kind: str, **settings: Any) -> None:
 
 
 def _pair(k: list[float], across: list[float]) -> list[dict[str, Any]]:
-    """P along k and S against it; SeisSol leaves their amplitudes and the direction of S to its eigensolver."""
+    """Return a P wave along ``k`` and an S wave against it.
+
+    SeisSol's eigensolver determines their amplitudes and the polarisation of S.
+    """
     back = [-x for x in k]
     return [{"mode": "P", "k": k}, {"mode": "S", "k": back, "polarisation": across, "solid_only": True}]
 
@@ -76,7 +79,10 @@ def _superposed(r: Reader) -> None:
 
 
 def _travelling(r: Reader) -> None:
-    """One period of each mode that has an amplitude, in the order -P -S2 -S1 N N N S1 S2 P of ascending frequencies."""
+    """Read one period of each plane-wave mode with a nonzero amplitude.
+
+    The order is -P -S2 -S1 N N N S1 S2 P, by ascending frequency.
+    """
     lacking = [key for key in ("origin", "kVec", "ampField") if not r.given(BLOCK, key)]
     for key in lacking:
         r.missing(BLOCK, key, "of the travelling wave")
@@ -102,7 +108,7 @@ def _travelling(r: Reader) -> None:
             "amplitude": amplitude,
             "origin": origin,
         }
-        # SeisSol's argument w t - k.(x - origin) + pi/2, from -pi/2 to 3 pi/2, with w < 0 for waves that go back
+        # SeisSol's argument w t - k.(x - origin) + pi/2, from -pi/2 to 3 pi/2, with w < 0 for waves in the opposite direction
         wave |= {
             "phase": -0.5 * pi if forward else 0.5 * pi,
             "window": [-1.5 * pi, 0.5 * pi] if forward else [-0.5 * pi, 1.5 * pi],
@@ -117,7 +123,7 @@ def _travelling(r: Reader) -> None:
 
 
 def _across(k: list[float]) -> list[float]:
-    """A direction across k."""
+    """Return a direction orthogonal to ``k``."""
     axis = min(range(3), key=lambda i: abs(k[i]))
     return _cross(k, [float(i == axis) for i in range(3)])
 
@@ -135,7 +141,7 @@ def _snell(r: Reader) -> None:
 
 
 def _ocean(r: Reader) -> None:
-    """Of water one deep (km in the decks of the field) and ten wide."""
+    """Read an ocean mode of water of depth 1 and width 10 (km in existing decks)."""
     _put(r, "ocean", mode=int(r.get(BLOCK, "cICType")[-1]), wavenumbers=[pi / 10.0, pi / 10.0], depth=1.0)
 
 

@@ -1,4 +1,4 @@
-"""Every key of SeisSol's parameter file: spelling, type and what becomes of it here."""
+"""Keys of SeisSol's parameter file: spelling, type and use in Faultwave."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ Use = Literal["used", "quiet", "obsolete"]
 
 @dataclass(frozen=True)
 class Key:
-    """``kind``: I R B S P(ath) M(ask) V(ector) L(ist of integers); a number after M and V is the length.
+    """Declaration of a key of SeisSol's parameter file.
 
-    use: 'used' has a meaning here; 'quiet' cannot change what is computed or is looked at only together with another
-    key; 'obsolete' means nothing to today's SeisSol either.
+    Attributes
+    ----------
+    name : str
+        Spelling.
+    kind : str
+        Type: I(nteger), R(eal), B(oolean), S(tring), P(ath), M(ask), V(ector) or L(ist of integers); a number after M and V is the length.
+    use : {'used', 'quiet', 'obsolete'}
+        'used': has a meaning here. 'quiet': cannot change the solution, or is read only together with another key. 'obsolete': has no
+        meaning in current SeisSol either.
     """
 
     name: str
@@ -101,7 +108,7 @@ ALIASES: dict[tuple[str, str], tuple[str, str]] = {
     ("output", "etastop"): ("dynamicrupture", "etadampend"),
     ("output", "receivercomputestrain"): ("output", "receivercomputestrainrate"),
 }
-"""Older (block, key) -> today's."""
+"""Older spellings: (block, key) -> current (block, key)."""
 
 _NUMBERED: tuple[tuple[str, re.Pattern[str], Key], ...] = (
     ("dynamicrupture", re.compile(r"[ts]\d*_0"), Key("t_0", "R")),
@@ -128,11 +135,14 @@ def _merged() -> dict[str, dict[str, Key]]:
 
 
 KEYS: dict[str, dict[str, Key]] = _merged()
-"""Block -> lower-case key -> Key."""
+"""Declared keys: block -> lower-case key -> Key."""
 
 
 def find(block: str, key: str) -> Key | None:
-    """The declaration of a key (both lower case), also of numbered ones and older names; None when unknown."""
+    """Return the declaration of a key, None if it is unknown.
+
+    Block and key are in lower case; numbered keys and older names are included.
+    """
     target = ALIASES.get((block, key), (block, key))
     known = KEYS.get(target[0], {}).get(target[1])
     if known is not None:
@@ -141,5 +151,5 @@ def find(block: str, key: str) -> Key | None:
 
 
 def names(block: str) -> list[str]:
-    """Spellings of the keys of a block, for suggestions."""
+    """Return the spellings of the keys of a block, for suggestions."""
     return [key.name for key in KEYS.get(block, {}).values() if key.use != "obsolete"]

@@ -1,4 +1,7 @@
-"""The wave law of a SeisSol deck. SeisSol is built for one law, so decks do not state it; their material file shows it."""
+"""Wave law of a SeisSol deck.
+
+SeisSol is compiled for one law, so decks do not state it; the material file reveals it.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from pathlib import Path
 from faultwave.base.paths import is_file
 
 SHOWN_BY = {"anisotropic": "c11", "poroelastic": "bulk_solid"}
-"""A parameter that only the material files of a law have."""
+"""Parameter that only the material files of a law contain."""
 
 
 def law_of(material: str, folders: Sequence[Path]) -> str | None:
-    """The law whose parameters stand in a material file, or in easi files that it includes: a bulk modulus ``lambda`` without ``mu`` is
-    that of a fluid. None: the law of all other decks."""
+    """Return the law whose parameters appear in a material file or in the easi files that it includes.
+
+    A bulk modulus ``lambda`` without ``mu`` indicates a fluid. None stands for the law of all other decks.
+    """
     todo, seen, text = [material], set(), ""
     while todo:
         name = todo.pop()

@@ -1,4 +1,4 @@
-"""The mesh of a SeisSol deck: a file, or the box of the cube generator."""
+"""Mesh of a SeisSol deck: a file, or the box of the cube generator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from faultwave.case.deck_reader import Reader
 
 
 def read_mesh(r: Reader, folders: tuple[Path, ...]) -> None:
-    """The mesh, and what its face tags mean."""
+    """Read the mesh and the meaning of its face tags."""
     block = "meshnml"
     generator = r.get(block, "meshgenerator", "puml").lower()
     if generator == "cubegenerator":
@@ -24,7 +24,7 @@ def read_mesh(r: Reader, folders: tuple[Path, ...]) -> None:
     elif not r.given(block, "MeshFile"):
         r.missing(block, "MeshFile", "a PUML mesh" if generator == "puml" else "a netCDF mesh")
     if not r.given(block, "MeshFile"):
-        r.data["mesh"] = {"generate": {"shape": "tpv5"}}  # a stand-in; the case is refused anyway
+        r.data["mesh"] = {"generate": {"shape": "tpv5"}}  # placeholder; the case is rejected anyway
         return
     name = r.get(block, "MeshFile")
     if generator == "netcdf" and not name.endswith(".nc"):
@@ -53,7 +53,7 @@ _FACE_KINDS = {
     "dirichlet": "dirichlet",
     "analytical": "analytic",
 }
-"""Names in a face map."""
+"""Boundary kinds by their names in a face map."""
 
 
 def _face_map(r: Reader, folders: tuple[Path, ...]) -> None:
@@ -82,7 +82,7 @@ _CUBE_SIDES = {1: "free-surface", 2: "gravity", 4: "dirichlet", 5: "absorbing", 
 
 
 def _cubes(r: Reader) -> None:
-    """SeisSol's own box of cubes, five tetrahedra each, about the origin: ``cubes`` is the length of its edges, not of a cube's."""
+    """Read SeisSol's box of cubes around the origin, five tetrahedra each; ``cubes`` is the edge length of the box."""
     block, where = "cubegenerator", ("mesh", "generate")
     counts = [r.get(block, f"cube{axis}", 2) for axis in "xyz"]
     lengths = [r.get(block, f"cubes{axis}", r.get(block, "cubes", 100.0)) for axis in "xyz"]
@@ -108,7 +108,7 @@ def _cubes(r: Reader) -> None:
     if min(lengths) <= 0:
         r.problems.error(r.where(block, "cubes"), f"a box of {lengths} m", "edges longer than zero")
     if r.problems.errors:
-        sides, lengths, counts = {}, [1.0] * 3, [2] * 3  # a stand-in; the case is refused anyway
+        sides, lengths, counts = {}, [1.0] * 3, [2] * 3  # placeholder; the case is rejected anyway
     r.put((*where, "shape"), "box", "meshnml", "meshgenerator")
     r.put((*where, "cells"), counts, block, "cubex")
     r.put((*where, "tetrahedra"), 5)

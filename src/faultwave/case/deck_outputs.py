@@ -1,4 +1,4 @@
-"""Outputs that a SeisSol deck asks for in &Output, &Elementwise and &Pickpoint."""
+"""Outputs requested by a SeisSol deck in &Output, &Elementwise and &Pickpoint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz", "eta")
 VOLUME_NAMES = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz", "v1", "v2", "v3")
 PORE_NAMES = ("p", "v1_f", "v2_f", "v3_f")
 MASKED = {"poroelastic": (*VOLUME_NAMES, *PORE_NAMES), "acoustic": ("sigma", "v1", "v2", "v3")}
-"""Quantities of each position of a volume mask, of laws where they are not VOLUME_NAMES."""
+"""Quantities at each position of a volume mask, for laws that differ from VOLUME_NAMES."""
 FAULT_NAMES: tuple[tuple[str, ...], ...] = (
     ("SRs", "SRd"),
     ("T_s", "T_d", "P_n"),
@@ -30,14 +30,14 @@ FAULT_NAMES: tuple[tuple[str, ...], ...] = (
     ("DS",),
     ("P_f", "Tmp"),
 )
-"""Quantities of each position of a fault mask."""
+"""Quantities at each position of a fault mask."""
 
 _DEFAULT_MASK = [True] * 6 + [False] * 6
 _NEVER = 1e100
 
 
 def read_outputs(r: Reader, frictional: bool, folders: tuple[Path, ...] = ()) -> None:
-    """All outputs; those on the fault only if it has friction. Files of points are looked for in the ``folders``."""
+    """Read all outputs; fault outputs only if the fault has friction. Files of points are searched in ``folders``."""
     _files(r)
     _volume(r)
     _receivers(r, folders)
@@ -76,7 +76,10 @@ def _files(r: Reader) -> None:
 
 
 def _interval(r: Reader, block: str, key: str, default: float) -> float | None:
-    """A spacing in time, None when it is zero or less; 'never' still means a first and a last one."""
+    """Return an output interval [s], None if zero or negative.
+
+    An infinite one still yields a first and a last output.
+    """
     value = float(r.get(block, key, default))
     if value <= 0:
         return None
@@ -84,7 +87,7 @@ def _interval(r: Reader, block: str, key: str, default: float) -> float | None:
 
 
 def _put(r: Reader, name: str, setting: dict[str, Any], block: str, keys: dict[str, str]) -> None:
-    """One output with the key that each of its settings came from."""
+    """Set the settings of one output, each with the key that it came from."""
     for field, value in setting.items():
         if value is not None:
             r.put(("output", name, field), value, block, keys.get(field, ""))
@@ -134,7 +137,7 @@ def _volume(r: Reader) -> None:
 
 
 def _doubt_mask(r: Reader, block: str, key: str, names: tuple[str, ...]) -> None:
-    """A mask with fewer numbers than there are quantities."""
+    """Warn of a mask with fewer numbers than there are quantities."""
     if r.given(block, key):
         count = len(words(r.entries[block, key.lower()].text))
         if count < len(names):
@@ -143,7 +146,7 @@ def _doubt_mask(r: Reader, block: str, key: str, names: tuple[str, ...]) -> None
 
 
 def _check_count(r: Reader, block: str, key: str, file: str, folders: tuple[Path, ...]) -> None:
-    """A number of points, which has no effect, that is more than their file has."""
+    """Warn of a declared number of points, which has no effect, that exceeds the number in their file."""
     entry = r.deck.blocks.get(block, {}).get(key)
     path = next((folder / r.get(block, file) for folder in folders if is_file(folder / r.get(block, file, ""))), None)
     if entry is None or path is None or not unquoted(entry.text).strip().isdigit():
@@ -156,7 +159,7 @@ def _check_count(r: Reader, block: str, key: str, file: str, folders: tuple[Path
 
 
 def _refinement(r: Reader, block: str, key: str, default: int) -> int:
-    """Levels, at most three: each is four times the data."""
+    """Return the refinement level, at most three, as each level quadruples the data."""
     value = int(r.get(block, key, default))
     if value > 3:
         r.warn(block, key, f"{value} is more than 3, 3 is taken")
@@ -164,7 +167,7 @@ def _refinement(r: Reader, block: str, key: str, default: int) -> int:
 
 
 def _degree(r: Reader, block: str, key: str) -> int | None:
-    """Of cells of high degree, where the deck asks for them: they take the place of refinement."""
+    """Return the degree of high-order output cells if the deck requests them, which replaces refinement, else None."""
     order = int(r.get(block, key, -1))
     if order < 1:
         return None
@@ -179,11 +182,11 @@ _SWITCHES = {
     "SurfaceOutput": ("SurfaceOutputInterval", "SurfaceOutputRefinement", "SurfaceVtkOrder"),
     "EnergyOutput": ("EnergyOutputInterval", "FaultEnergiesFromAcrossFaultVelocities"),
 }
-"""Switches that are off unless a deck sets them, and keys of theirs."""
+"""Switches that are off unless a deck sets them, with the keys that depend on them."""
 
 
 def _idle_switches(r: Reader) -> None:
-    """Warn of keys of an output that a deck neither switches on nor off: it is off, which their author may not have meant."""
+    """Warn of keys of an output that the deck neither switches on nor off, since it is off by default."""
     for switch, keys in _SWITCHES.items():
         if r.given("output", switch) or (switch == "WavefieldOutput" and r.given("output", "Format")):
             continue
@@ -197,7 +200,7 @@ def _idle_switches(r: Reader) -> None:
 
 
 def _unwritten(r: Reader, kind: int) -> None:
-    """Warn of outputs on the fault that a deck describes, or once asked for, and ``OutputPointType`` does not."""
+    """Warn of fault outputs that a deck describes and ``OutputPointType`` does not request."""
     names = {"elementwise": ("the whole fault", (4, 5)), "pickpoint": ("receivers on the fault", (3, 5))}
     for block, (what, kinds) in names.items():
         if r.deck.blocks.get(block) and kind not in kinds:

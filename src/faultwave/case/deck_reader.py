@@ -1,4 +1,4 @@
-"""Typed access to the keys of a deck, and the settings built from them with the key that each came from."""
+"""Typed access to the keys of a SeisSol deck, and the settings built from them with their origins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,21 @@ def _convert(kind: str, text: str) -> Any:
 
 
 class Reader:
-    """Keys by today's name, converted; collects problems, the settings ``data`` and where each came from."""
+    """Reader of a deck's keys by their current names.
+
+    Attributes
+    ----------
+    deck : Deck
+        Parsed deck.
+    problems : Problems
+        Collects problems.
+    data : dict
+        Settings built so far.
+    origins : dict of Location to Entry
+        Key that each setting came from.
+    entries : dict of (str, str) to Entry
+        Entries by block and lower-case key.
+    """
 
     def __init__(self, deck: Deck, problems: Problems):
         self.deck, self.problems = deck, problems
@@ -49,7 +63,7 @@ class Reader:
             _log.info("%s: block '&%s' has no effect", self.deck.where(self.deck.lines[block]), block)
             return
         if block not in deck_keys.KEYS:
-            if entries:  # an empty block is the same as none
+            if entries:  # an empty block has no effect
                 what = f"unknown block '&{block}' has no effect"
                 self.problems.warn(self.deck.where(self.deck.lines[block]), what, "", suggest(block, deck_keys.KEYS))
             return
@@ -82,49 +96,52 @@ class Reader:
             self.problems.warn(self.deck.where(older.line), f"'{older.name}' is an older name of '{newer}', which wins")
 
     def given(self, block: str, key: str) -> bool:
-        """Whether the key is there with a value that could be read; an empty text is as good as absent."""
+        """Return True if the key has a readable value; an empty text counts as absent."""
         return self._values.get((block, key.lower()), "") != ""
 
     def get(self, block: str, key: str, default: Any = None) -> Any:
-        """Value of a key, or the default."""
+        """Return the value of a key, or the default."""
         return self._values[block, key.lower()] if self.given(block, key) else default
 
     def numbered(self, block: str, prefix: str) -> Iterator[Entry]:
-        """Entries whose key is ``prefix`` followed by digits."""
+        """Yield the entries whose key is ``prefix`` followed by digits."""
         for (home, key), entry in self.entries.items():
             if home == block and key.startswith(prefix) and key[len(prefix) :].isdigit():
                 yield entry
 
     def where(self, block: str, key: str) -> str:
-        """file:line of a key; of its block, or the file, when it is not there."""
+        """Return file:line of a key, of its block if the key is absent, or the file."""
         entry = self.entries.get((block, key.lower()))
         if entry is not None:
             return self.deck.where(entry.line)
         return self.deck.where(self.deck.lines[block]) if block in self.deck.lines else self.deck.name
 
     def spelt(self, block: str, key: str) -> str:
-        """The key as the user wrote it."""
+        """Return the key as the user wrote it."""
         entry = self.entries.get((block, key.lower()))
         return entry.name if entry is not None else key
 
     def missing(self, block: str, key: str, what: str) -> None:
+        """Report a missing key as an error; ``what`` describes its value."""
         self.problems.error(self.where(block, key), f"'{key}' is missing in '&{block}': {what}")
 
     def wrong(self, block: str, key: str, allowed: str, advice: str = "") -> None:
+        """Report an invalid value as an error, with the allowed values."""
         given = f"{self.spelt(block, key)} = {self.entries[block, key.lower()].text}"
         self.problems.error(self.where(block, key), given, allowed, advice)
 
     def warn(self, block: str, key: str, what: str) -> None:
+        """Report a warning about a key."""
         self.problems.warn(self.where(block, key), f"{self.spelt(block, key)}: {what}")
 
     def not_built(self, block: str, key: str, feature: str, allowed: str = "", advice: str = "") -> None:
-        """Refuse what would change the result and does not exist here yet."""
+        """Report an error for an unsupported feature that would change the result."""
         given = self.entries[block, key.lower()]
         what = f"{given.name} = {given.text}: {feature} is not built yet"
         self.problems.error(self.where(block, key), what, allowed, advice)
 
     def put(self, location: Location, value: Any, block: str = "", key: str = "") -> None:
-        """Set a setting; block and key tell where it came from."""
+        """Set a setting; block and key state its origin."""
         group = self.data
         for part in location[:-1]:
             group = group.setdefault(str(part), {})
@@ -134,13 +151,13 @@ class Reader:
             self.origins[location] = entry
 
     def copy(self, location: Location, block: str, key: str, default: Any = None) -> None:
-        """Set a setting to a key's value, or to the default unless that is None."""
+        """Set a setting to the value of a key, or to the default unless that is None."""
         value = self.get(block, key, default)
         if value is not None:
             self.put(location, value, block, key)
 
     def origin(self, location: Location) -> Entry | None:
-        """The key that the innermost known part of ``location`` came from, or the first one below it."""
+        """Return the entry that the innermost known part of ``location`` came from, else the first one below it."""
         for end in range(len(location), 0, -1):
             if location[:end] in self.origins:
                 return self.origins[location[:end]]
@@ -148,11 +165,12 @@ class Reader:
         return next(below, None)
 
     def place(self, location: Location) -> str:
+        """Return file:line of the key that a setting came from, or the file."""
         entry = self.origin(location)
         return self.deck.where(entry.line) if entry is not None else self.deck.name
 
     def spell(self, location: Location) -> str:
-        """The key that a setting came from, or all keys of a group of settings."""
+        """Return the key that a setting came from, or all keys of a group of settings."""
         for end in range(len(location), 0, -1):
             if location[:end] in self.origins:
                 return self.origins[location[:end]].name
@@ -161,5 +179,5 @@ class Reader:
 
 
 def default_folders(path: Path) -> tuple[Path, Path]:
-    """Where SeisSol looks for a deck's files: beside it, then in the working directory."""
+    """Return the folders in which SeisSol searches a deck's files: the deck's own, then the working folder."""
     return path.absolute().parent, Path.cwd()

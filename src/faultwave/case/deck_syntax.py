@@ -1,8 +1,8 @@
-"""The text of a SeisSol ``parameters.par``: blocks of keys with their line numbers, and readers of their values.
+"""Parser of SeisSol's ``parameters.par``: blocks of keys with line numbers, and readers of their values.
 
-SeisSol's own reader is line based and is no namelist reader. What it accepts is read the same way here;
-what only real namelists allow is read too: several entries a line, entries on the block's first line, values continued
-on the next line, ``&end``, logicals, signed ``d`` exponents, commas in arrays, repeat counts ``3*0``.
+SeisSol's reader is line based and not a full namelist reader. Everything it accepts is read in the same way here. Syntax that only
+namelists allow is read too: several entries per line, entries on the block's first line, values continued on the next line, ``&end``,
+logicals, signed ``d`` exponents, commas in arrays, repeat counts ``3*0``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,19 @@ _TRUE, _FALSE = {".true.", "true", ".t.", "t"}, {".false.", "false", ".f.", "f"}
 
 @dataclass(frozen=True)
 class Entry:
-    """One ``key = value``: block and key in lower case, the key as written, the value's text, its line."""
+    """Single ``key = value`` entry of a deck.
+
+    Attributes
+    ----------
+    block, key : str
+        Block and key in lower case.
+    name : str
+        Key as written.
+    text : str
+        Text of the value.
+    line : int
+        Line number in the file.
+    """
 
     block: str
     key: str
@@ -30,20 +42,31 @@ class Entry:
 
 @dataclass
 class Deck:
-    """Blocks by name, each its entries by key; ``lines`` is where each block begins."""
+    """Parsed deck.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file.
+    blocks : dict
+        Entries by block and key, in lower case.
+    lines : dict of str to int
+        First line of each block.
+    """
 
     name: str
     blocks: dict[str, dict[str, Entry]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
 
     def where(self, line: int) -> str:
+        """Return 'file:line' for messages."""
         return f"{self.name}:{line}"
 
 
 def without_comment(line: str) -> str:
-    """The line up to the first ``!`` outside quotes.
+    """Return the line up to the first ``!`` outside quotes.
 
-    A quote begins where a value may, so the one in "it's" is none; one that is never closed protects nothing.
+    A quote begins only where a value may begin, so the one in "it's" does not count; an unclosed quote protects nothing.
     """
     quote = ""
     for i, char in enumerate(line):
@@ -57,16 +80,28 @@ def without_comment(line: str) -> str:
 
 
 def _mask_quotes(line: str) -> str:
-    """Same length, quoted text blanked, so that nothing inside quotes is taken for syntax."""
+    """Return the line with quoted text blanked at the same length, so that it is not parsed as syntax."""
     return re.sub(r"'[^']*'|\"[^\"]*\"", lambda m: m[0][0] + "_" * (len(m[0]) - 2) + m[0][-1], line)
 
 
 def parse_deck(text: str, name: str, problems: Problems) -> Deck:
-    """Read the text of a deck; ``name`` is the file's for messages. Every syntax error goes to ``problems``."""
+    """Parse the text of a deck.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+    name : str
+        Name of the file, for messages.
+    problems : Problems
+        Collects every syntax error.
+    """
     return _Parser(Deck(name), problems).read(text)
 
 
 class _Parser:
+    """State of the parser: the open block, and the last entry, which following lines may extend."""
+
     def __init__(self, deck: Deck, problems: Problems):
         self.deck, self.problems = deck, problems
         self.block: str | None = None
@@ -103,7 +138,7 @@ class _Parser:
         self.deck.blocks.setdefault(name, {})
         self.deck.lines.setdefault(name, number)
         rest = line[found.end() :].strip() if found else ""
-        if _ASSIGNMENT.search(_mask_quotes(rest)):  # anything else there is a remark
+        if _ASSIGNMENT.search(_mask_quotes(rest)):  # anything else there is a comment
             self.problems.warn(where, f"SeisSol ignores '{rest}' behind '&{name}'; it is used here")
             self._inside(rest, number)
 
@@ -136,7 +171,10 @@ class _Parser:
             self._add(one[1], line[one.end() : end].strip(), number)
 
     def _continue(self, text: str) -> bool:
-        """Take the line as more values of the key before, as namelists do with arrays."""
+        """Append the line to the values of the previous key, as in arrays of namelists.
+
+        Returns False if it does not consist of values.
+        """
         if self.last is None or not all(_is_value(word) for word in re.split(r"[\s,]+", text.strip(" ,\t"))):
             return False
         self.last = replace(self.last, text=f"{self.last.text} {text.strip()}")
@@ -166,7 +204,7 @@ def _is_value(word: str) -> bool:
 
 
 def unquoted(text: str) -> str:
-    """Text without its quotes (either kind may end it) and, unquoted, without a trailing comma."""
+    """Return a text without its quotes, which may differ, or an unquoted text without a trailing comma."""
     text = text.strip()
     bare = text.rstrip(", ;\t")
     if len(bare) >= 2 and bare[0] in "'\"" and bare[-1] in "'\"":
@@ -175,7 +213,7 @@ def unquoted(text: str) -> str:
 
 
 def real(text: str) -> float:
-    """A number with Fortran's ``d`` exponents. Raises ValueError for anything else."""
+    """Return a number, possibly with a Fortran ``d`` exponent. Raises ValueError otherwise."""
     word = unquoted(text).strip()
     number = re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([edED][+-]?\d+)?", word)
     if number:
@@ -186,7 +224,7 @@ def real(text: str) -> float:
 
 
 def integer(text: str) -> int:
-    """A whole number; also ``5.`` and ``5.0``, which SeisSol refuses."""
+    """Return an integer; also accepts ``5.`` and ``5.0``, which SeisSol rejects."""
     value = real(text)
     if value != value or value in (float("inf"), float("-inf")) or value != int(value):
         raise ValueError(f"'{unquoted(text)}' is not a whole number")
@@ -194,7 +232,7 @@ def integer(text: str) -> int:
 
 
 def boolean(text: str) -> bool:
-    """True for integers above zero; also Fortran's logicals."""
+    """Return True for integers above zero and Fortran's true; False otherwise."""
     word = unquoted(text).strip().lower()
     if word in _TRUE or word in _FALSE:
         return word in _TRUE
@@ -205,7 +243,7 @@ def boolean(text: str) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Items of an array: separated by blanks or commas, quoted or bare, ``3*0`` is ``0 0 0``."""
+    """Return the items of an array, separated by blanks or commas, quoted or bare; ``3*0`` is ``0 0 0``."""
     result: list[str] = []
     for word in re.split(r"[\s,]+", unquoted(text).strip(" ,\t")):
         repeat = re.fullmatch(r"(\d+)\*(\S+)", word)
@@ -214,13 +252,13 @@ def words(text: str) -> list[str]:
 
 
 def mask(text: str, length: int) -> list[bool]:
-    """On or off for each of ``length`` outputs: a short one is padded with off, a long one cut."""
+    """Return on or off for each of ``length`` outputs; a short mask is padded with off, a long one truncated."""
     given = [boolean(word) for word in words(text)]
     return (given + [False] * length)[:length]
 
 
 def vector(text: str, length: int) -> list[float]:
-    """Exactly ``length`` numbers."""
+    """Return exactly ``length`` numbers. Raises ValueError otherwise."""
     given = [real(word) for word in words(text)]
     if len(given) != length:
         raise ValueError(f"has {len(given)} numbers, needs {length}")
@@ -228,7 +266,7 @@ def vector(text: str, length: int) -> list[float]:
 
 
 def integers(text: str) -> list[int]:
-    """One or more whole numbers."""
+    """Return one or more integers. Raises ValueError otherwise."""
     given = [integer(word) for word in words(text)]
     if not given:
         raise ValueError("needs at least one whole number")

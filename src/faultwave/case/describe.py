@@ -1,6 +1,6 @@
-"""What the declarations say about a setting: used for error messages and for the settings reference.
+"""Description of settings from their declarations, for error messages and the settings reference.
 
-Everything is read from the JSON schema that pydantic derives from the model, so there is no second description to keep.
+Everything is read from the JSON schema that pydantic derives from the model, so there is a single description.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _BOUNDS = (("exclusiveMinimum", ">"), ("minimum", ">="), ("exclusiveMaximum", "<
 
 @functools.cache
 def schema() -> Node:
-    """JSON schema of a whole case, with the settings of installed parts of other packages."""
+    """Return the JSON schema of a whole case, with the settings of capabilities from other installed packages."""
     return described(Case.model_json_schema())
 
 
 def resolve(node: Node) -> Node:
-    """The node itself, or what its ``$ref`` points to with the reference's own keys on top."""
+    """Return the node itself, or the target of its ``$ref`` with the reference's own keys on top."""
     if "$ref" not in node:
         return node
     target = schema()["$defs"][node["$ref"].rsplit("/", 1)[1]]
@@ -31,7 +31,7 @@ def resolve(node: Node) -> Node:
 
 
 def branches(node: Node) -> Iterator[Node]:
-    """The alternatives of a node, without null; the node itself when there is no choice."""
+    """Yield the alternatives of a node except null; the node itself if there is no choice."""
     node = resolve(node)
     choices = node.get("anyOf") or node.get("oneOf")
     if not choices:
@@ -43,7 +43,7 @@ def branches(node: Node) -> Iterator[Node]:
 
 
 def _step(node: Node, part: str | int) -> list[Node]:
-    """Nodes one level below; a part that is only the tag of an alternative picks that alternative."""
+    """Return the nodes one level below; a part that is only the tag of an alternative selects that alternative."""
     found: list[Node] = []
     for choice in branches(node):
         tag = choice.get("properties", {}).get("shape", {}).get("const")
@@ -60,7 +60,7 @@ def _step(node: Node, part: str | int) -> list[Node]:
 
 
 def at(location: Sequence[str | int]) -> list[Node]:
-    """Schema nodes at a location such as ('fault', 'nucleation', 0, 'start'); empty when there are none."""
+    """Return the schema nodes at a location such as ('fault', 'nucleation', 0, 'start'), possibly none."""
     nodes = [schema()]
     for part in location:
         nodes = [below for node in nodes for below in _step(node, part)]
@@ -68,19 +68,19 @@ def at(location: Sequence[str | int]) -> list[Node]:
 
 
 def names_at(location: Sequence[str | int]) -> list[str]:
-    """Names of the settings in the group at ``location``."""
+    """Return the names of the settings in the group at ``location``."""
     found = [choice.get("properties", {}) for node in at(location) for choice in branches(node)]
     return list(dict.fromkeys(name for properties in found for name in properties if name != "source_files"))
 
 
 def keys_at(location: Sequence[str | int]) -> list[str]:
-    """Names that a mapping at ``location`` may use, where they are limited."""
+    """Return the names that a mapping at ``location`` may use, if they are limited."""
     found = [choice.get("propertyNames", {}) for node in at(location) for choice in branches(node)]
     return [name for keys in found for name in keys.get("enum", [])]
 
 
 def bounds(node: Node) -> str:
-    """'> 0 and <= 1' for a number with bounds, else an empty string."""
+    """Return the bounds of a number, such as '> 0 and <= 1', else an empty text."""
     return " and ".join(f"{sign} {node[key]:g}" for key, sign in _BOUNDS if key in node)
 
 
@@ -99,7 +99,7 @@ def _array(node: Node) -> str:
 
 
 def _one(node: Node) -> str:
-    if "words" in node:  # of texts that follow a pattern
+    if "words" in node:  # texts with a pattern
         return str(node["words"])
     if "enum" in node:
         return ", ".join(map(str, node["enum"]))
@@ -120,15 +120,15 @@ def _one(node: Node) -> str:
 
 
 def type_text(node: Node) -> str:
-    """Type, unit and bounds in a few words: 'number > 0 [s]', 'double, single', 'list of 3 times number [m]'."""
+    """Return type, unit and bounds, such as 'number > 0 [s]', 'double, single' or 'list of 3 times number [m]'."""
     return " or ".join(dict.fromkeys(_one(choice) for choice in branches(node)))
 
 
 def allowed_at(location: Sequence[str | int]) -> str:
-    """What may stand at ``location``; an empty string for a location that is not in the schema."""
+    """Return the allowed values at ``location``, an empty text for a location that is not in the schema."""
     return " or ".join(dict.fromkeys(type_text(node) for node in at(location)))
 
 
 def help_at(location: Sequence[str | int]) -> str:
-    """The help text of the setting at ``location``."""
+    """Return the help text of the setting at ``location``."""
     return next((node["description"] for node in at(location) if "description" in node), "")

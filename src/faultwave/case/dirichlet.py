@@ -1,4 +1,4 @@
-"""Settings of faces with a given velocity or traction."""
+"""Settings of faces with a prescribed velocity or traction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from faultwave.case.sources import TimeFunction
 
 
 class Dirichlet(Settings):
-    """What holds on faces of kind dirichlet."""
+    """Boundary condition on faces of kind dirichlet."""
 
     surfaces: list[str | int] = Field(
         default_factory=list, description="Boundary surfaces, by name or tag; default all faces of kind dirichlet."

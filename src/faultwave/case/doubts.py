@@ -1,4 +1,4 @@
-"""Warnings about cases that can run and record nothing, or nothing but zeros, or are slow on this machine."""
+"""Warnings about cases that record nothing or only zeros, or that run slowly on this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SAMPLED = ("receivers", "fault_receivers", "fault", "surface", "volume", "energi
 
 
 MOVERS = ("sources", "fault", "incident", "injection", "currents", "ports", "dirichlet", "plasticity", "parts")
-"""Settings that may set something in motion; whether a fault breaks is judged where its stress is known."""
+"""Settings that may cause motion; whether a fault ruptures is checked where its stress is known."""
 
 
 LOADS = {
@@ -22,11 +22,11 @@ LOADS = {
     "dirichlet": "what dirichlet faces impose",
     "parts": "parts of other packages",
 }
-"""Settings that may change the stress or the pore pressure at a fault during a run, and what they are in words."""
+"""Settings that may change the stress or pore pressure on a fault during a run, with their description."""
 
 
 def loads_of(case: Case) -> tuple[str, ...]:
-    """Return what may load or weaken a fault of the case besides its own stress and nucleation, in words."""
+    """Return descriptions of everything that may load or weaken a fault other than its own stress and nucleation."""
     found = [words for name, words in LOADS.items() if getattr(case, name)]
     if case.initial.kind != "zero":
         found.append(f"the initial state ({case.initial.kind})")
@@ -34,7 +34,7 @@ def loads_of(case: Case) -> tuple[str, ...]:
 
 
 def doubt_case(case: Case) -> Problems:
-    """Cases in which everything stays at rest, outputs whose interval is longer than the run, and more threads than cores."""
+    """Warn of cases without any motion, outputs with an interval longer than the run, and more threads than cores."""
     problems = Problems()
     if case.initial.kind == "zero" and not any(getattr(case, name) for name in MOVERS):
         what = "nothing sets anything in motion: there is no source, no fault, no initial state, and no wave comes in"

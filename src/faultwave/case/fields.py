@@ -1,4 +1,4 @@
-"""Parameters in space: the ways to give them."""
+"""Settings of parameters that vary in space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from faultwave.case.ground import GroundModel
 
 
 class FieldSetting(Settings):
-    """A set of named parameters in space, given in one or several of these ways; each parameter once."""
+    """Named parameters in space, given in one or several ways, each parameter once."""
 
     easi: InputFile | None = Field(None, description="easi YAML model file.")
     constant: Parameters = Field(

@@ -27,7 +27,7 @@ SideKind = Literal[
 
 
 class GenerateBox(Settings):
-    """A box of bricks, each split into six tetrahedra, or five."""
+    """Box of bricks, each split into six tetrahedra, or five."""
 
     shape: Literal["box"] = Field(description="Which built-in mesh.")
     cells: tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]] = Field(
@@ -69,7 +69,7 @@ class GenerateBox(Settings):
 
 
 class GenerateTpv5(Settings):
-    """A planar fault that reaches the free surface, in a box, elements growing away from it.
+    """Planar fault that reaches the free surface, in a box whose elements grow away from it.
 
     The trace is along x through the origin, z = 0 is the free surface, all other sides absorb.
     """

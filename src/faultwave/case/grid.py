@@ -15,11 +15,11 @@ GridSideKind = Literal["absorbing", "free-surface", "periodic", "rigid"]
 
 
 LONGEST_SIDE = 1e7
-"""Points along an axis; beyond, a single plane of the grid fits into no machine."""
+"""Largest number of points along an axis; beyond it a single plane of the grid exceeds any machine's memory."""
 
 
 class AbsorbingLayer(Kinds):
-    """What swallows waves at absorbing sides; it lies outside the box."""
+    """Layer outside the box that absorbs waves at absorbing sides."""
 
     kind: Literal["cpml", "sponge"] = Field(
         "cpml", description="Convolutional perfectly matched layer, or a sponge that damps every step."
@@ -49,7 +49,7 @@ From = Literal["depth", "elevation"]
 
 
 class Topography(Settings):
-    """The ground of a grid: the upper planes follow it. z is elevation; the free surface is the ground."""
+    """Topography of a grid, whose upper planes follow the ground. z is elevation; the free surface is the ground."""
 
     file: InputFile | None = Field(
         None, description="Raster of elevations: GeoTIFF, NetCDF, GMT grid or ESRI ASCII grid, known by its ending."
@@ -96,7 +96,7 @@ class Topography(Settings):
 
 
 class Block(Settings):
-    """A block of the grid with a larger spacing than what is above it."""
+    """Block of the grid with a larger spacing than the block above it."""
 
     below: Quantity("m", gt=0) = Field(
         description="Depth at which it begins: below the upper side of the box, below the lowest ground where there is a topography. From "
@@ -108,7 +108,7 @@ class Block(Settings):
 
 
 class PlaneOfFault(Settings):
-    """Where a fault lies in a grid: a vertical rectangle along x or y, through the centres of cells."""
+    """Position of a fault in a grid: a vertical rectangle along x or y, through the centres of cells."""
 
     lower: Vector = Field(description="Corner with the smallest coordinates; x or y is that of the other corner, too.")
     upper: Vector = Field(
@@ -117,7 +117,7 @@ class PlaneOfFault(Settings):
 
 
 class Grid(Settings):
-    """The regular grid of the engine fd: z up, the free surface is its upper side."""
+    """Regular grid of the engine fd: z points up, and the upper side is the free surface."""
 
     lower: Vector | None = Field(
         None, description="Corner with the smallest coordinates; default that of mesh.generate."
@@ -199,7 +199,7 @@ class Grid(Settings):
 
 
 class Attenuation(Settings):
-    """Anelastic attenuation: the material then needs Qp and Qs, and its speeds are those at the reference frequency."""
+    """Anelastic attenuation; the material then needs Qp and Qs, and its speeds are those at the reference frequency."""
 
     low: Quantity("Hz", gt=0) | None = Field(None, description="Lower end of the band; default a hundredth of high.")
     high: Quantity("Hz", gt=0) | None = Field(
@@ -241,7 +241,7 @@ class Attenuation(Settings):
 
 
 class Projection(Settings):
-    """How longitudes and latitudes become x and y: a map projection, an origin and a direction."""
+    """Conversion of longitude and latitude to x and y: a map projection, an origin and a direction."""
 
     crs: str = Field(description="Anything PROJ understands, with metres: EPSG:32611, or +proj=utm +zone=11.")
     origin: tuple[float, float] | None = Field(
@@ -252,14 +252,14 @@ class Projection(Settings):
     @field_validator("crs", mode="before")
     @classmethod
     def _named(cls, value: Any) -> Any:
-        """A bare number could be of any register: the advice is to name it."""
+        """Reject a bare number, which could belong to any register, with advice to name it."""
         if isinstance(value, int) and not isinstance(value, bool):
             raise ValueError(f"{value} is a number: write 'EPSG:{value}' if it is one of the EPSG register")
         return value
 
 
 class IntensityOutput(Settings):
-    """Maps of ground motion on the free surface, taken while the waves pass (engine fd)."""
+    """Maps of ground motion on the free surface, accumulated during the run (engine fd)."""
 
     periods: list[Quantity("s", gt=0)] = Field(
         default_factory=lambda: [0.3, 1.0, 3.0], description="Periods of the spectral accelerations."

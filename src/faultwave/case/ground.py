@@ -1,4 +1,4 @@
-"""Settings of models of the ground that other programs and institutions keep as files."""
+"""Settings of ground models in files of other programs and institutions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Name = Literal["rho", "vp", "vs", "Qp", "Qs"]
 
 
 class GroundModel(Kinds):
-    """A gridded model of density, wave speeds and quality factors."""
+    """Gridded model of density, wave speeds and quality factors."""
 
     kind: one_of(*entries("faultwave.media.models.formats")) = Field(description="Format of the file.")
     file: InputFile = Field(description="The model.")

@@ -1,4 +1,4 @@
-"""Settings of the state at time zero."""
+"""Settings of the initial state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from faultwave.case.fields import FieldSetting
 
 
 class PlaneWave(Settings):
-    """v = amplitude d cos(k.x - w t + phase) with d along k (P) or along the polarisation (S), w = c |k|."""
+    """Plane wave v = amplitude d cos(k.x - w t + phase) with d along k (P) or along the polarisation (S), w = c |k|."""
 
     mode: Literal["P", "S", "slow-P"] = Field(description="Which wave; slow-P is one of porous rock.")
     k: tuple[Quantity("1/m"), Quantity("1/m"), Quantity("1/m")] = Field(

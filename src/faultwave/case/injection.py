@@ -1,4 +1,4 @@
-"""Settings of waves that a run on a grid lets into a box, and of the record of the wave field around a box."""
+"""Settings of waves injected into a box on a grid, and of the record of the wave field around a box."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Row = tuple[float, float, float]
 
 
 class BoxOutput(Settings):
-    """The wave field around a box, for `injection` of a later run or for structural engineers."""
+    """Wave field around a box, for `injection` of a later run or for structural engineers."""
 
     lower: Vector = Field(description="Lower corner of the box.")
     upper: Vector = Field(description="Upper corner; a box that reaches the free surface has five faces, else six.")
@@ -52,7 +52,7 @@ class BoxOutput(Settings):
 
 
 class Pulse(Settings):
-    """A plane wave v = velocity d S(t - n.(x - reference) / c) along n; d is n for P, across it for S."""
+    """Plane wave v = velocity d S(t - n.(x - reference) / c) along n; d is n for P, across it for S."""
 
     mode: Literal["P", "S"] = Field(description="Which wave.")
     direction: tuple[float, float, float] = Field(description="The way it travels, of any length.")
@@ -77,7 +77,10 @@ class Pulse(Settings):
 
 
 class H5drmAxes(Settings):
-    """Where an H5DRM file lies in the case, as OpenSees has it: x = axes (x in the file - its drmbox_x0) scale + origin."""
+    """Placement of an H5DRM file in the case, as in OpenSees.
+
+    x = axes (x in the file - its drmbox_x0) scale + origin.
+    """
 
     scale: float = Field(1.0, gt=0, description="Metres in a unit of length of the file: 1000 where it has kilometres.")
     axes: tuple[_Row, _Row, _Row] = Field(
@@ -98,7 +101,7 @@ class H5drmAxes(Settings):
 
 
 class Injection(Settings):
-    """Waves that come into a box: the total field inside of it, the scattered field outside."""
+    """Waves that enter a box: the total field inside it, the scattered field outside."""
 
     file: InputFile | None = Field(
         None,

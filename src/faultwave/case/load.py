@@ -1,4 +1,4 @@
-"""One door to every kind of case: native YAML, a SeisSol deck, a built-in example, a mapping or a Case."""
+"""Loader of every kind of case: native YAML, a SeisSol deck, a built-in example, a mapping or a Case."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def _example_files() -> dict[str, Path]:
 
 
 def examples() -> dict[str, str]:
-    """Built-in examples: name -> title."""
+    """Return the titles of the built-in examples by name."""
     return {name: str(YAML(typ="safe").load(path).get("title", "")) for name, path in _example_files().items()}
 
 
 def example_text(name: str) -> str:
-    """The YAML text of a built-in example, to start an own case from. Raises KeyError for an unknown name."""
+    """Return the YAML text of a built-in example as a template. Raises KeyError for an unknown name."""
     return _example_files()[name].read_text(encoding="utf-8")
 
 
@@ -39,13 +39,25 @@ def load_case(
 ) -> tuple[Case | None, Problems]:
     """Read and validate a case.
 
-    case: path of a native .yaml/.yml or of a SeisSol .par; the name of a built-in example (a file of that name wins);
-    nested settings as a mapping; or a Case. overrides: any of order, precision, backend, threads, until [s or text
-    with a unit], output (folder); None means not given. partial: of a case that is wrong its sound part is returned, by which its files
-    can be read.
+    Input paths in the returned case are absolute; relative ones of mappings and Case objects are searched in the working folder.
 
-    Returns the case, or None when there are errors, and every problem found. Input paths in the case are absolute;
-    relative ones of mappings and Case objects are looked for in the working directory.
+    Parameters
+    ----------
+    case : str, PathLike, mapping or Case
+        Path of a native .yaml/.yml or of a SeisSol .par, name of a built-in example (a file of that name has priority), nested
+        settings, or a Case.
+    overrides : mapping, optional
+        Options that replace settings, see ``validate.OVERRIDES``: order, precision, backend, threads, until [s or text with a
+        unit], output (folder) and others. None means not given.
+    partial : bool
+        If True, the valid settings of an invalid case are returned, so that its files can be read.
+
+    Returns
+    -------
+    case : Case or None
+        None if there are errors.
+    problems : Problems
+        Every problem found.
     """
     if isinstance(case, Case):
         made, problems = _from_data(case.model_dump(exclude_unset=True), overrides, partial)
@@ -76,7 +88,7 @@ def load_case(
 
 
 def _of_file(path: Path, read: tuple[Case | None, Problems]) -> tuple[Case | None, Problems]:
-    """Note in a case which file it was read from."""
+    """Record in a case the file it was read from."""
     made, problems = read
     if made is not None:
         made._file = path.absolute()

@@ -1,4 +1,4 @@
-"""Where in a native case file stands what a plan complains of."""
+"""Location of a plan's problems in the native case file."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ _SOURCE = re.compile(r"source (.+?)(?: (?:subfault|source) \d+.*)? at \(")
 
 
 def located(case: Case, problems: Iterable[Problem]) -> list[Problem]:
-    """The problems with the place in front where they name what an option replaced, or a setting, receiver or source of a native
-    case file: the option, or file and line; of a deck, its file or the easi file."""
+    """Return the problems with their origins as locations.
+
+    A problem that refers to a replaced setting is located at the option; one of a setting, receiver or source at file and line of the
+    native case file; one of a deck at the deck or the easi file.
+    """
     problems = [_replaced(p, case) for p in problems]
     document = _document(case)
     if document is None:
@@ -49,7 +52,7 @@ def _is_deck(case: Case) -> bool:
 
 
 def _in_deck(problem: Problem, case: Case) -> Problem:
-    """With the file in front where the place is a setting: the easi file that gives the field, else the deck itself."""
+    """Locate a problem of a setting in a deck: in the easi file that gives the field, else in the deck itself."""
     match = _PATH.match(problem.where)
     location = _location(match[0]) if match else ()
     if not location or location[0] not in Case.model_fields:
@@ -99,7 +102,7 @@ def _location(path: str) -> Location:
 
 
 def _source_file(name: str, document: CommentedMap) -> Location | None:
-    """The source that reads a file of this name."""
+    """Return the location of the source that reads a file of this name."""
     listed: Any = document.get("sources")
     for number, source in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(source, dict) and Path(str(source.get("file", ""))).name == name:

@@ -1,4 +1,4 @@
-"""Settings of what is measured from fields, flow through surfaces and resonances, and of checkpoints."""
+"""Settings of derived measurements (far field, energy flux, ports, resonances) and of checkpoints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from faultwave.case.common import Settings, need
 
 
 class Flux(Settings):
-    """Energy that flows through a surface."""
+    """Energy flow through a surface."""
 
     surface: str | int = Field(description="Physical surface, by name or tag.")
     out_of: str | int | None = Field(
@@ -22,7 +22,7 @@ class Flux(Settings):
 
 
 class Spectrum(Settings):
-    """Resonances of what the receivers record: frequencies and quality factors by harmonic inversion."""
+    """Resonances in receiver records: frequencies and quality factors by harmonic inversion."""
 
     band: tuple[Quantity("Hz", gt=0), Quantity("Hz", gt=0)] = Field(
         description="Lowest and highest frequency looked for."
@@ -48,7 +48,7 @@ def _mode(text: str) -> str:
 
 
 class PortSurface(Settings):
-    """A port: a plane rectangular surface across a waveguide."""
+    """Waveguide port, a plane rectangular surface across a waveguide."""
 
     surface: str | int = Field(description="Physical surface, by name or tag; a boundary of kind absorbing.")
     mode: Annotated[str, AfterValidator(_mode)] = Field(
@@ -85,7 +85,7 @@ class Ports(Settings):
 
 
 class Checkpoints(Settings):
-    """States from which an interrupted run goes on; one is also written when a run is told to stop."""
+    """Checkpoints from which an interrupted run resumes; one is also written when a run is stopped."""
 
     interval: Quantity("s", gt=0) | None = Field(None, description="Simulated time between checkpoints.")
     wall_time: Quantity("s", gt=0) | None = Field(None, description="Wall-clock time between checkpoints.")

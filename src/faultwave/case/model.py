@@ -1,7 +1,7 @@
-"""Every setting of a case, declared once: type, default, bounds, unit and help text.
+"""Declarations of all settings of a case: type, default, bounds, unit and help text.
 
-The native YAML schema, the settings reference in the docs and the loaders of foreign decks all follow from these
-declarations. Values are SI; text may carry its unit ('70 MPa').
+The native YAML schema, the settings reference and the loaders of other programs' decks derive from these declarations. Values are in
+SI units; text may carry its unit ('70 MPa').
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from faultwave.case.sources import Current, Incident, MatchedLayer, Source
 
 
 class Mesh(Settings):
-    """A mesh from a file or a built-in one, and what its face tags mean."""
+    """Mesh from a file or a generator, and the meaning of its face tags."""
 
     file: InputFile | None = Field(
         None,
@@ -198,7 +198,7 @@ class Clustering(Settings):
 
 
 class Numerics(Settings):
-    """Order, precision, time stepping, backend."""
+    """Order, precision, time stepping and backend."""
 
     order: int = Field(4, ge=2, le=8, description="Convergence order; polynomial degree + 1.")
     precision: Literal["double", "single", "auto"] = Field(
@@ -347,7 +347,7 @@ class Numerics(Settings):
 
 
 class Stop(Settings):
-    """Stop early once the rupture is over."""
+    """Early stop once the rupture is over."""
 
     time_after_rupture: Quantity("s", gt=0) | None = Field(None, description="How long it must have been quiet.")
     slip_rate_below: Quantity("m/s", gt=0) | None = Field(None, description="Quiet: slip rate everywhere below this.")
@@ -374,11 +374,11 @@ class Stop(Settings):
 
 
 OnlyForTets = Annotated[Mesh, WrapValidator(lambda value, check: None if value is None else check(value))]
-"""A mesh, or None where the engine is not dg."""
+"""Mesh, or None if the engine is not dg."""
 
 
 class Case(Settings):
-    """A whole case as asked; every path absolute, every value SI."""
+    """Complete case, with absolute paths and SI values."""
 
     title: str = Field("", description="One line on what this is.")
     engine: one_of(*entries("faultwave", "engine", "faultwave.engines")) = Field(
@@ -462,27 +462,33 @@ class Case(Settings):
 
     @property
     def overridden(self) -> tuple[str, ...]:
-        """Names of options that replaced a setting of the file, as 'order': messages speak of them."""
+        """Names of options that replaced a setting of the file, such as 'order'; messages refer to them."""
         return self._overridden
 
     @property
     def file(self) -> Path | None:
-        """The file that this case was read from and still says; None for a case made of a mapping or of another Case."""
+        """File that this case was read from and still represents.
+
+        None for a case made of a mapping or of another Case.
+        """
         return self._file
 
     @property
     def left_out(self) -> tuple[tuple[str | int, ...], ...]:
-        """Where settings of what the user wrote are not in this case, as they are wrong; it is good for reading the rest only."""
+        """Locations of invalid user settings that this partial case lacks; it serves only to check the rest."""
         return self._left_out
 
     @property
     def yields(self) -> bool:
-        """Whether ground loses stress beyond its strength."""
+        """True if the ground yields plastically."""
         return self.plasticity is not None or self.soil is not None
 
     @property
     def source_lowpass(self) -> float | None:
-        """Corner [Hz] of the low-pass that all sources pass; None: none. ``grid.lowpass`` is the older name of the setting."""
+        """Corner frequency [Hz] of the low-pass filter of all sources, None for none.
+
+        ``grid.lowpass`` is the older name.
+        """
         older = None if self.grid is None else self.grid.lowpass
         own = self.numerics.source_lowpass
         return older if own is None else own
@@ -495,7 +501,10 @@ class Case(Settings):
     @model_validator(mode="before")
     @classmethod
     def _engine_defaults(cls, data: Any) -> Any:
-        """The engine fd computes in single precision unless asked otherwise; rock that attenuates has a law of its own on tetrahedra."""
+        """Set defaults that depend on the engine.
+
+        The engine fd uses single precision by default; attenuation on tetrahedra implies the viscoelastic law.
+        """
         if not isinstance(data, dict):
             return data
         if data.get("engine") != "fd":

@@ -1,4 +1,4 @@
-"""The native case file: YAML 1.2, the settings of ``case.model``, units in values, errors with line numbers."""
+"""Native case file: YAML 1.2, the settings of ``case.model``, units in values, errors with line numbers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,23 @@ from faultwave.case.validate import Location, build, dotted
 def load_native(
     path: str | Path, overrides: Mapping[str, Any] | None = None, partial: bool = False
 ) -> tuple[Case | None, Problems]:
-    """Read a native case file.
+    """Read a native case file. Relative input paths are searched in the file's folder.
 
-    Relative input paths are looked for in the file's folder. overrides: command-line options that replace settings, see
-    ``validate.OVERRIDES``. Returns None for the case when there are errors, with ``partial`` what is sound of it, and every error and
-    warning with file:line.
+    Parameters
+    ----------
+    path : str or Path
+        Case file.
+    overrides : mapping, optional
+        Command-line options that replace settings, see ``validate.OVERRIDES``.
+    partial : bool
+        If True, the valid settings of an invalid case are returned.
+
+    Returns
+    -------
+    case : Case or None
+        None if there are errors.
+    problems : Problems
+        Every error and warning with file:line.
     """
     path, problems = Path(path), Problems()
     document = _read(path, problems)
@@ -56,7 +68,7 @@ def load_native(
 
 
 def _number(where: str) -> int:
-    """The line in 'file:line[:column]', 0 without one: problems are told in the order of the file."""
+    """Return the line in 'file:line[:column]', 0 without one, to sort problems in the order of the file."""
     found = re.search(r":(\d+)(?::\d+)?$", where)
     return int(found[1]) if found else 0
 
@@ -76,14 +88,14 @@ def _read(path: Path, problems: Problems) -> CommentedMap | None:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        # Of a duplicate key ruamel tells at length how to allow it, which is not what anybody wants here.
+        # ruamel explains at length how to allow a duplicate key, which is no help to users.
         what = " ".join(str(error.problem or error.context).split("\n")[0].split())
         problems.error(place, f"not valid YAML: {what}", advice=_yaml_advice(what))
         return None
     except RecursionError:
         problems.error(str(path), "not valid YAML: it is nested too deeply", "at most 50 groups inside each other")
         return None
-    except Exception as error:  # the parser raises many kinds: a key that is a list or a group ends in a TypeError
+    except Exception as error:  # the parser raises many kinds: a key that is a list or a group causes a TypeError
         what = " ".join(str(error).split())
         problems.error(str(path), f"not valid YAML: {what}", "keys that are words")
         return None
@@ -105,12 +117,26 @@ def _yaml_advice(what: str) -> str:
 
 
 MOST_VALUES, DEEPEST = 1_000_000, 50
-"""A file of a few lines can say more with aliases of aliases than any memory holds."""
+"""Limits of a case file, since nested aliases in a few lines can expand beyond any memory."""
 
 
 def _plain(node: Any, left: list[int], depth: int = 0) -> Any:
-    """Built-in types instead of ruamel's, so that nothing of the file's formatting travels on. ``left``: how many values more may
-    come. Raises ValueError for more, and for groups inside groups without end."""
+    """Convert ruamel's types to built-in types, which drops formatting.
+
+    Parameters
+    ----------
+    node : object
+        Value of the document.
+    left : list of int
+        Single counter of the values still allowed.
+    depth : int
+        Nesting depth of the node.
+
+    Raises
+    ------
+    ValueError
+        If there are too many values or levels.
+    """
     left[0] -= 1
     if left[0] < 0 or depth > DEEPEST:
         raise ValueError(
@@ -127,7 +153,7 @@ def _plain(node: Any, left: list[int], depth: int = 0) -> Any:
 
 
 def line_of(document: CommentedMap, location: Location) -> int:
-    """1-based line of the innermost part of ``location`` that stands in the file."""
+    """Return the 1-based line of the innermost part of ``location`` that exists in the file."""
     node: Any = document
     line = document.lc.line or 0
     for part in location:
@@ -138,14 +164,14 @@ def line_of(document: CommentedMap, location: Location) -> int:
                 line = node.lc.item(part)[0]
             else:
                 break
-        except (KeyError, TypeError):  # a key that came through an alias has no line of its own
+        except (KeyError, TypeError):  # a key from an alias has no line of its own
             pass
         node = node[part]
     return int(line) + 1
 
 
 def _empty(node: Any, location: Location = ()) -> Iterator[Location]:
-    """Locations of keys without a value."""
+    """Yield the locations of keys without a value."""
     items = node.items() if isinstance(node, Mapping) else enumerate(node) if isinstance(node, list) else ()
     for part, value in items:
         if value is None:
@@ -154,7 +180,7 @@ def _empty(node: Any, location: Location = ()) -> Iterator[Location]:
 
 
 def _unknown_parameters(data: Mapping[str, Any]) -> Iterator[tuple[Location, str]]:
-    """Parameter names that no table knows: mistyped, and whatever was meant would silently keep its default."""
+    """Yield unknown parameter names, which are misspelt and would otherwise silently have no effect."""
     for location, field in _fields(data):
         tables: list[tuple[Location, Any]] = [((way,), field.get(way)) for way in ("constant", "expression")]
         regions = field.get("regions")

@@ -1,4 +1,4 @@
-"""Settings of what a run records and writes."""
+"""Settings of the output of a run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from faultwave.case.injection import BoxOutput
 from faultwave.case.measures import Checkpoints, FarField, Flux, Spectrum
 
 MOST_DEGREE = 8
-"""Of cells of high degree."""
+"""Largest degree of high-order output cells."""
 
 
 def _utc(value: Any) -> Any:
-    """A date and time with its offset from UTC; without one it is UTC. A bare number could be counted from anywhere."""
+    """Convert a date and time to UTC; without an offset it is UTC.
+
+    A bare number is rejected, since its epoch is unknown.
+    """
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -98,7 +101,7 @@ class Receivers(Settings):
 
 
 class FaultReceivers(Settings):
-    """Histories at points on the fault."""
+    """Time series at points on the fault."""
 
     points: list[Vector] = Field(default_factory=list, description="Points, moved to the nearest fault face.")
     file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
@@ -164,7 +167,7 @@ class FaultOutput(FieldOutput):
 
 
 class SurfaceOutput(FieldOutput):
-    """Snapshots of the free surface and the sea surface, and of the sea floor."""
+    """Snapshots of the free surface, the sea surface and the sea floor."""
 
     sea_floor: bool = Field(
         False,
@@ -212,7 +215,7 @@ class RuptureOutput(Settings):
 
 
 class Output(Settings):
-    """Every file that a run writes."""
+    """All files that a run writes."""
 
     folder: OutputFolder = Field(
         Path("output"),

@@ -1,6 +1,6 @@
-"""Units of the parameters that fields may carry, so that text such as '70 MPa' can be read for any of them.
+"""Units of field parameters, so that text such as '70 MPa' can be converted for each of them.
 
-easi models, SeisSol's decks for the SCEC problems and this package share the names.
+easi models, SeisSol's decks of the SCEC problems and this package share the names.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ DECLARE = (
     "faultwave.physics.friction.modifiers",
     "faultwave.physics.rheology",
 )
-"""Rooms, and groups of entry points, whose laws declare parameters with their units."""
+"""Packages, and groups of entry points, whose laws declare parameters with units."""
 
 _UNITS: dict[str, str] = {
-    # other ways to give a material
+    # alternative material parameters
     "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": "",
     "relative_permittivity": "", "relative_permeability": "",
-    # given on boundaries
+    # boundary values
     "T1": "Pa", "T2": "Pa", "T3": "Pa", "pressure": "Pa", "const_u": "m/s", "const_Tn": "Pa",
     # initial fields
     "v1": "m/s", "v2": "m/s", "v3": "m/s", "sigma": "Pa", "pprime": "Pa", "p": "Pa",
     **{f"E{i}": "V/m" for i in (1, 2, 3)}, **{f"H{i}": "A/m" for i in (1, 2, 3)},
     # initial stress on the fault as tractions, old and new names
     "T_n": "Pa", "T_s": "Pa", "T_d": "Pa", "Pn0": "Pa", "Ts0": "Pa", "Td0": "Pa",
-    # laws of other programs' decks that are not built
+    # laws of other programs' decks that are not available
     "rs_srW": "m/s",
 }  # fmt: skip
-"""What no law declares."""
+"""Parameters that no law declares."""
 
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"[sb]_(xx|yy|zz|xy|yz|xz)"), "Pa"),
@@ -49,7 +49,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 @functools.cache
 def _declared() -> dict[str, frozenset[str]]:
-    """Units that laws declare for each parameter or alias."""
+    """Return the units that laws declare for each parameter or alias."""
     units: dict[str, set[str]] = {}
     for parameter in declared(DECLARE):
         for name in (parameter.name, *parameter.aliases):
@@ -58,14 +58,17 @@ def _declared() -> dict[str, frozenset[str]]:
 
 
 def known(name: str) -> bool:
-    """Whether the table or a law knows a parameter of this name."""
+    """Return True if the table or a law defines a parameter of this name."""
     return name in _UNITS or any(pattern.fullmatch(name) for pattern, _ in _PATTERNS) or name in _declared()
 
 
 def unit_of(name: str) -> str | None:
-    """SI unit of a parameter ('' for a pure number), None for a name that neither this table nor a law knows.
+    """Return the SI unit of a parameter ('' for a pure number), None for an unknown name.
 
-    Raises ValueError where two laws declare it with different units.
+    Raises
+    ------
+    ValueError
+        If two laws declare it with different units.
     """
     found = units_of(name)
     if len(found) > 1:
@@ -75,7 +78,7 @@ def unit_of(name: str) -> str | None:
 
 
 def units_of(name: str) -> list[str]:
-    """SI units of a parameter: several where laws mean different things by its name."""
+    """Return the SI units of a parameter, several if laws use its name differently."""
     if name in _UNITS:
         return [_UNITS[name]]
     pattern = next((unit for pattern, unit in _PATTERNS if pattern.fullmatch(name)), None)
@@ -83,7 +86,7 @@ def units_of(name: str) -> list[str]:
 
 
 def nearest(name: str) -> str:
-    """'did you mean ...?' for a parameter name, or an empty string."""
+    """Return 'did you mean ...?' for a parameter name, or an empty text."""
     tensor = [f"{kind}_{ij}" for kind in ("s", "nuc") for ij in ("xx", "yy", "zz", "xy", "yz", "xz")]
     return suggest(name, [*_UNITS, *_declared(), *tensor, "Tnuc_n", "Tnuc_s", "Tnuc_d"])
 
@@ -114,11 +117,11 @@ _NOT_NEGATIVE = (
     "rupture_rise_time",
 )
 _LARGEST = {"vp": 299_792_458.0, "vs": 299_792_458.0}
-"""Speed of light: no wave is faster."""
+"""Upper bound of wave speeds, the speed of light [m/s]."""
 
 
 def _sound(name: str, value: float) -> float:
-    """The value; ValueError where no material and no fault has such a one."""
+    """Return the value. Raises ValueError if no material and no fault can have it."""
     if name in _POSITIVE and not value > 0:
         raise ValueError(f"{value:g} is not above 0")
     if name in _NOT_NEGATIVE and not value >= 0:
@@ -138,10 +141,15 @@ def _fits(value: object, unit: str) -> bool:
 
 
 def parameter_to_si(name: str, value: object) -> float:
-    """Value of parameter ``name`` in SI; ValueError when it is no number, its unit does not fit, or nothing has such a value.
+    """Return the value of parameter ``name`` in SI.
 
-    A time may be infinite: what never happens; so may quality factors. Where laws declare it with different units, text may have
-    any of them.
+    A time may be infinite, for an event that never happens; so may quality factors. If laws declare different units, text may have any of
+    them.
+
+    Raises
+    ------
+    ValueError
+        If the value is no number, has an incompatible unit or is physically impossible.
     """
     if value is None:
         comma = "; numbers have a decimal point, as in 6.5 km/s, and no comma" if name[:1].isdigit() else ""

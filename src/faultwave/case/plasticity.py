@@ -1,4 +1,4 @@
-"""Settings of rock that yields."""
+"""Settings of rock that yields plastically."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from faultwave.case.fields import FieldSetting
 
 
 class Overburden(Settings):
-    """Stress at rest from the weight of the rock, on grids: the vertical stress, and two horizontal ones."""
+    """Initial stress from the weight of the rock, on grids: the vertical and two horizontal stresses."""
 
     largest: Annotated[float, Field(gt=0)] = Field(
         description="Largest horizontal compression over the vertical one, of effective stress."
@@ -71,7 +71,7 @@ class RockQuality(Settings):
 
 
 class Plasticity(Settings):
-    """Rock away from the fault that yields."""
+    """Plastic yielding of rock away from the fault."""
 
     rheology: str = Field("drucker-prager", description="Name of a rheology; `faultwave laws` lists them.")
     parameters: FieldSetting | None = Field(

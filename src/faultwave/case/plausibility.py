@@ -1,6 +1,6 @@
-"""Warnings about numbers that can be computed with and are probably not meant: the mistake is named. Both engines call these functions.
+"""Warnings about computable but implausible numbers, which name the probable mistake; both engines use them.
 
-Pure functions of arrays. The ranges stand in ``case.ranges``.
+These are pure functions of arrays. The ranges are in ``case.ranges``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from faultwave.case.model import Case
 from faultwave.case.ranges import A_PLACE, Range
 
 MOST = 0.5
-"""Share of the points that must be out of range where single points may be so on purpose."""
+"""Share of points that must be out of range, for quantities that may be so on purpose at single points."""
 TINY = 0.05
-"""Share of the resolution below which distances between points, and depths, do nothing in a run."""
+"""Fraction of the resolution below which distances and depths have no effect in a run."""
 FULL_SPACE = (
     "Name it: boundaries: { z+: free-surface } of mesh.generate, or tag the faces of the ground 1 (mesh.boundaries, "
     "free-surface: ...). Where a full space is meant, say z+: absorbing, or mesh.boundaries: { free-surface: [] }."
@@ -31,12 +31,28 @@ ABOVE = "z points up: write -{0:g} for a depth of {0:g} m."
 
 @dataclass(frozen=True)
 class Scene:
-    """What a planned run consists of, as far as the plausibility of its numbers goes.
+    """Extract of a planned run by which its numbers are judged.
 
-    ``lower`` and ``upper`` (3,) [m] bound the domain without absorbing layers; ``resolution`` [m] is the spacing of a grid or the median
-    edge of cells; ``fastest`` [m/s] the largest wave speed; ``sources`` (n, 3) [m] with scalar moments (n,) [N m], zero for forces, and
-    ``onset`` (n,) [s]; ``receivers`` (m, 3) [m]; ``closed``: no wave leaves through a side; ``full_space``: the uppermost side lets waves
-    out and the case does not say that it shall.
+    Attributes
+    ----------
+    lower, upper : ndarray, shape (3,)
+        Corners of the domain without absorbing layers [m].
+    resolution : float
+        Spacing of a grid, or median edge of cells [m].
+    fastest : float
+        Largest wave speed [m/s].
+    sources : ndarray, shape (n, 3)
+        Positions of sources [m].
+    moment : ndarray, shape (n,)
+        Scalar moments [N m], zero for forces.
+    onset : ndarray, shape (n,)
+        Onset times [s].
+    receivers : ndarray, shape (m, 3)
+        Positions of receivers [m].
+    closed : bool
+        True if no side lets waves out.
+    full_space : bool
+        True if the uppermost side lets waves out although the case does not request it.
     """
 
     lower: np.ndarray
@@ -52,23 +68,26 @@ class Scene:
 
     @property
     def size(self) -> float:
-        """Return the longest side [m]."""
+        """Longest side [m]."""
         return float((self.upper - self.lower).max())
 
 
 def doubt_rock(values: Mapping[str, np.ndarray], size: float, problems: Problems) -> None:
-    """Warn where the parameters ``values`` (n,) of a model of a ``size`` [m] look like km/s, g/cm^3 or GPa, or exchanged.
+    """Warn of material parameters that look like km/s, g/cm^3 or GPa, or exchanged.
 
     Parameters
     ----------
-    values : arrays (n,) by name: rho [kg/m^3], lambda and mu [Pa], maybe Qp and Qs
-    size : longest side of the model [m]; below ``ranges.A_PLACE`` numbers may be without units
-    problems : takes the warnings
+    values : mapping of str to ndarray, shape (n,)
+        rho [kg/m^3], lambda and mu [Pa], optionally Qp and Qs.
+    size : float
+        Longest side of the model [m]; below ``ranges.A_PLACE`` numbers may be dimensionless.
+    problems : Problems
+        Collects the warnings.
     """
     if size < A_PLACE or not {"rho", "lambda", "mu"} <= values.keys():
         return
     rho, shear = np.asarray(values["rho"], float), np.asarray(values["mu"], float)
-    with np.errstate(all="ignore"):  # what is no material is reported elsewhere
+    with np.errstate(all="ignore"):  # invalid materials are reported elsewhere
         fast = np.sqrt((values["lambda"] + 2.0 * shear) / rho)
         slow = np.sqrt(shear / rho)[shear > 0]
         ratio = fast[shear > 0] / slow
@@ -77,7 +96,7 @@ def doubt_rock(values: Mapping[str, np.ndarray], size: float, problems: Problems
     heavy = _doubt(ranges.DENSITY, rho, "material", "the density is", problems, "kg/m^3", _of_density)
     if (
         heavy and not ranges.P_SPEED.beyond(fast / np.sqrt(1e3)).any()
-    ):  # given by moduli, speeds only follow from that density
+    ):  # if moduli are given, the speeds follow from that density
         return
     odd = _doubt(ranges.P_SPEED, fast, "material", "P waves have", problems, "m/s", _of_speeds)
     odd |= _doubt(ranges.S_SPEED, slow, "material", "S waves have", problems, "m/s", _of_speeds)
@@ -117,8 +136,10 @@ def _doubt_ratio(ratio: np.ndarray, problems: Problems) -> None:
 def _doubt(
     limits: Range, values: np.ndarray, where: str, words: str, problems: Problems, unit: str, advice: Any, share: float = 0.0
 ) -> bool:  # fmt: skip
-    """Warn where more than a ``share`` of values is out of a range; return whether a warning was made. ``advice``: of the unit that was
-    probably meant."""
+    """Warn if more than a ``share`` of values is out of a range, and return True in that case.
+
+    ``advice(unit)`` returns the advice for the unit that was probably meant.
+    """
     beyond = limits.beyond(values)
     if not beyond.any() or beyond.mean() <= share:
         return False
@@ -133,14 +154,18 @@ def _doubt(
 def doubt_friction(
     values: Mapping[str, np.ndarray], constants: Mapping[str, float], length: float, problems: Problems
 ) -> None:
-    """Warn where parameters of friction look like mm, MPa or per cent.
+    """Warn of friction parameters that look like mm, MPa or per cent.
 
     Parameters
     ----------
-    values : arrays (n,) of the parameters that the case gives at points of the fault, by name [SI]
-    constants : constants of the friction law by name [SI]
-    length : longest side of the fault [m]
-    problems : takes the warnings
+    values : mapping of str to ndarray, shape (n,)
+        Parameters that the case gives at points of the fault, by name [SI].
+    constants : mapping of str to float
+        Constants of the friction law by name [SI].
+    length : float
+        Longest side of the fault [m].
+    problems : Problems
+        Collects the warnings.
     """
 
     def advice(name: str, unit: str) -> Any:
@@ -156,7 +181,7 @@ def doubt_friction(
 
     where = "fault.parameters"
     for name, x in given("mu_s", "mu_d", "rs_f0", "rs_muw", "rs_muW"):
-        usual = x[(x >= 0.0) & (x < 1e3)]  # SCEC's barriers have 10000, and -1 stands for what is not given
+        usual = x[(x >= 0.0) & (x < 1e3)]  # SCEC's barriers have 10000, and -1 stands for an absent value
         if len(usual):
             _doubt(
                 ranges.FRICTION,
@@ -213,7 +238,7 @@ def _doubt_lengths(limits: Range, name: str, x: np.ndarray, length: float, probl
 
 
 def doubt_normal_stress(size: float, problems: Problems) -> None:
-    """Warn where the median ``size`` [Pa] of the normal stress on a fault is beyond its range: units."""
+    """Warn if the median normal stress on a fault, ``size`` [Pa], is implausible."""
     if size == 0 or not ranges.NORMAL_STRESS.beyond(np.array([size])).any():
         return
     unit = ranges.NORMAL_STRESS.meant(size)
@@ -225,7 +250,17 @@ def doubt_normal_stress(size: float, problems: Problems) -> None:
 
 
 def doubt_scene(case: Case, scene: Scene, problems: Problems) -> None:
-    """Warn of places, moments, times and sides of a planned run that are probably not meant."""
+    """Warn of places, moments, times and sides of a planned run that are probably not intended.
+
+    Parameters
+    ----------
+    case : Case
+        Case.
+    scene : Scene
+        Extract of its plan.
+    problems : Problems
+        Collects the warnings.
+    """
     if scene.full_space and scene.size >= A_PLACE:
         problems.warn(_side(case), "no side is a free surface: the waves are those of a full space", advice=FULL_SPACE)
     if scene.size < A_PLACE:
@@ -242,7 +277,7 @@ def _side(case: Case) -> str:
 
 
 def _doubt_height(case: Case, scene: Scene, problems: Problems) -> None:
-    """A model of a place on a map that lies above sea level from its bottom on: depth was counted downwards."""
+    """Warn of a georeferenced model entirely above sea level, which suggests that depth was counted as positive."""
     where = "grid" if case.engine == "fd" else "mesh"
     if case.projection is not None and scene.lower[2] >= 0 and scene.upper[2] > 9e3:
         what = f"the model reaches from z = {scene.lower[2]:g} to {scene.upper[2]:g} m: its surface is higher than any ground"
@@ -252,7 +287,7 @@ def _doubt_height(case: Case, scene: Scene, problems: Problems) -> None:
 
 
 def _doubt_shallow(case: Case, scene: Scene, problems: Problems) -> None:
-    """Sources that would be at a usual depth if their z were in km."""
+    """Warn of sources that would be at a usual depth if their z were in km."""
     depth = scene.upper[2] - scene.sources[:, 2]
     moments = scene.moment > 0
     tiny = moments & (depth > 0) & (depth < TINY * scene.resolution) & (scene.sources[:, 2] < 0)
@@ -270,8 +305,10 @@ def _doubt_shallow(case: Case, scene: Scene, problems: Problems) -> None:
 
 
 def _doubt_receivers(scene: Scene, problems: Problems) -> None:
-    """Receivers that all lie within a few metres of the origin and would be spread over the model if their places were in km; receivers at
-    a source."""
+    """Warn of receivers whose coordinates are probably in km, and of receivers at a source.
+
+    The former lie within a few metres of the origin, and would spread over the model in km.
+    """
     places = scene.receivers
     if not len(places):
         return
@@ -299,9 +336,9 @@ def _doubt_receivers(scene: Scene, problems: Problems) -> None:
 
 
 def _nearest(places: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distance (n,) [m] from each of ``places`` (n, 3) to the nearest of ``others`` (m, 3), and that one's number (n,)."""
+    """Return the distance (n,) [m] of ``places`` (n, 3) to the nearest of ``others`` (m, 3), and its index (n,)."""
     if len(places) * len(others) > 1_000_000:
-        from scipy.spatial import cKDTree  # few cases have so many
+        from scipy.spatial import cKDTree  # few cases need it
 
         distance, number = cKDTree(others).query(places)
         return np.asarray(distance), np.asarray(number)
@@ -310,7 +347,7 @@ def _nearest(places: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _doubt_moments(scene: Scene, problems: Problems) -> None:
-    """Moments that are magnitudes, dyne cm, or too large for where they are."""
+    """Warn of moments that are magnitudes, in dyne cm, or too large for the model or the source area."""
     acting = scene.moment[scene.moment > 0]
     if not len(acting):
         return
@@ -334,7 +371,7 @@ def _doubt_moments(scene: Scene, problems: Problems) -> None:
         )
         return
     if len(acting) < 10:
-        radius = float((7.0 / 16.0 * total / 1e8) ** (1.0 / 3.0))  # of a crack with 100 MPa
+        radius = float((7.0 / 16.0 * total / 1e8) ** (1.0 / 3.0))  # of a circular crack with a stress drop of 100 MPa
         diagonal = float(np.linalg.norm(scene.upper - scene.lower))
         if radius > diagonal:
             what = (
@@ -361,7 +398,7 @@ def _doubt_moments(scene: Scene, problems: Problems) -> None:
 
 
 def _doubt_times(case: Case, scene: Scene, problems: Problems) -> None:
-    """Runs that end before anything arrives, or go on long after all waves have left."""
+    """Warn of runs that end before any wave arrives, or continue long after all waves have left."""
     if not scene.fastest > 0:
         return
     crossings = case.end_time * scene.fastest / scene.size
@@ -392,9 +429,19 @@ def _doubt_times(case: Case, scene: Scene, problems: Problems) -> None:
 
 
 def advice_outside(place: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> str:
-    """Return what to do about a place (3,) [m] above or beside a box that would be inside with its depth, unit or axes changed.
+    """Return advice on a place outside of a box that would be inside with its depth, unit or axes changed.
 
-    An empty string: none of these explains it.
+    Parameters
+    ----------
+    place : ndarray, shape (3,)
+        Place [m].
+    lower, upper : ndarray, shape (3,)
+        Corners of the box [m].
+
+    Returns
+    -------
+    str
+        Empty if none of these explains it.
     """
 
     def inside(p: np.ndarray) -> bool:
@@ -428,7 +475,7 @@ def doubt_angles(case: Case, problems: Problems) -> None:
 
 
 def doubt_sampling(case: Case, problems: Problems) -> None:
-    """Warn of seismograms whose interval is too long for the highest frequency that the case names."""
+    """Warn of seismograms whose interval is too long for the highest frequency in the case."""
     receivers = case.output.receivers
     if receivers is None:
         return

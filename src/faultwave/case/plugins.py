@@ -1,4 +1,4 @@
-"""Settings of parts that other packages bring: each part's module declares them as ``Setting``."""
+"""Settings of capabilities from other packages, which their modules declare as ``Setting``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,28 @@ from faultwave.case.common import Settings
 
 
 def declared(engine: str) -> dict[str, type[Settings]]:
-    """Settings of the installed parts of an engine, by the part's name."""
+    """Return the settings classes of an engine's installed plug-in capabilities, by capability name."""
     loaded = {entry.name: entry.load() for entry in installed(f"faultwave.{engine}.parts")}
     return {name: module.Setting for name, module in loaded.items() if hasattr(module, "Setting")}
 
 
 def part_settings(given: Any, engine: str, context: Any) -> Any:
-    """``given``, settings by the part's name, as those parts declare them. Raises ValueError for a part that is not installed."""
+    """Validate settings by the declarations of plug-in capabilities.
+
+    Parameters
+    ----------
+    given : object
+        Settings by the capability's name.
+    engine : str
+        Engine of the case.
+    context : object
+        Validation context of pydantic.
+
+    Raises
+    ------
+    ValueError
+        If a capability is not installed.
+    """
     if not isinstance(given, Mapping) or not given:
         return given
     known = declared(engine)
@@ -34,7 +49,7 @@ def part_settings(given: Any, engine: str, context: Any) -> Any:
 
 
 def described(schema: dict[str, Any]) -> dict[str, Any]:
-    """The JSON schema of a case with the settings of all installed parts in it."""
+    """Return the JSON schema of a case, extended by the settings of all installed plug-in capabilities."""
     engines = entries("faultwave", "engine", "faultwave.engines")
     settings = {name: kind for engine in engines for name, kind in declared(engine).items()}
     groups: dict[str, Any] = {}

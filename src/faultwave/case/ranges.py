@@ -1,6 +1,6 @@
-"""Usual ranges of the quantities of a case, and what numbers outside of them were probably meant as: the one table of both engines.
+"""Usual ranges of the quantities of a case, and the probable mistake behind numbers outside of them.
 
-A range is wider than nature on purpose: soft mud and the lowermost mantle, a laboratory sample and a magnitude 9.5 lie inside. A number
+Ranges are wider than nature on purpose: soft mud and the lowermost mantle, a laboratory sample and a magnitude 9.5 lie inside. A number
 outside is not an error, since it can be computed with; ``case.plausibility`` turns it into a warning that names the probable mistake.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Mistake:
-    """A slip of units: a number that is ``unit``, taken for SI, becomes right when it is multiplied by ``factor``."""
+    """Mistake of units: a number in ``unit`` that was taken for SI becomes right when multiplied by ``factor``."""
 
     unit: str
     factor: float
@@ -21,9 +21,20 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Range:
-    """Usual numbers [low, high] of a quantity in SI, its name and unit, typical ones (the ``likely`` pair), and slips of units.
+    """Usual range of a quantity.
 
-    ``of_places``: it holds for models of at least ``A_PLACE``; smaller ones may be computed without units.
+    Attributes
+    ----------
+    name, unit : str
+        Name and SI unit.
+    low, high : float
+        Bounds of usual numbers.
+    likely : tuple of float
+        Bounds of typical numbers.
+    mistakes : tuple of Mistake
+        Frequent mistakes of units.
+    of_places : bool
+        True if it holds for models of at least ``A_PLACE``; smaller ones may be dimensionless.
     """
 
     name: str
@@ -35,22 +46,22 @@ class Range:
     of_places: bool = True
 
     def beyond(self, values: np.ndarray) -> np.ndarray:
-        """Return which values (n,) lie outside of the range; NaN and infinity are reported elsewhere."""
+        """Return True for each of the values (n,) outside of the range; NaN and infinity are reported elsewhere."""
         return np.asarray(np.isfinite(values) & ((values < self.low) | (values > self.high)))
 
     def meant(self, value: float) -> str:
-        """Return the unit that the value was probably given in, or an empty string where no slip explains it."""
+        """Return the unit that the value was probably given in, or an empty text if no mistake explains it."""
         low, high = self.likely
         return next((m.unit for m in self.mistakes if low <= value * m.factor <= high), "")
 
     @property
     def allowed(self) -> str:
-        """Return the range in words."""
+        """Range as text."""
         return f"{self.low:g} to {self.high:g}{f' {self.unit}' if self.unit else ''}"
 
 
 A_PLACE = 100.0
-"""Size [m] from which a model is a place on a planet; below it numbers may be without units, as tests and exact solutions have them."""
+"""Size [m] above which a model is a place on a planet; smaller models, as in tests, may be dimensionless."""
 
 _SPEED = (Mistake("km/s", 1e3), Mistake("mm/s", 1e-3), Mistake("cm/s", 1e-2), Mistake("ft/s", 0.3048))
 _STRESS = (Mistake("MPa", 1e6), Mistake("bar", 1e5), Mistake("GPa", 1e9), Mistake("kPa", 1e3))
@@ -73,7 +84,7 @@ TEMPERATURE = Range(
     "the temperature of the fault", "K", 200.0, 2000.0, (250.0, 1500.0), (Mistake("degrees Celsius", 1.0),)
 )
 MAGNITUDE_AS_MOMENT = Range("a moment that is no magnitude", "N m", 2.0, 10.0, (2.0, 10.0))
-"""Inside of this range a moment is doubted: 2 to 10 are magnitudes of earthquakes; a unit moment is not."""
+"""Range in which a moment is suspicious: 2 to 10 are magnitudes of earthquakes; a unit moment is not."""
 LARGEST_MOMENT = Range("the seismic moment", "N m", 0.0, 1e24, (1e3, 3e23), (Mistake("dyne*cm", 1e-7),))
 STRESS_DROP = Range(
     "the stress drop that moment and area of a finite source make",

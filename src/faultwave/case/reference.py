@@ -1,4 +1,4 @@
-"""The settings reference as Markdown, generated from the declarations so that it cannot fall behind them."""
+"""Settings reference as Markdown, generated from the declarations so that it is always current."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HIDDEN = {"source_files"}
 
 
 def settings_markdown() -> str:
-    """A section for each kind of group: name, type, default, unit, bounds and help text of every setting.
+    """Return the reference: a table of settings with type, default, unit, bounds and help for each kind of group.
 
     A group that occurs in several places, such as a field of parameters, has one section that names them all.
     """
@@ -24,7 +24,7 @@ def settings_markdown() -> str:
 
 
 def _collect(path: str, node: dict[str, Any], places: dict[str, list[str]]) -> None:
-    """Title of each group -> its paths, in the order of declaration."""
+    """Collect the paths of each group by its title, in the order of declaration."""
     places.setdefault(node["title"], []).append(path)
     for name, item in node["properties"].items():
         if name not in _HIDDEN:
@@ -33,7 +33,7 @@ def _collect(path: str, node: dict[str, Any], places: dict[str, list[str]]) -> N
 
 
 def _inner(item: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Groups that a setting may hold, also in a list, with what marks them in the heading."""
+    """Yield the groups that a setting may contain, also in a list, with their mark in the heading."""
     for choice in describe.branches(item):
         if "properties" in choice:
             shape = choice["properties"].get("shape", {}).get("const")
@@ -63,7 +63,7 @@ def _row(name: str, item: dict[str, Any], needed: bool) -> str:
 
 
 def _leaves(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The numbers and texts in a setting, inside lists and mappings too, but not inside other groups."""
+    """Yield the numbers and texts in a setting, also inside lists and mappings, but not inside other groups."""
     for choice in describe.branches(item):
         inner = [*choice.get("prefixItems", ()), choice.get("items"), choice.get("additionalProperties")]
         below = [node for node in inner if isinstance(node, dict)]
@@ -76,7 +76,7 @@ def _leaves(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _kind(node: dict[str, Any]) -> str:
-    """Type in a word or two; groups are named by their section."""
+    """Return the type in a word or two; groups have their own section."""
     if "properties" in node:
         return "settings"
     if "words" in node:

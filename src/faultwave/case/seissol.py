@@ -1,6 +1,6 @@
-"""A SeisSol deck as a Case: what each key of ``parameters.par`` asks for, computed the way SeisSol does.
+"""Conversion of a SeisSol deck, ``parameters.par``, to a Case that computes as SeisSol does.
 
-The keys are those of ``deck_keys``. What would change the result and is not built is an error that names it.
+The keys are declared in ``deck_keys``. A key that would change the result and is not supported is an error that names it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LAWS: dict[int, str] = {
     103: "strong-velocity-weakening",
     1058: "power-law-slip-weakening",
 }
-"""FL number -> friction law."""
+"""Friction law of each FL number."""
 
 _NOT_BUILT = {
     101: "rate and state (FL 101)",
@@ -54,7 +54,7 @@ _PRAKASH_CLIFTON = {
     "pc_vStar": ("pc_reference_rate", "reference slip rate V* [m/s]"),
     "pc_prakashLength": ("pc_length", "slip over which strength follows [m]"),
 }
-"""Keys of a modifier, all of them needed -> its constant, and what it is."""
+"""Keys of a modifier, all of which are required -> its constant, and a description."""
 
 _RS_OPTIONS = {
     "RSMaxSlipRateUpdates": "rs_slip_rate_updates",
@@ -67,9 +67,23 @@ def load_deck(
 ) -> tuple[Case | None, Problems]:
     """Read a SeisSol ``parameters.par``.
 
-    Input files are looked for beside the deck, then in the working directory, as SeisSol does; outputs go below the
-    working directory. overrides: command-line options, see ``validate.OVERRIDES``. Returns None for the case when
-    there are errors, with ``partial`` what is sound of it, and every problem with file:line.
+    Input files are searched next to the deck, then in the working folder, as in SeisSol; outputs go below the working folder.
+
+    Parameters
+    ----------
+    path : str or Path
+        Deck.
+    overrides : mapping, optional
+        Command-line options that replace settings, see ``validate.OVERRIDES``.
+    partial : bool
+        If True, the valid settings of an invalid case are returned.
+
+    Returns
+    -------
+    case : Case or None
+        None if there are errors.
+    problems : Problems
+        Every problem with file:line.
     """
     path, problems = Path(path), Problems()
     try:
@@ -104,7 +118,7 @@ def _material(r: Reader) -> None:
         r.put(("material", "easi"), r.get(block, "MaterialFileName"), block, "MaterialFileName")
     else:
         r.missing(block, "MaterialFileName", "an easi file with the material")
-        r.data["material"] = {"constant": {"rho": 1.0}}  # keeps validation from telling the same once more
+        r.data["material"] = {"constant": {"rho": 1.0}}  # avoids a second message on the missing file in validation
     r.copy(("numerics", "homogenise"), block, "UseCellHomogenizedMaterial")
     if r.get(block, "Plasticity"):
         _plasticity(r)
@@ -118,7 +132,10 @@ def _material(r: Reader) -> None:
 
 
 def _attenuation(r: Reader) -> None:
-    """Decks of the viscoelastic build say for which band; wave speeds are those at its centre. A deck without runs elastic."""
+    """Read attenuation, which only decks of the viscoelastic build contain.
+
+    They give the frequency band; wave speeds refer to its centre.
+    """
     block, keys = "equations", {"FreqCentral": "central frequency of the band [Hz]", "FreqRatio": "its ends' ratio"}
     given = [key for key in keys if r.given(block, key)]
     if not given:
@@ -140,7 +157,7 @@ def _attenuation(r: Reader) -> None:
 
 
 def _plasticity(r: Reader) -> None:
-    """Rock that yields, at the points and with the plastic strain of SeisSol."""
+    """Read plasticity, at the points and with the plastic strain of SeisSol."""
     block, key = "equations", "PlasticityFileName"
     for entry in r.numbered(block, "plasticityfilename"):
         r.not_built(block, entry.key, "several simulations in one run")
@@ -148,9 +165,7 @@ def _plasticity(r: Reader) -> None:
     if r.given(block, key):
         r.put(("plasticity", "parameters", "easi"), r.get(block, key), block, key)
     else:
-        r.put(
-            ("plasticity", "parameters", "constant"), {"plastCo": 0.0}
-        )  # the material's file is missing: told already
+        r.put(("plasticity", "parameters", "constant"), {"plastCo": 0.0})  # the missing material file has been reported
     r.put(("plasticity", "rheology"), "drucker-prager", block, "Plasticity")
     r.put(("plasticity", "points"), "lattice")
     r.put(("plasticity", "sampled"), "points" if r.get(block, "PlasticityPointwise", True) else "centre")
@@ -164,7 +179,7 @@ def _plasticity(r: Reader) -> None:
 
 
 def _flux(r: Reader, name: str, key: str) -> None:
-    """Decks name the flux of all faces, and that of cells at faults, Godunov's where they say nothing."""
+    """Read a numerical flux, of all faces or of cells at faults; the default is Godunov's."""
     block, value = "equations", r.get("equations", key, "godunov").lower()
     if value not in ("godunov", "rusanov"):
         r.wrong(block, key, "godunov, rusanov")
@@ -225,7 +240,7 @@ def _end(r: Reader, frictional: bool) -> None:
 
 
 def _fault(r: Reader) -> bool:
-    """Dynamic rupture; returns whether faces with friction are asked for."""
+    """Read dynamic rupture and return True if faces have friction."""
     block = "dynamicrupture"
     for entry in r.numbered(block, "modelfilename"):
         r.not_built(block, entry.key, "several simulations in one run")
@@ -276,7 +291,7 @@ def _friction(r: Reader, number: int) -> None:
     kind = r.get(block, "SlipRateOutputType", 1)
     if kind not in (0, 1):
         r.wrong(block, "SlipRateOutputType", "0 (velocity jump), 1 (friction)")
-    imposed = number in _IMPOSED  # SeisSol forces type 0 there: no strength limits the traction
+    imposed = number in _IMPOSED  # as SeisSol forces type 0 there: no strength limits the traction
     r.put(
         ("fault", "slip_rate_output"), "velocity" if kind == 0 or imposed else "friction", block, "SlipRateOutputType"
     )
@@ -291,11 +306,14 @@ def _friction(r: Reader, number: int) -> None:
     if number == _POWER_LAW:
         r.copy(("fault", "constants", "weakening_exponent"), block, "TpProxyExponent")
     if number == _YOFFE:
-        r.put(("fault", "constants", "rate_at_end"), 1.0, block, "FL")  # where SeisSol samples the slip rate
+        r.put(("fault", "constants", "rate_at_end"), 1.0, block, "FL")  # as in SeisSol's sampling of the slip rate
 
 
 def _modifiers(r: Reader, number: int) -> None:
-    """Prakash-Clifton regularisation is a friction law of its own in decks; thermal pressurisation is a key."""
+    """Read the modifiers of friction.
+
+    Prakash-Clifton regularisation is a friction law of its own in decks, thermal pressurisation a key.
+    """
     block, used = "dynamicrupture", []
     if number == _BIMATERIAL:
         used.append("prakash-clifton")
@@ -316,7 +334,7 @@ def _modifiers(r: Reader, number: int) -> None:
 
 
 def _unread(r: Reader, number: int, used: list[str]) -> None:
-    """Keys of modifiers, and of laws that might stand in for them, that nothing reads here."""
+    """Warn of keys of modifiers and laws that this deck does not use."""
     block, laws = "dynamicrupture", ", ".join(map(str, _RATE_AND_STATE))
     for needed, keys, idle in (
         (
@@ -359,14 +377,14 @@ def _rate_and_state(r: Reader, number: int) -> None:
         r.copy(("fault", "constants", key.lower()), block, key)
     initial = hypot(r.get(block, "RS_iniSlipRate1", 0.0), r.get(block, "RS_iniSlipRate2", 0.0))
     r.put(("fault", "constants", "rs_ini_slip_rate"), initial, block, "RS_iniSlipRate1")
-    r.put(("fault", "constants", "rs_average"), 1.0, block, "FL")  # the mean that SeisSol ages the state with
-    r.copy(("fault", "constants", "rs_muw"), block, "RS_muW", 0.0)  # of 3, 4 and 7 for output DS only
+    r.put(("fault", "constants", "rs_average"), 1.0, block, "FL")  # average with which SeisSol ages the state variable
+    r.copy(("fault", "constants", "rs_muw"), block, "RS_muW", 0.0)  # for FL 3, 4 and 7 only for output DS
     for key, name in _RS_OPTIONS.items():
         r.copy(("fault", "constants", name), block, key)
 
 
 def _nucleation(r: Reader) -> None:
-    """Episodes t_0, s_0; t2_0, s2_0; ... The fault file supplies the stress of each."""
+    """Read the nucleation episodes t_0, s_0; t2_0, s2_0; ... The fault file supplies the stress of each."""
     block, count = "dynamicrupture", r.get("dynamicrupture", "NucleationCount", 1)
     if not 0 <= count <= 16:
         r.wrong(block, "NucleationCount", "0 to 16")

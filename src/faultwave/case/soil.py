@@ -1,4 +1,4 @@
-"""Settings of soft soil whose stiffness falls with strain."""
+"""Settings of soft soil whose stiffness decreases with strain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Row = tuple[Annotated[float, Field(gt=0)], Annotated[float, Field(ge=0, le=1)]]
 
 
 class Soil(Settings):
-    """Soil of many yield surfaces (Iwan 1967)."""
+    """Soil with many yield surfaces (Iwan 1967)."""
 
     slower_than: Quantity("m/s", gt=0) = Field(
         description="Ground is soil where its S speed is below this; rock elsewhere stays elastic."

@@ -1,4 +1,4 @@
-"""What is left of a case without its wrong settings: by it, what is wrong in the files that it names is found in the same round."""
+"""Valid subset of an invalid case, which allows errors in the files it names to be found in the same run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from faultwave.case.model import Case
 Location = tuple[str | int, ...]
 
 ROUNDS = 20
-"""What is left out of a group may make the group wrong, and that the case."""
+"""Largest number of removals; a removed setting may invalidate its group, and that the case."""
 
 STAND_INS: dict[str, Any] = {
     "end_time": 1.0,
@@ -25,19 +25,29 @@ STAND_INS: dict[str, Any] = {
     "grid": {"lower": [0, 0, -1], "upper": [1, 1, 0], "spacing": 0.1},
     "material": {"constant": {"rho": 1.0}},
 }
-"""For what every case needs."""
+"""Placeholders for settings that every case requires."""
 
 
 Told = Callable[[Sequence[Any], dict[str, Any]], None]
-"""Takes errors of pydantic and the settings that they are of."""
+"""Function that receives errors of pydantic and the settings that they refer to."""
 
 
 def sound_part(data: dict[str, Any], folders: Sequence[Path], tell: Told) -> Case | None:
-    """The case without the settings that validation refuses, None where nothing can be made of it. Of a list what precedes the first
-    wrong entry is kept, so that numbers of entries stay; ``Case.left_out`` says where something is missing.
+    """Return the case without the settings that validation rejects, None if nothing remains.
 
-    Some rules are looked at only once every setting is right by itself: ``tell`` is told which of them the rest breaks. It is not told
-    what validation of the whole case says, nor what is so because of what was left out or put in."""
+    Of a list, the entries before the first invalid one are retained, so that their indices stay; ``Case.left_out`` lists the removed
+    settings. Some rules are checked only once every setting is valid by itself: ``tell`` receives the violations of such rules by the
+    remaining settings. It receives neither the errors of the first validation nor any that result from removed settings or placeholders.
+
+    Parameters
+    ----------
+    data : dict
+        Settings.
+    folders : sequence of Path
+        Folders in which relative input paths are searched.
+    tell : callable
+        Receives errors and the settings that they refer to.
+    """
     data, left_out, put_in = copy.deepcopy(data), list[Location](), list[Location]()
     for number in range(ROUNDS):
         try:
@@ -64,7 +74,7 @@ def sound_part(data: dict[str, Any], folders: Sequence[Path], tell: Told) -> Cas
 
 
 def _of_the_rest(items: Iterable[Any], data: dict[str, Any], changed: Sequence[Location]) -> Iterator[Any]:
-    """Errors, and parts of errors, that have nothing to do with the settings that were ``changed``."""
+    """Yield errors, and parts of errors, that do not result from the ``changed`` settings."""
     for item in items:
         cause = item.get("ctx", {}).get("error")
         at = _written(data, item["loc"])
@@ -80,8 +90,11 @@ def _of_the_rest(items: Iterable[Any], data: dict[str, Any], changed: Sequence[L
 
 
 def _follows(at: Location, changed: Iterable[Location]) -> bool:
-    """Whether an error may be there because of a change: inside it, above it, of a name like that of a misspelt setting beside it, of
-    an entry after the first wrong one of a list, or by the engine, which decides what a case needs."""
+    """Return True if an error may result from a change.
+
+    This holds inside and above the change, for a name similar to a misspelt setting in the same group, for list entries after the first
+    invalid one, and for the engine, which determines the required settings.
+    """
     for other in changed:
         shared = min(len(at), len(other))
         if other == ("engine",) or at[:shared] == other[:shared]:
@@ -93,7 +106,7 @@ def _follows(at: Location, changed: Iterable[Location]) -> bool:
 
 
 def _later(entry: str | int, other: str | int) -> bool:
-    """Of a list: the entries after the first wrong one are left out with it."""
+    """Return True for a list entry after the first invalid one, which is removed with it."""
     return isinstance(entry, int) and isinstance(other, int) and entry > other
 
 
@@ -110,10 +123,10 @@ def _wrong(item: Any) -> Iterator[Location]:
 
 
 def _written(data: dict[str, Any], location: Location) -> Location:
-    """The part of pydantic's location that the user wrote, as far as the first entry of a list; () for the whole case."""
+    """Return the part of pydantic's location that the user wrote, up to the first list entry; () for the whole case."""
     node: Any = data
     path = list[str | int]()
-    for part in location:  # among them are names of alternatives that nobody wrote
+    for part in location:  # some parts are names of alternatives, which the user did not write
         inside = part in node if isinstance(node, dict) else isinstance(node, list) and part in range(len(node))
         if inside:
             path.append(part)
@@ -134,7 +147,7 @@ def _remove(data: dict[str, Any], path: Location) -> None:
 
 
 def _stand_in(data: dict[str, Any], wrong: Sequence[Location]) -> list[Location]:
-    """Put in what the whole case lacks, and say where."""
+    """Insert placeholders for missing required settings and return their locations."""
     needed = {str(location[-1]) for location in wrong if location} & STAND_INS.keys()
     needed |= {"grid" if data.get("engine") == "fd" else "mesh"}
     lacking = {name: copy.deepcopy(STAND_INS[name]) for name in needed if data.get(name) is None}
@@ -143,7 +156,7 @@ def _stand_in(data: dict[str, Any], wrong: Sequence[Location]) -> list[Location]
 
 
 def _without_fault(data: dict[str, Any], wrong: Sequence[Location]) -> list[Location]:
-    """Take out what waits for a fault where there is none, and say what that is."""
+    """Remove settings that require a fault if there is none, and return their locations."""
     if ("fault",) not in wrong or "stop" not in data:
         return []
     del data["stop"]

@@ -1,4 +1,4 @@
-"""Settings of what makes waves: point and finite sources, currents, waves from outside, and their functions of time."""
+"""Settings of wave sources: point and finite sources, currents, incident waves, and their time functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from faultwave.case.common import Geographic, InputFile, Settings, Vector, need
 
 
 class TimeFunction(Kinds):
-    """Source time function S(t). For a moment tensor it is the moment RATE with unit integral."""
+    """Source time function S(t); for a moment tensor it is the moment rate with unit integral."""
 
     kind: Literal["brune", "ricker", "gaussian", "triangle", "yoffe", "error-function", "burst", "samples"] = Field(
         description="Shape: brune t/T^2 exp(-t/T), ricker, gaussian, triangle, yoffe, error-function, burst "
@@ -53,7 +53,7 @@ class TimeFunction(Kinds):
 
 
 class AwpNodes(Settings):
-    """Where the nodes and steps of AWP-ODC's source file are, which says nothing of that itself."""
+    """Positions and time steps of AWP-ODC's source file, which does not contain them."""
 
     spacing: Quantity("m", gt=0) = Field(description="Between nodes.")
     origin: Vector = Field((0.0, 0.0, 0.0), description="x, y and z of node (1, 1, 1); z goes down from there.")
@@ -66,7 +66,7 @@ POINTS = ("moment-tensor", "double-couple", "force")
 
 
 class Source(Kinds):
-    """A point source, or a file of them."""
+    """Point source, or a file of sources."""
 
     kind: one_of("moment-tensor", "double-couple", "force", "plane-wave", *FILES) = Field(
         description="What acts, or the file's format."
@@ -157,7 +157,7 @@ class Source(Kinds):
 
 
 class Current(Kinds):
-    """An electric current density that acts in a volume, on a surface or at a point."""
+    """Electric current density in a volume, on a surface or at a point."""
 
     kind: Literal["point", "sheet", "volume"] = Field(description="Where it flows.")
     moment: tuple[float, float, float] = Field(
@@ -192,7 +192,7 @@ class Current(Kinds):
 
 
 class Incident(Settings):
-    """A plane wave amplitude S(t - direction . (x - reference)/c), let in through one surface or around volumes."""
+    """Incident plane wave amplitude S(t - direction . (x - reference)/c), through one surface or around volumes."""
 
     direction: tuple[float, float, float] = Field(description="Where it travels to.")
     amplitude: tuple[float, float, float] = Field(description="Electric field at S = 1 [V/m], orthogonal to direction.")
@@ -224,7 +224,7 @@ class Incident(Settings):
 
 
 class MatchedLayer(Settings):
-    """A layer just inside flat sides of the mesh that lets waves out without reflection."""
+    """Matched layer just inside flat sides of the mesh that lets waves out without reflection."""
 
     sides: list[Literal["x-", "x+", "y-", "y+", "z-", "z+"]] = Field(
         min_length=1, description="Sides of the mesh's bounding box along which the layer runs."

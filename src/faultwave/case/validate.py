@@ -1,4 +1,4 @@
-"""From plain data to a Case, every mistake told in the words of the settings and at its place."""
+"""Validation of plain data into a Case, with errors in the terms of the settings and at their places."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ OVERRIDES: dict[str, Location] = {
     "output": ("output", "folder"),
     "checkpoint_every": ("output", "checkpoint", "interval"),
 }
-"""What a command line may replace: option -> setting."""
+"""Options that may replace settings: option -> location of the setting."""
 
 
 def dotted(location: Sequence[str | int]) -> str:
-    """'output.receivers.points[0]' for a location."""
+    """Return a location as text, such as 'output.receivers.points[0]'."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     return text.lstrip(".") or "case"
 
 
 def apply_overrides(data: dict[str, Any], overrides: Mapping[str, Any] | None, problems: Problems) -> dict[str, Any]:
-    """``data`` with the overrides that are not None put in; groups on the way are copied or created."""
+    """Return a copy of ``data`` with the overrides that are not None; groups along the path are copied or created."""
     data = dict(data)
     for name, value in (overrides or {}).items():
         if name not in OVERRIDES:
@@ -53,7 +53,7 @@ def apply_overrides(data: dict[str, Any], overrides: Mapping[str, Any] | None, p
         for part in location[:-1]:
             below = group.get(str(part))
             if below is not None and not isinstance(below, Mapping):
-                break  # not a group at all: validation says so
+                break  # not a group, which validation reports
             group[str(part)] = group = dict(below or {})
         else:
             group[str(location[-1])] = value
@@ -69,11 +69,29 @@ def build(
     spell: Callable[[Location], str] = dotted,
     partial: bool = False,
 ) -> Case | None:
-    """Validate ``data``; None when it, or anything found before, is wrong; with ``partial`` what is sound of it,
-    and the problems are those that show only in that.
+    """Validate ``data`` into a case.
 
-    folders: where relative input paths are looked for, in this order. where: place of a location for messages; spell:
-    its name there, when the user knows it by another.
+    Parameters
+    ----------
+    data : dict
+        Settings.
+    folders : sequence of Path
+        Folders in which relative input paths are searched, in this order.
+    where : callable
+        ``where(location)`` returns the place of a setting for messages.
+    problems : Problems
+        Collects errors. With ``partial``, only errors that appear in the valid subset are added.
+    overrides : mapping, optional
+        Command-line options that replace settings, see ``OVERRIDES``.
+    spell : callable
+        ``spell(location)`` returns the user's name of a setting.
+    partial : bool
+        If True, return the valid subset of an invalid case.
+
+    Returns
+    -------
+    Case or None
+        None if ``data``, or anything found before, is invalid.
     """
     # The default of output.folder is made absolute by validation, which pydantic runs on given groups only.
     data = apply_overrides({"output": {}, **data}, overrides, problems)
@@ -103,7 +121,7 @@ def _translate(
     seen: set[Location] = set()
     for item in items:
         location = _written(item["loc"], data, item["type"])
-        if location in seen:  # each alternative of a union complains on its own
+        if location in seen:  # each alternative of a union reports an error
             continue
         seen.add(location)
         cause = item.get("ctx", {}).get("error")
@@ -127,7 +145,7 @@ def _translate(
 
 
 def _unless_told(place: str, what: str) -> str:
-    """Without the setting's name where the place is that name already, as in cases that are no files."""
+    """Return the text without the setting's name if the place is that name, as in cases without a file."""
     for between in (": ", " "):
         if what.startswith(place + between):
             return what[len(place + between) :]
@@ -135,7 +153,7 @@ def _unless_told(place: str, what: str) -> str:
 
 
 def _written(location: Location, data: Any, kind: str) -> Location:
-    """The part of pydantic's location that the user wrote: without the tags of union members and '[key]'."""
+    """Return the part of pydantic's location that the user wrote, without tags of union members and '[key]'."""
     parts: list[str | int] = []
     for part in location:
         if isinstance(data, Mapping):
@@ -151,7 +169,7 @@ def _written(location: Location, data: Any, kind: str) -> Location:
 
 
 def _words(item: Any, location: Location, spell: Callable[[Location], str]) -> tuple[str, str, str]:
-    """What is wrong, what is allowed and what to do about it."""
+    """Return the error text, the allowed values and advice."""
     kind, name = item["type"], spell(location)
     allowed = describe.allowed_at(location)
     if item["loc"][-1:] == ("[key]",):

@@ -1,1 +1,1 @@
-"""The command line: reads arguments, calls the rooms that do the work, shows what they return."""
+"""Command line: parses arguments, calls the packages that do the work, and shows their results."""

@@ -1,4 +1,4 @@
-"""Commands that measure: the kernel proxy and the machine's roofs."""
+"""Commands that measure performance: kernel proxies, machine peaks, scaling, accuracy per cost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also 
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Where a table is kept: the fields of ``bench.kept.Files``, without a picture."""
+    """Destinations of a table, the fields of ``bench.kept.Files`` without a picture."""
 
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FILE", help="Put the table between the markers of this file.")
@@ -35,19 +35,25 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class DrawnOptions(TableOptions):
-    """The same of a table that is drawn, too."""
+    """Destinations of a table that is also drawn."""
 
     picture: Annotated[Path | None, typer.Option("--picture", metavar="PNG", help="Also draw it.")] = None
 
 
 def _keep(files: Files, name: str, text: str, found: Any, draw: Callable[[Path], Path] | None = None) -> None:
-    """Print the table ``name`` and keep it where it was asked for."""
+    """Print the table ``name`` and store it in the requested files."""
     screen.out().print(text, markup=False, soft_wrap=True)
     screen.files(files.keep(found, draw, (name, text)))
 
 
 def _files(json: Path | None, picture: Path | None = None) -> Files:
-    """Where what is measured goes. Raises InputError where it cannot be written, before minutes are spent."""
+    """Return the destinations of a measurement.
+
+    Raises
+    ------
+    InputError
+        If they are not writable, before minutes are spent.
+    """
     from faultwave.bench.kept import Files
 
     files = Files(json=json, picture=picture)
@@ -56,7 +62,7 @@ def _files(json: Path | None, picture: Path | None = None) -> Files:
 
 
 def _show(sections: Iterable[tuple[str, Any, Any]], found: Any, files: Files) -> None:
-    """Print what was measured, titles, headers and rows, and keep all of it where that was asked for."""
+    """Print the measured tables (title, header, rows) and store the results in the requested files."""
     for title, header, rows in sections:
         screen.out().print(screen.table(title, rows, header), "")
     files.keep(found)
@@ -64,7 +70,7 @@ def _show(sections: Iterable[tuple[str, Any, Any]], found: Any, files: Files) ->
 
 @dataclass(frozen=True)
 class ProxyOptions:
-    """What the proxy runs, and how it is measured: the fields of ``bench.proxy.Setting``."""
+    """Options of the kernel proxy, the fields of ``bench.proxy.Setting``."""
 
     law: Annotated[str, typer.Option("--law", help="Wave physics; see faultwave laws.")] = "elastic"
     order: Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8.")] = 4
@@ -103,9 +109,9 @@ class ProxyOptions:
 @app.command(epilog="Example: faultwave bench proxy --order 4 --threads 1 --json proxy.json")
 @expanded
 def proxy(options: ProxyOptions, json: Json = None) -> None:
-    """Run the engine on a synthetic mesh without output and set its rate beside the machine's peaks.
+    """Run the engine on a synthetic mesh without output and compare its rate with the machine's peaks.
 
-    The mesh is unstructured and periodic, all cells share one time step; kernels, memory and threads are those of a run.
+    The mesh is unstructured and periodic, all cells share one time step; kernels, memory and threads are the same as in a run.
     """
     from faultwave.bench import report
     from faultwave.bench.proxy import Setting
@@ -123,7 +129,7 @@ Seconds = Annotated[float, typer.Option("--seconds", help="Stepping in each repe
 
 @dataclass(frozen=True)
 class Several:
-    """Numbers of processes and threads to go through."""
+    """Numbers of processes and threads to measure."""
 
     ranks: Annotated[list[int] | None, typer.Option("--ranks", min=1, help="Processes; repeat for several.")] = None
     threads: Annotated[list[int] | None, typer.Option("--threads", min=1, help="Threads; repeat for several.")] = None
@@ -144,9 +150,9 @@ def scaling(
     json: Json = None,
     picture: Annotated[Path | None, typer.Option("--picture", metavar="PNG", help="Draw the rates.")] = None,
 ) -> None:
-    """Measure a case's time stepping on several numbers of processes and threads: strong scaling, or weak.
+    """Measure the strong or weak scaling of a case over numbers of processes and threads.
 
-    Efficiencies are those against the first line, of time stepping and of the whole run with its start.
+    Efficiencies are relative to the first line, for time stepping and for the whole run with its start.
     """
     from faultwave.bench import scaling as bench
     from faultwave.bench.kept import Files
@@ -161,7 +167,7 @@ def scaling(
     with screen.status(case) as say:
         for each, mode, number in itertools.product(threads, modes, ranks):
             if number == 1 and mode != modes[0]:
-                continue  # one process sends nothing
+                continue  # a single process sends no messages
             say(f"{number} processes of {each} threads, {mode}")
             asked = {"progress": mode} | ({} if order is None else {"order": order})
             chosen = bench.widened(case, number) if weak else case
@@ -173,7 +179,7 @@ def scaling(
 
 @dataclass(frozen=True)
 class Together:
-    """The processes that exchange messages."""
+    """Processes that exchange messages."""
 
     ranks: Annotated[int, typer.Option("--ranks", min=2, help="Processes.")] = 2
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each.")] = 1
@@ -197,7 +203,7 @@ def comm(
     seconds: Seconds = 2.0,
     json: Json = None,
 ) -> None:
-    """Show what the processes of a case send each other in a largest time step, and how long they wait for it."""
+    """Show what the processes of a case exchange in a largest time step, and how long they wait for it."""
     from faultwave.bench import scaling as bench
     from faultwave.bench.kept import Files
 
@@ -217,7 +223,7 @@ def comm(
 
 
 def _exchanged(found: dict[str, Any], delay: float) -> None:
-    """Show what one measurement says of messages."""
+    """Show the measured communication of one configuration."""
     from faultwave.bench import scaling as bench
 
     if found["halo"]:
@@ -245,9 +251,9 @@ def fd(
     repeats: Annotated[int, typer.Option("--repeats", help="How often it is measured; medians are shown.")] = 5,
     json: Json = None,
 ) -> None:
-    """Run the engine fd on a box and set its rate beside the machine's memory bandwidth.
+    """Run the engine fd on a box and compare its rate with the machine's memory bandwidth.
 
-    The best way to block space and time is looked for first, as a long run does.
+    The best blocking of space and time is searched first, as in a long run.
     """
     from faultwave.bench import fd as room
 
@@ -274,9 +280,9 @@ def grids(
     ] = None,
     json: Json = None,
 ) -> None:
-    """Measure what a free surface, hills, blocks, layers, faults, yielding rock and soft soil cost the engine fd, beside a plain box.
+    """Measure the cost of surface, hills, blocks, layers, faults, yielding rock and soil on grids, against a plain box.
 
-    The cases are measured in turns, so that a machine that slows down does so for all.
+    The cases are measured in turns, so that a machine that slows down affects all equally.
     """
     from faultwave.bench import grids as room
 
@@ -288,10 +294,10 @@ def grids(
 
 @app.command(epilog="Example: faultwave bench peak --threads 2")
 def peak(threads: Threads = None, json: Json = None) -> None:
-    """Measure the machine's roofs with C made and compiled as kernels are, for 1, 2, 4 ... threads.
+    """Measure the machine's peak rates with C code compiled like kernels, for 1, 2, 4 ... threads.
 
-    Multiply-adds on registers and with operands in the nearest cache; copy and triad of memory, with ordinary stores and
-    with ones that pass the caches by.
+    Multiply-adds on registers and with operands in the nearest cache; copy and triad of memory, with ordinary and with
+    non-temporal stores.
     """
     from faultwave.bench import report
     from faultwave.bench.counts import check_counts
@@ -313,7 +319,7 @@ def roofline(
     results: Annotated[list[Path], typer.Argument(metavar="JSON...", help="Files of faultwave bench proxy --json.")],
     output: Annotated[Path, typer.Option("--output", metavar="PNG", help="The picture.")] = Path("roofline.png"),
 ) -> None:
-    """Draw kernels and whole updates under the roofs measured with them."""
+    """Draw a roofline diagram of kernels and whole updates with the measured peaks."""
     from faultwave.bench.proxy import read
     from faultwave.bench.roofline import draw
 
@@ -322,7 +328,7 @@ def roofline(
 
 @dataclass(frozen=True)
 class SizeOptions:
-    """The boxes whose set-up, steps and memory are measured: the fields of ``bench.size.Setting``."""
+    """Options of the size measurement, the fields of ``bench.size.Setting``."""
 
     cells: Annotated[
         list[float] | None,
@@ -342,9 +348,9 @@ def size(
     options: SizeOptions,
     kept: DrawnOptions,
 ) -> None:
-    """Measure how set-up, steps and memory grow with the mesh: boxes of all sizes that memory holds, each in a process of its own.
+    """Measure how set-up, steps and memory grow with the mesh, up to the size that memory allows.
 
-    Keep the machine free of other work meanwhile: ten million cells take minutes and most of 24 GiB.
+    Each box runs in its own process. Use an otherwise idle machine: ten million cells take minutes and most of 24 GiB.
     """
     from faultwave.bench import size as room
     from faultwave.bench.kept import Files
@@ -360,7 +366,7 @@ def size(
 
 @dataclass(frozen=True)
 class DeviceOptions:
-    """What is measured on a graphics processor."""
+    """Options of the measurement of a graphics processor."""
 
     backend: Annotated[str, typer.Option("--backend", help="cuda, hip or opencl.")]
     cells: Annotated[int, typer.Option("--cells", help="Of the proxies.")] = 524_288
@@ -379,7 +385,7 @@ def device(
     options: DeviceOptions,
     kept: TableOptions,
 ) -> None:
-    """Measure a graphics processor: proxies of every order, a small one, and TPV5 with outputs, beside what is wanted of them."""
+    """Measure a graphics processor: proxies of every order, a small one, and TPV5 with outputs, against the targets."""
     from faultwave.bench import device_table as room
     from faultwave.bench.kept import Files
 
@@ -395,7 +401,7 @@ def device(
 
 @dataclass(frozen=True)
 class AccuracyOptions:
-    """What the table of accuracy is measured on."""
+    """Options of the accuracy measurement."""
 
     problem: Annotated[
         list[str] | None,
@@ -419,10 +425,10 @@ def accuracy(
     options: AccuracyOptions,
     kept: DrawnOptions,
 ) -> None:
-    """Measure how many core-seconds seismograms of a given error cost, over engines, orders, spacings and precisions.
+    """Measure the core-seconds needed for seismograms of a given error, over engines, orders, spacings and precisions.
 
-    Problems of known answer: a source in a full space, LOH.1, a ringing cavity, and TPV5 against a finer run. Each ladder of spacings
-    is climbed until the error is small or a run would exceed the budget. What is measured is processor time of one thread.
+    Problems with known solutions: a source in a full space, LOH.1, a ringing cavity, and TPV5 against a finer run. Spacings are refined
+    until the error is small or a run would exceed the budget. The measured cost is processor time of one thread.
     """
     from faultwave.base.registry import pick
     from faultwave.bench.accuracy import ladder
@@ -453,9 +459,11 @@ def estimates(
         typer.Option("--problem", help="full-space, loh1, loh1-blocks or tpv5; repeat for several. Default all."),
     ] = None,
 ) -> None:
-    """Set estimated errors of seismograms beside true ones, on problems of known answer: the share within a factor of two, and the cost.
+    """Compare estimated with true errors of seismograms on problems with known solutions.
 
-    What is counted as cost is processor time of stepping on one thread, which short runs beside other work tell badly.
+    Shown are the share within a factor of two, and the cost.
+
+    The cost is the processor time of stepping on one thread, which short runs on a busy machine measure badly.
     """
     from faultwave.base.registry import pick
     from faultwave.bench.accuracy import estimates as room
@@ -479,7 +487,7 @@ def table(
 ) -> None:
     """Measure the proxies of every order in and out of cache, some minutes, and print the table of the documentation.
 
-    Each runs in a process of its own. Keep the machine free of other work meanwhile.
+    Each runs in its own process. Use an otherwise idle machine.
     """
     from faultwave.bench import table as tables
     from faultwave.bench.kept import Files

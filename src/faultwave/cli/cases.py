@@ -1,4 +1,4 @@
-"""Commands that start from a case: run, check, plan."""
+"""Commands that start from a case: run, resume, check, plan, tune, submit."""
 
 from __future__ import annotations
 
@@ -34,8 +34,13 @@ if TYPE_CHECKING:
 
 
 def load(name: str, overrides: dict[str, Any]) -> tuple[Case, Problems]:
-    """The case with what the command line changes in it, and its warnings. Raises InputError for all errors at once, and the warnings
-    with them: a misspelt key of a deck is one, and may be the cause."""
+    """Return the case with the overrides applied, and its warnings.
+
+    Raises
+    ------
+    InputError
+        With all errors and warnings at once: a warning, such as a misspelt key of a deck, may be the cause.
+    """
     from faultwave.base.errors import InputError
     from faultwave.run.inputs import read_case
 
@@ -54,8 +59,10 @@ def warn(warnings: Sequence[Problem]) -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """While modules are imported and a case is read nothing is thrown away: looking for it would take a tenth of the time. Nor is what
-    is there then looked through later, but in large runs, where arrays may be among what is thrown away."""
+    """Suspend garbage collection during imports and reading of a case, of which it would take a tenth of the time.
+
+    Existing objects are also excluded from later collections, except in large processes, where arrays may be among the garbage.
+    """
     from faultwave.base.memory import SMALL, peak_memory
 
     was = gc.isenabled()
@@ -85,7 +92,7 @@ def run(
 ) -> None:
     """Run a case and write its outputs.
 
-    Ctrl-C, SIGTERM and a lost terminal finish the step, close the outputs, write a checkpoint and say how far the run got.
+    Ctrl-C, SIGTERM and a lost terminal finish the step, close the outputs, write a checkpoint and report the time reached.
     """
     ranks, threads, progress = from_tuned(tuned, processes.ranks, changes.threads, processes.progress)
     relaunch(ranks, threads, progress)
@@ -99,7 +106,7 @@ def run(
         if estimate_errors:
             from faultwave.run.coarser import check_coarser
 
-            check_coarser(simulation.case)  # what cannot be is told before the run
+            check_coarser(simulation.case)  # reported before the run instead of after it
     advance(simulation)
     if estimate_errors:
         from faultwave.cli.errors import estimate
@@ -138,11 +145,11 @@ def resume(
         ),
     ] = False,
 ) -> None:
-    """Go on with a run from its last checkpoint, as if it had never stopped.
+    """Resume a run from its last checkpoint, as if it had never stopped.
 
     End time, threads, backend, precision and order may change; at another order the state is projected. A case file or an input file that
-    has changed otherwise is refused, each difference named. A finished run is left as it is. A damaged checkpoint is reported and the one
-    before it used.
+    has changed otherwise is refused, with each difference named. A finished run is left unchanged. A damaged checkpoint is reported and the
+    previous one used.
     """
     relaunch(processes.ranks, threads, processes.progress)
     asked = given(
@@ -172,14 +179,14 @@ def advance(simulation: Any) -> None:
     warn(before)
     if simulation.case.numerics.backend == "auto":
         screen.out().print(f"backend auto: {simulation.solver.runs_on}", soft_wrap=True)
-    for note in getattr(simulation.plan, "notes", ()):  # engines of other packages may have none
+    for note in getattr(simulation.plan, "notes", ()):  # engines of other packages may lack notes
         screen.out().print(note, soft_wrap=True)
     if simulation.solver.halo is not None:
         screen.out().print(f"halo {simulation.case.numerics.halo}: {simulation.solver.halo}", soft_wrap=True)
     with screen.progress() as report:
         simulation.run(progress=report)
     screen.out().print(report.summary(), soft_wrap=True)
-    warn([told for told in simulation.warnings if told not in before])  # about the results
+    warn([told for told in simulation.warnings if told not in before])  # warnings about the results
     screen.out().print(f"see it with: faultwave plot {simulation.case.output.folder}", soft_wrap=True)
 
 
@@ -190,7 +197,7 @@ def check(
         int, typer.Option("--ranks", min=1, help="Processes that the run will have; none of them is started here.")
     ] = 1,
 ) -> None:
-    """Say everything that is wrong with a case, at once; run and write nothing.
+    """Report all problems of a case at once, without running it or writing anything.
 
     Reads the settings, the mesh, the models at every cell and fault point, and places sources and receivers.
     """
@@ -212,7 +219,7 @@ def check(
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Machines that need not be here, for which a plan is asked."""
+    """Hardware other than this machine for which a plan is requested."""
 
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, max=8192, help="Also how it would scale up to so many nodes.")
@@ -227,7 +234,7 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Wanted:
-    """An accuracy for which settings are proposed."""
+    """Accuracy for which settings are proposed."""
 
     accuracy: Annotated[
         str | None,
@@ -246,9 +253,9 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
     """Show what a run would cost and resolve, without running it.
 
     Cells, memory, time steps and clusters, an estimate of the run time from a few seconds' measurement, output size,
-    points per wavelength and per cohesive zone, and the worst cells. With --accuracy which order, elements or spacing and precision
-    reach it, and at what cost, read off a table of measured errors. With --nodes how it would scale: strong, the same mesh, and
-    weak, as much on every node. With --arch (sm_70 to sm_100, gfx90a, gfx942) memory is counted for such a processor, and times
+    points per wavelength and per cohesive zone, and the worst cells. --accuracy shows which order, elements or spacing and precision
+    reach it, and at what cost, from a table of measured errors. --nodes shows how the run would scale: strong (the same mesh) and
+    weak (as much on every node). With --arch (sm_70 to sm_100, gfx90a, gfx942) memory is counted for such a processor, and times
     are measured here.
     """
     share = _share(goal)
@@ -261,7 +268,7 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
         target = architecture(wanted if far else "", elsewhere.arch)
         changes = replace(changes, backend=wanted if wanted and not far else "auto")
     asked, problems = load(case, given(**vars(changes)))
-    warn(problems.warnings)  # also where the plan fails: they may say why
+    warn(problems.warnings)  # even if the plan fails, since they may explain it
     from faultwave.comm import World
     from faultwave.run.engines import engine_of
     from faultwave.run.planned import doubts
@@ -269,7 +276,7 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
     with screen.status(case) as say:
         say("reading everything")
         chosen = engine_of(asked)
-        made = chosen.share(asked, World())  # as a run does, which may be too large for this machine
+        made = chosen.share(asked, World())  # the plan of a single process, which may exceed the memory of this machine
         warn(doubts(asked, made))
         sections = []
         if share is not None:
@@ -290,7 +297,7 @@ def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere, goal: Wanted) -
 
 
 def _share(goal: Wanted) -> float | None:
-    """The accuracy that is wanted, None where none is. InputError where it or its frequency cannot be."""
+    """Return the requested accuracy, None if there is none. Raises InputError if it or its frequency is invalid."""
     from faultwave.base.errors import InputError, Problem
 
     if goal.frequency is not None and goal.accuracy is None:
@@ -307,7 +314,7 @@ def _share(goal: Wanted) -> float | None:
 
 
 def _absent(made: Any, case: Case, target: Any) -> Any:
-    """Section and rows of the memory of a graphics processor that need not be here."""
+    """Return section and rows on the memory of a graphics processor that need not be installed."""
     from faultwave.base.errors import NotBuiltError, Problem
 
     if case.engine != "dg":
@@ -320,7 +327,7 @@ def _absent(made: Any, case: Case, target: Any) -> Any:
 
 
 def _forecast(made: Any, case: Case, elsewhere: Elsewhere, say: Callable[[str], None]) -> Any:
-    """Rows and header of the table of scaling."""
+    """Return rows and header of the scaling table."""
     from faultwave.base.errors import NotBuiltError, Problem
 
     if case.engine != "dg":
@@ -344,10 +351,10 @@ def tune(
         Path, typer.Option("--output", metavar="DIR", help="Folder for everything written, or a file NAME.json.")
     ] = Path("."),
 ) -> None:
-    """Find out how many processes and threads, and which progress mode, make a case fastest on this machine.
+    """Find the numbers of processes and threads and the progress mode that make a case fastest on this machine.
 
-    Steps the case for a while with every number of processes that fills the cores, polling for messages or with a thread for
-    them, shows the rates and writes the best into DIR/tuned.json, which `faultwave run CASE --tuned FILE` takes.
+    Steps the case for a while with every number of processes that fills the cores, with polling and with a thread for messages,
+    shows the rates and writes the best into DIR/tuned.json, which `faultwave run CASE --tuned FILE` takes.
     """
     from faultwave.base import cores as available
     from faultwave.bench import scaling as bench
@@ -373,7 +380,7 @@ def tune(
 
 @dataclass(frozen=True)
 class Allocation:
-    """What to ask Slurm for."""
+    """Slurm allocation to request."""
 
     nodes: Annotated[int, typer.Option("--nodes", min=1, help="Nodes.")]
     tasks: Annotated[
@@ -397,8 +404,8 @@ def submit(
 ) -> None:
     """Write a batch script for Slurm with processes bound to cores.
 
-    Before its time is over the run writes a checkpoint, and the job goes on in another turn. A folder that holds a run is refused, unless
-    that has a checkpoint of this case to go on from.
+    Before its time limit the run writes a checkpoint, and the job is requeued. A folder that holds a run is refused, unless
+    it has a checkpoint of this case to resume from.
     """
     from faultwave.base.errors import InputError, Problem
     from faultwave.cli.slurm import Job
@@ -426,7 +433,13 @@ def submit(
 
 
 def _look_into(folder: Path, case: Path, until: str | None) -> None:
-    """Say from where a job in ``folder`` will go on. Raises InputError where the folder holds another run, or one without checkpoints."""
+    """Report from where a job in ``folder`` will resume.
+
+    Raises
+    ------
+    InputError
+        If the folder holds another run, or one without checkpoints.
+    """
     from faultwave.base.errors import InputError, Problem
     from faultwave.output.folder import refuse_folder
     from faultwave.run.resumption import refuse_another_case
@@ -450,7 +463,7 @@ def _look_into(folder: Path, case: Path, until: str | None) -> None:
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Give the program the commands of this file."""
+    """Add the commands of this file to the program."""
     commands: tuple[tuple[Callable[..., None], str], ...] = (
         (run, "Example: faultwave run parameters.par --order 5 --until 2 --output results"),
         (resume, "Example: faultwave resume results --threads 8"),

@@ -1,4 +1,4 @@
-"""The command that estimates errors of seismograms."""
+"""Command that estimates errors of seismograms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def estimate_errors(
     ranks: Ranks = None,
     threads: Threads = None,
 ) -> None:
-    """Estimate by how much the seismograms of a finished run err, and write that beside them.
+    """Estimate the errors of the seismograms of a finished run, and write the estimates to its folder.
 
     Its case runs twice more, in memory and in single precision: at two lower orders, or on two coarser grids. Each receiver gets its
     relative errors of velocity and stress, in PREFIX-receivers.h5 and PREFIX-errors.csv.
@@ -42,7 +42,7 @@ def estimate(folder: Path, threads: int | None = None) -> None:
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Give the program the commands of this file."""
+    """Add the commands of this file to the program."""
     app.command("estimate-errors", epilog="Example: faultwave estimate-errors results")(estimate_errors)
 
 

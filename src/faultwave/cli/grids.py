@@ -29,7 +29,7 @@ def sgt(
     precision: Precision = None,
     threads: Threads = None,
 ) -> None:
-    """Strain Green tensors by reciprocity: three runs with forces at each receiver of the case, strain at its sources.
+    """Compute strain Green tensors by reciprocity: three runs with forces at each receiver, strain at the sources.
 
     One NetCDF file, PREFIX-sgt.nc; `faultwave.green_tensors.seismograms` makes seismograms of any moment tensors from it.
     """
@@ -41,5 +41,5 @@ def sgt(
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Give the program the commands of this file."""
+    """Add the commands of this file to the program."""
     app.command(epilog="Example: faultwave sgt basin.yaml --output results")(sgt)

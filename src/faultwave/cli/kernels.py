@@ -1,4 +1,4 @@
-"""Commands on kernels: what is computed, stage by stage."""
+"""Commands that list, show and analyse kernels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Law = Annotated[str, typer.Option("--law", help="Wave physics; see faultwave law
 
 @app.command("list", epilog="Example: faultwave kernels list --order 4")
 def list_kernels(order: Order = 4, law: Law = "elastic", engine: Engine = "dg") -> None:
-    """Name every kernel with what it costs."""
+    """List all kernels with their costs."""
     from faultwave.bench.kernel_report import kernel_table
 
     if _grids(engine):
@@ -70,7 +70,7 @@ def show(
 
 
 WIDE = 195
-"""Characters a line of what kernels take: better more than a terminal has than with words broken."""
+"""Width of the report in characters; lines longer than the terminal are better than broken words."""
 
 
 @app.command(epilog="Example: faultwave kernels report predict --backend cuda --arch sm_90 --order 4")
@@ -86,8 +86,10 @@ def report(
     law: Law = "elastic",
     engine: Engine = "dg",
 ) -> None:
-    """Compile kernels for a graphics processor that need not be here: registers, spills, fast memory, occupancy, and the rate
-    that its memory and arithmetic allow at most."""
+    """Compile kernels for a graphics processor, which need not be installed, and report their use of resources.
+
+    Registers, spills, fast memory, occupancy, and the highest rate that its memory and arithmetic allow.
+    """
     from faultwave.bench.kernel_report import architecture, kernel_report
 
     chosen = architecture(backend, arch).name
@@ -103,7 +105,7 @@ def report(
 
 
 def _grids(engine: str) -> bool:
-    """Whether kernels of the engine on grids are meant. Raises InputError for engines that do not exist."""
+    """Return True for the engine fd, False for dg. Raises InputError for unknown engines."""
     if engine not in ("dg", "fd"):
         raise InputError(Problem("--engine", f"'{engine}' does not exist", "dg, fd"))
     return engine == "fd"

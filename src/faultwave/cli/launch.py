@@ -1,4 +1,4 @@
-"""Starting a command on several processes: the MPI launcher, started here, starts the same command again."""
+"""Launch of a command on several processes: the MPI launcher, started here, starts the same command again."""
 
 from __future__ import annotations
 
@@ -26,27 +26,40 @@ from faultwave.base.watchdog import GRACE, WATCHDOG, end_children
 from faultwave.comm.world import launched, world
 
 LEAST, EACH = 16, 4
-"""So many processes are started on any machine, and so many a core."""
+"""Number of processes allowed on any machine, and per core."""
 
 MACHINES = ("HYDRA_HOST_FILE", "SLURM_JOB_NODELIST", "PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "LSB_HOSTS", "PE_HOSTFILE")
-"""Where launchers find the machines they start on; where none is set it is this one."""
+"""Environment variables from which launchers obtain their machines; if none is set, processes start on this machine."""
 
 NEVER = 1 << 30
-"""Signals that end a program which waits for others that are told of them."""
+"""Number of signals that is never reached, for a program that forwards signals to its children."""
 
 PR_SET_PDEATHSIG = 1
-"""Of prctl(2): the signal that a process gets when its parent dies."""
+"""Option of prctl(2) for the signal that a process receives when its parent dies."""
 
 
 def first() -> bool:
-    """Whether this process speaks for all."""
+    """Return True if this process writes to the terminal for all."""
     return not launched() or world().first
 
 
 def relaunch(ranks: int | None, threads: int | None, progress: str | None = None) -> None:
-    """Where ``ranks`` processes are wanted and no launcher started this one: start them, wait, and leave with their exit
-    code. Threads that are not given share the cores, but for one a process with progress 'thread'. Raises InputError under
-    a launcher of another number."""
+    """Run this command on ``ranks`` processes and exit with their exit code, if no launcher started this process.
+
+    Parameters
+    ----------
+    ranks : int or None
+        Requested number of processes; nothing happens for None and 1.
+    threads : int or None
+        Threads of each process; None divides the cores, except one core per process with progress 'thread'.
+    progress : str or None
+        Progress mode.
+
+    Raises
+    ------
+    InputError
+        Under a launcher with another number of processes.
+    """
     if ranks is None:
         return
     if launched():
@@ -65,7 +78,17 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
 
 
 def affordable(ranks: int, advice: str = "", option: str = "--ranks") -> None:
-    """Refuse what would fill this machine with interpreters before anything is read. Raises InputError."""
+    """Raise InputError for more processes than this machine can start, before anything is read.
+
+    Parameters
+    ----------
+    ranks : int
+        Requested number of processes.
+    advice : str
+        Advice in the error.
+    option : str
+        Option that requested them.
+    """
     most = max(LEAST, EACH * cores.count())
     if ranks > most and not any(name in os.environ for name in MACHINES):
         what = f"{ranks} processes, but this machine has {cores.count()} cores for them"
@@ -73,8 +96,13 @@ def affordable(ranks: int, advice: str = "", option: str = "--ranks") -> None:
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
-    """The exit code of a launcher. It is told what this process is told, and does not outlive it. Raises Interrupted where that
-    came too early for its processes to tell of it."""
+    """Run a launcher and return its exit code; signals are forwarded, and it does not outlive this process.
+
+    Raises
+    ------
+    signals.Told
+        If a signal came before its processes could report it.
+    """
     numbers = [n for n in signals.telling_to_stop() if signal.getsignal(n) != signal.SIG_IGN]
     told: list[int] = []
     passed: list[int] = []
@@ -86,9 +114,9 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
 
     def pass_on() -> None:
         while process is not None and len(passed) < len(told):
-            passed.append(signal.SIGUSR1)  # launchers pass this one on; they take the others for themselves
+            passed.append(signal.SIGUSR1)  # the one that launchers forward; they handle the others themselves
             process.send_signal(signal.SIGUSR1)
-        if len(told) == 2 and process is not None:  # what they leave undone then is ended
+        if len(told) == 2 and process is not None:  # the second signal: what remains after ``GRACE`` is ended
             signal.signal(signal.SIGALRM, end)
             signal.setitimer(signal.ITIMER_REAL, GRACE)
 
@@ -100,7 +128,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
         with WATCHDOG.phase(NEVER, ""):
             environment = environment | {signals.BY_OUR_LAUNCHER: "1"}
             process = subprocess.Popen(command, env=environment, start_new_session=True, preexec_fn=_bound(os.getpid()))
-            pass_on()  # what came before
+            pass_on()  # signals that came before
             code = process.wait()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -114,8 +142,10 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
 
 
 def _bound(parent: int) -> Callable[[], None] | None:
-    """What a child does on Linux before it becomes another program, so that it dies with its parent, which may be killed without a
-    chance to tell it."""
+    """Return a function that makes a child on Linux end with its parent, to be called before it executes a program.
+
+    The parent may be killed without a chance to stop the child.
+    """
     if sys.platform != "linux":
         return None
     control = getattr(ctypes.CDLL(None), "prctl", None)
@@ -123,14 +153,14 @@ def _bound(parent: int) -> Callable[[], None] | None:
     def bind() -> None:
         if control is not None:
             control(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
-            if os.getppid() != parent:  # it died before it was looked at
+            if os.getppid() != parent:  # the parent died before
                 os._exit(1)
 
     return bind
 
 
 def too_early(number: int) -> signals.Told:
-    """Return what to tell of a signal that came before the first step."""
+    """Return the error for a signal that came before the first step."""
     name = signal.Signals(number).name
     what = f"told to stop by {name} while the run was being set up"
     text = f"{what}; nothing was computed and no output was changed, the same command starts anew"
@@ -138,15 +168,17 @@ def too_early(number: int) -> signals.Told:
 
 
 def unfinished(number: int) -> signals.Told:
-    """Return what to tell of a signal that came while a command worked that keeps nothing of what it has done."""
+    """Return the error for a signal during a command that leaves no results when stopped."""
     text = f"told to stop by {signal.Signals(number).name}; nothing is left of what was begun, the same command starts anew"
     return signals.Told(text, number)
 
 
 @contextmanager
 def heeding(told: Callable[[int], signals.Told] = too_early) -> Iterator[None]:
-    """Signals that tell a program to stop are an error that says so: what it has begun is tidied up, compilers that it started among it.
-    Once it steps, a run has its own way with them."""
+    """Turn stop signals into errors within the block, so that work in progress is cleaned up, including compilers.
+
+    A run in its time loop handles signals itself.
+    """
 
     def stop(number: int, frame: Any) -> None:
         signals.forget_lost_terminal()
@@ -161,15 +193,17 @@ def heeding(told: Callable[[int], signals.Told] = too_early) -> Iterator[None]:
 
 
 def leave(error: FaultwaveError | signals.Told) -> None:
-    """Before this process ends with an error: others may not have been told to stop."""
+    """Abort the other processes before this one ends with an error, because they may not have received the signal."""
     if isinstance(error, Interrupted | signals.Told) and launched():
         world().abort(error)
 
 
 def end(code: Any) -> None:
-    """End this process with an exit code as Python would, but without taking a thousand modules apart, a quarter of a second. Returns
-    where Python has to end it: where this is a part of another program, of several processes, where somebody watches what is done, where
-    threads go on, and where output cannot be written."""
+    """End this process with an exit code without the interpreter's teardown, which takes a quarter of a second.
+
+    It returns if Python must end the process: inside another program, with several processes, under a debugger or profiler, with running
+    threads, and if output cannot be written.
+    """
     if (
         not _ours()
         or not isinstance(code, int | None)
@@ -188,7 +222,7 @@ def end(code: Any) -> None:
 
 
 def _ours() -> bool:
-    """Whether Python was started for this program: by its command, or as ``python -m faultwave``."""
+    """Return True if Python was started for this program: by its command, or as ``python -m faultwave``."""
     main = sys.modules.get("__main__")
     module = getattr(main, "__spec__", None)
     if module is not None:
@@ -197,13 +231,13 @@ def _ours() -> bool:
 
 
 def watch() -> None:
-    """Let the program be ended within two seconds of a signal, where it is one of its own and nobody debugs it."""
+    """Start the watchdog if this is a stand-alone program without a debugger."""
     if _ours() and not _watched() and threading.active_count() == 1:
         WATCHDOG.start()
 
 
 def _watched() -> bool:
-    """Whether a debugger, a profiler or a count of what is covered has to write its results, or somebody types."""
+    """Return True if a debugger, profiler or coverage tool is active, or the session is interactive."""
     tools = getattr(sys, "monitoring", None)
     tool = tools is not None and any(tools.get_tool(i) for i in range(6))
     return bool(tool or sys.gettrace() or sys.getprofile() or sys.flags.interactive or sys.flags.inspect)
@@ -212,7 +246,15 @@ def _watched() -> bool:
 def from_tuned(
     file: Path | None, ranks: int | None, threads: int | None, progress: str | None = None
 ) -> tuple[int | None, int | None, str | None]:
-    """Processes, threads and progress mode of a file that `faultwave tune` wrote; what is given beside it wins."""
+    """Return processes, threads and progress mode from a file of `faultwave tune`.
+
+    Parameters
+    ----------
+    file : Path or None
+        File; None leaves the options unchanged.
+    ranks, threads, progress : optional
+        Explicit options, which take precedence.
+    """
     if file is None:
         return ranks, threads, progress
     try:
@@ -221,7 +263,7 @@ def from_tuned(
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(Problem(str(file), f"is no file of faultwave tune: {error}")) from None
     _tuned(file, found, mode)
-    if launched():  # the launcher has said how many processes
+    if launched():  # the launcher has determined the number of processes
         found[0] = ranks
     return found[0] if ranks is None else ranks, found[1] if threads is None else threads, progress or mode
 
@@ -244,14 +286,25 @@ def _need_mpi4py() -> None:
 
 
 def starter(ranks: int) -> str:
-    """What starts so many processes; empty where one is all. Raises InputError for more than this machine can have."""
+    """Return the launcher for ``ranks`` processes, '' for one.
+
+    Raises
+    ------
+    InputError
+        For more than this machine can start.
+    """
     affordable(ranks)
     return mpiexec() if ranks > 1 else ""
 
 
 def mpiexec() -> str:
-    """The launcher: that of this Python environment, else the system's. Raises BackendError where there is none, or no mpi4py, of which
-    each of its processes would complain in its own words."""
+    """Return the path of the MPI launcher, from this Python environment or else the system.
+
+    Raises
+    ------
+    BackendError
+        If there is none, or no mpi4py, which every process would otherwise report by itself.
+    """
     _need_mpi4py()
     found = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
     if found is None:

@@ -1,4 +1,4 @@
-"""Commands that list what there is: examples and laws."""
+"""Commands that list examples and laws."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def examples(
 
 
 def laws() -> None:
-    """List wave laws, friction laws, what modifies friction, and rheologies, with their parameters, units and defaults."""
+    """List wave laws, friction laws, modifiers and rheologies, with their parameters, units and defaults."""
     for title, header, rows in law_tables():
         screen.out().print(screen.table(title, rows, header), "")
 
 
 def law_tables() -> Iterator[Table]:
-    """A table a law, wave laws first: every parameter with its unit, default, where it is given, and meaning."""
+    """Yield a table for each law, wave laws first: parameters with unit, default, place and meaning."""
     from faultwave.physics.friction import laws as friction_laws
     from faultwave.physics.friction.modifiers import modifiers
     from faultwave.physics.rheology import rheologies
@@ -58,18 +58,18 @@ def law_tables() -> Iterator[Table]:
 
 
 def _rows(law: Any) -> list[tuple[str, ...]]:
-    """Of a law with parameters at points and constants."""
+    """Return rows for the parameters and constants of a law."""
     rows = [_row(p, "at every point") for p in law.parameters]
     return rows + [_row(p, "once, in constants") for p in law.constants]
 
 
 def _row(parameter: Parameter, given: str) -> tuple[str, ...]:
     default = parameter.default
-    known = default is not None and bool(parameter.accepts(default))  # others stand for what the description tells
+    known = default is not None and bool(parameter.accepts(default))  # others mean what the description states
     return parameter.name, parameter.unit, f"{default:g}" if known else "", given, parameter.description
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Give the program the commands of this file."""
+    """Add the commands of this file to the program."""
     app.command(epilog="Example: faultwave examples")(examples)
     app.command(epilog="Example: faultwave laws")(laws)

@@ -1,5 +1,8 @@
-"""`faultwave`: the program. Commands live beside this file; a file of commands is imported when one of them is asked for, and the rooms
-they call only when they run."""
+"""Program `faultwave`.
+
+Its commands are in the other files of this package; a file is imported when one of its commands is used, and the packages that it calls
+when the command runs.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,12 @@ FILES = {
     "kernels": ("kernels",),
     "bench": ("bench",),
 }
-"""The commands of each file, in the order of the help."""
+"""Commands of each file, in the order of the help."""
 
 
 @cache
 def commands_of(file: str) -> dict[str, Any]:
-    """The commands of a file beside this, by name."""
+    """Return the commands of a file of this package by name."""
     module, made = importlib.import_module(f"faultwave.cli.{file}"), typer.Typer(rich_markup_mode=None)
     if hasattr(module, "add_commands"):
         module.add_commands(made)
@@ -43,12 +46,11 @@ def commands_of(file: str) -> dict[str, Any]:
 
 
 class Guarded(screen.Commands):
-    """All commands, each imported when it is asked for; the one place where an error meant for users becomes text on the screen and an
-    exit code."""
+    """Group of all commands, each imported on use; errors for users become text on the screen and an exit code here."""
 
     @property
     def commands(self) -> MutableMapping[str, Any]:
-        """Every command by name: all files are imported."""
+        """All commands by name; every file is imported."""
         found = {name: command for file in FILES for name, command in commands_of(file).items()}
         return {**found, **self._own}
 
@@ -57,12 +59,12 @@ class Guarded(screen.Commands):
         self._own = own
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """None where there is no such command."""
+        """Return a command, None if it does not exist."""
         file = next((file for file, names in FILES.items() if cmd_name in names), None)
         return self._own.get(cmd_name) if file is None else commands_of(file).get(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
-        told = launch.too_early if launch.launched() else launch.unfinished  # launchers tell all processes at once
+        told = launch.too_early if launch.launched() else launch.unfinished  # launchers signal all processes at once
         launch.watch()
         with command_line():
             try:
@@ -84,14 +86,14 @@ class Guarded(screen.Commands):
 
 
 def _with_value(error: typer.BadParameter) -> str:
-    """What is wrong with an option, with what was given: not every typer says it."""
+    """Return the error text of an option with the given value, which some versions of typer omit."""
     listed: list[Any] = getattr(error.__cause__, "errors", list)()
     value = listed[0].get("input") if listed else None
     return error.message if value is None or str(value) in error.message else f"'{value}'. {error.message}"
 
 
 class Program(typer.Typer):
-    """The program: called, it ends with the exit code of its command."""
+    """Program that ends with the exit code of its command."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -102,7 +104,7 @@ class Program(typer.Typer):
         except OSError as error:
             if error.errno != errno.ENOSPC or error.filename is not None:
                 raise
-            # files say so themselves, with their names: this is where the shell sends what the program prints
+            # other files are named in their own errors: this is the redirected standard output
             screen.show_error(FaultwaveError("what this command prints could not be written: the disk is full"))
             screen.discard_output()
             raise SystemExit(FaultwaveError.code) from None
@@ -133,7 +135,7 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
-    """Settle what holds for every command."""
+    """Apply the options that all commands share."""
     from faultwave.base.log import configure
 
     configure("INFO" if verbose else "WARNING")
@@ -156,7 +158,7 @@ def help_of(
             raise InputError(
                 Problem("help", f"'{path}' has no commands of its own", advice=f"faultwave help {path[10:]}")
             )
-        _, found, _ = command.resolve_command(context, [name])  # says what was meant where there is none
+        _, found, _ = command.resolve_command(context, [name])  # suggests a similar name if there is none
         assert found is not None
         command = found
         context = typer.Context(command, info_name=name, parent=context)

@@ -1,4 +1,4 @@
-"""Commands on meshes: look at one, convert one, make a built-in one."""
+"""Commands on meshes: show, convert, generate, partition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 app = typer.Typer(cls=screen.Commands, help="Look at meshes, convert and make them.")
 
 SUFFIXES = (".h5", ".hdf5", ".puml")
-"""Of meshes that are written."""
+"""Suffixes of mesh files that can be written."""
 
 MeshFile = Annotated[Path, typer.Argument(metavar="MESH", help="PUML HDF5, Gmsh or SeisSol netCDF file.")]
 Target = Annotated[Path, typer.Argument(metavar="FILE", help="PUML HDF5 file to write.")]
@@ -59,7 +59,7 @@ def info(mesh: MeshFile, boundary_format: Packing = "auto") -> None:
 
 
 def _show_flat(geometry: Geometry) -> None:
-    """Cells whose time step is tried before a run, the flattest named."""
+    """Show flat cells, whose time step is tested before a run, with the flattest listed."""
     import numpy as np
 
     from faultwave.dg.flat_cells import FLAT
@@ -106,7 +106,7 @@ def _volumes(mesh: Mesh) -> Section:
 
 
 def _surfaces(mesh: Mesh) -> Section:
-    """Faces between two cells that both carry a tag are one face."""
+    """Return the table of surfaces; a face that both of its cells tag counts once."""
     import numpy as np
 
     from faultwave.domain.tets.mesh import FILE_FACES
@@ -119,7 +119,7 @@ def _surfaces(mesh: Mesh) -> Section:
     areas = 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
     try:
         table = tag_table(None, mesh)
-    except InputError:  # told below
+    except InputError:  # reported below
         usual, names = tag_table(None), {number: name for name, number in mesh.named(2).items()}
         table = TagTable(
             tuple(r for r in usual.ranges if not any(r[0] <= n <= r[1] for n in names)), names, mesh.written
@@ -141,7 +141,7 @@ def _kind_name(kind: int) -> str:
 
 @app.command(epilog="Example: faultwave mesh convert model.msh model.h5")
 def convert(mesh: MeshFile, target: Target, boundary_format: Packing = "auto", force: Force = False) -> None:
-    """Write a mesh as PUML HDF5, which loads faster and smaller than Gmsh's text."""
+    """Write a mesh as PUML HDF5, which loads faster and is smaller than Gmsh's text."""
     from faultwave.domain.tets.load import read_mesh
 
     read = read_mesh(mesh)
@@ -167,7 +167,7 @@ def generate(
 
     problems = Problems()
     mesh = {"generate": {"shape": shape, **dict(map(_pair, settings or ()))}}
-    # The settings of a mesh are declared within a case; the rest of this one is never looked at.
+    # The settings of a mesh are declared within a case, whose other settings are not used.
     case = build({"mesh": mesh, "end_time": 1.0, "material": {"constant": {"rho": 1.0}}}, (), dotted, problems)
     problems.raise_errors()
     assert case is not None
@@ -191,7 +191,7 @@ def partition(
     """Store a mesh in parts, so that every process of a run opens its own part only.
 
     Work (by time-step cluster, friction included) and memory are balanced; both cells of a fault face stay together.
-    The file remains an ordinary PUML mesh. Without a case the time step of a cell is taken to grow with its size.
+    The file remains an ordinary PUML mesh. Without a case the time step of a cell is assumed to be proportional to its size.
     """
     from faultwave.cli.partition import partition_mesh
 
@@ -205,7 +205,7 @@ def partition(
 
 
 def _pair(text: str) -> tuple[str, Any]:
-    """'key=value' with the value read as YAML: a number, text with a unit, a list, a mapping."""
+    """Return key and value of 'key=value', with the value read as YAML: number, text with a unit, list or mapping."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 

@@ -1,4 +1,4 @@
-"""The command that makes a case for a place."""
+"""Command that makes a case for a place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from faultwave.cli.options import expanded
 
 @dataclass(frozen=True)
 class Region:
-    """Where, and how fine."""
+    """Options of the region and its resolution."""
 
     lon: Annotated[
         float | None, typer.Option("--lon", help="Longitude of the middle in degrees; default the traces'.")
@@ -46,7 +46,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Quake:
-    """What happens there."""
+    """Options of the earthquake."""
 
     fault: Annotated[
         list[Path] | None, typer.Option("--fault", help="Trace: GeoJSON, or columns lon,lat or x,y. May be repeated.")
@@ -71,10 +71,10 @@ def new(
     quake: Quake,
     force: Annotated[bool, typer.Option("--force", help="Write into a folder that holds files.")] = False,
 ) -> None:
-    """Make a case for a place on Earth: a folder with all that check, plan and run need.
+    """Make a case for a place on Earth: a folder with everything that check, plan and run need.
 
-    On a terminal it asks for what is missing. Nothing is fetched: the model of the crust (IASP91) comes with the program, relief and
-    faults from files of yours. The case says what was assumed, line by line.
+    On a terminal it prompts for missing values. Nothing is downloaded: the model of the crust (IASP91) is included, relief and
+    faults come from your files. The case documents its assumptions line by line.
     """
     from faultwave.run.new import new_case
 
@@ -93,7 +93,10 @@ def new(
 
 
 def _pictured(asked: Any, error: InputError, folder: Path) -> InputError:
-    """The error, after a map of where something is wrong, if it says where and the region is known: no case is there to be drawn later."""
+    """Return the error after drawing a map of its places, if they and the region are known.
+
+    No case exists that could be drawn later.
+    """
     from faultwave.cli.results import pictured
     from faultwave.run.new import draft
 
@@ -106,7 +109,7 @@ def _pictured(asked: Any, error: InputError, folder: Path) -> InputError:
 
 
 def _completed(values: dict[str, Any]) -> dict[str, Any]:
-    """With answers to what is missing and has no default."""
+    """Return the options with answers to prompts for missing values that have no default."""
     found = dict(values)
     if not (found["fault"] or found["moment_tensor"] or found["srf"]):
         what = typer.prompt("File of fault traces, an .srf or CMTSOLUTION file, or strike,dip,rake,magnitude,depth_km")
@@ -126,7 +129,7 @@ def _completed(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked(values: dict[str, Any]) -> Any:
-    """What the room takes, in SI. Raises InputError."""
+    """Return the options of ``run.new.new_case`` in SI units. Raises InputError."""
     from faultwave.run.new import Asked
 
     tensor = values["moment_tensor"]
@@ -176,7 +179,7 @@ def _mechanism(words: str) -> Any:
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Give the program the command of this file."""
+    """Add the command of this file to the program."""
     app.command(epilog="Example: faultwave new ridgecrest --fault trace.geojson --dip 80 --frequency 0.5Hz")(
         expanded(new)
     )

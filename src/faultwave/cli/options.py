@@ -1,4 +1,7 @@
-"""Options that commands share, and records of options: a command takes a record, its command line has an option a field."""
+"""Options that commands share, and records of options.
+
+A command takes a record as one parameter; on its command line each field is an option.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ Every = Annotated[
 
 @dataclass(frozen=True)
 class Changes:
-    """What the command line changes in a case."""
+    """Options that replace settings of a case."""
 
     engine: EngineName = None
     order: Order = None
@@ -61,7 +64,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class Processes:
-    """How many processes take part, and how their messages travel."""
+    """Options on the number of processes and their messages."""
 
     ranks: Ranks = None
     progress: Progress = None
@@ -69,15 +72,19 @@ class Processes:
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """What was given on the command line."""
+    """Return the options that were given on the command line, without None."""
     return {name: value for name, value in options.items() if value is not None}
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """``command`` as typer takes it: in place of a parameter that is a record, an option for each of its fields.
+    """Return ``command`` with each record parameter replaced by an option for each of its fields, as typer expects.
 
-    Types and help of the options are those that the fields are annotated with, defaults those of the fields. Raises
-    TypeError where two options have the same name.
+    Types, help texts and defaults of the options come from the fields.
+
+    Raises
+    ------
+    TypeError
+        If two options have the same name.
     """
     hints = get_type_hints(command, include_extras=True)
     records: dict[str, Any] = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
@@ -94,7 +101,7 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
             values[name] = record(**{field: values.pop(field) for field, _, _ in _fields(record)})
         command(**values)
 
-    kind = inspect.Parameter.KEYWORD_ONLY  # so that required ones may follow
+    kind = inspect.Parameter.KEYWORD_ONLY  # required options may follow optional ones
     parameters = [inspect.Parameter(name, kind, default=default, annotation=hint) for name, hint, default in options]
     from_options.__dict__["__signature__"] = inspect.Signature(parameters)
     from_options.__annotations__ = {name: hint for name, hint, _ in options}
@@ -102,7 +109,7 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _fields(record: Any) -> list[tuple[str, Any, Any]]:
-    """Name, annotation and default of every field of a record."""
+    """Return name, annotation and default of every field of a record."""
     hints = get_type_hints(record, include_extras=True)
     return [
         (f.name, hints[f.name], inspect.Parameter.empty if f.default is dataclasses.MISSING else f.default)

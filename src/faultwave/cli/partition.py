@@ -1,4 +1,4 @@
-"""Cutting a mesh for a case: what a cell costs is known once its time steps are."""
+"""Partition of a mesh by the cost of its cells, which depends on the time steps of a case."""
 
 from __future__ import annotations
 
@@ -25,9 +25,30 @@ def partition_mesh(
     path: str | Path, target: str | Path, parts: Sequence[int], case: str | None = None, order: int = 4,
     method: str = "auto",
 ) -> list[tuple[str, ...]]:  # fmt: skip
-    """Store the mesh of ``path`` in ``target``; rows (parts, cells a part, imbalance of work and of cells, faces cut).
+    """Store the mesh of ``path`` in parts in the file ``target``.
 
-    Raises InputError for a broken mesh, a case of another mesh, numbers of parts that do not divide each other.
+    Parameters
+    ----------
+    path, target : str or Path
+        Mesh file to read and PUML file to write.
+    parts : sequence of int
+        Numbers of parts, each dividing the next.
+    case : str, optional
+        Case whose time steps, fault and order determine the cost of cells.
+    order : int
+        Order that determines the cost without a case.
+    method : {'auto', 'metis', 'curve'}
+        Partitioning method.
+
+    Returns
+    -------
+    list of tuple of str
+        Rows (parts, cells per part, imbalance of work, imbalance of memory, cut faces).
+
+    Raises
+    ------
+    InputError
+        For a broken mesh, a case of another mesh, or numbers of parts that do not divide each other.
     """
     if method not in METHODS:
         raise InputError(Problem("--method", f"'{method}'", ", ".join(METHODS)))
@@ -60,7 +81,7 @@ def partition_mesh(
 
 
 def _of_mesh(mesh: tets.Mesh, topology: tets.Topology, order: int) -> Weights:
-    """Time steps proportional to the inscribed sphere, clusters of rate 2."""
+    """Return weights for time steps proportional to the inradius, in clusters of rate 2."""
     shape = tets.geometry(mesh, topology)
     fault = (topology.kinds == tets.BoundaryKind.FAULT) & (topology.neighbours >= 0)
     clustering = tets.assign_clusters(shape.inradius, topology.neighbours, fault)

@@ -19,9 +19,9 @@ def scatter(
     backend: Backend = None,
     threads: Threads = None,
 ) -> None:
-    """Scattering parameters of a case with ports: one run a port, a Touchstone file and a picture.
+    """Compute scattering parameters of a case with ports: one run per port, a Touchstone file and a picture.
 
-    The file is called as the case's prefix, .s2p for two ports.
+    The file is named by the case's prefix, with suffix .s2p for two ports.
     """
     from faultwave.plot.scattering import plot_scattering
     from faultwave.run.scattering import save_scattering
@@ -31,5 +31,5 @@ def scatter(
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Give the program the commands of this file."""
+    """Add the commands of this file to the program."""
     app.command(epilog="Example: faultwave scatter guide.yaml --output results")(scatter)

@@ -23,7 +23,7 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is drawn of a run, and how."""
+    """Options of pictures of a run."""
 
     field: Annotated[
         str | None, typer.Option("--field", help="Only maps of this field: v3, PGV, slip, speed (horizontal), ...")
@@ -58,10 +58,10 @@ def plot(
         ),
     ] = None,
 ) -> None:
-    """Draw what a run left: rupture time and slip on the fault, the surface, seismograms, energies. Or, before anything is run, draw a
-    case: map, sections and profiles of the material, faults with their stress and strength, resolution, time steps.
+    """Draw the results of a run, or a case before it is run.
 
-    Pictures go into the same folder; their names are printed.
+    Of a run: rupture time and slip on the fault, the surface, seismograms, energies. Of a case: map, sections and profiles of the
+    material, faults with their stress and strength, resolution, time steps. Pictures go into the same folder; their names are printed.
     """
     from faultwave.plot.look import Look
 
@@ -85,14 +85,14 @@ def plot(
 
 
 def _is_case(name: str) -> bool:
-    """Whether a text names a file or an example, and no folder."""
+    """Return True if a text names a file or an example, and no folder."""
     from faultwave.case.load import examples
 
     return Path(name).is_file() or name in examples()
 
 
 def _plot_case(name: str, overrides: dict[str, Any], look: Any, output: Path | None) -> None:
-    """Pictures of a plan."""
+    """Draw pictures of a plan."""
     from faultwave.plot.plans import plot_model
     from faultwave.run.inputs import load_sound
     from faultwave.run.planned import model_of
@@ -113,12 +113,12 @@ def _plot_case(name: str, overrides: dict[str, Any], look: Any, output: Path | N
 
 
 def _words(text: str | None) -> list[str] | None:
-    """Words with commas between."""
+    """Split a text at commas."""
     return None if text is None else [word.strip() for word in text.split(",")]
 
 
 def pictured(case: Any, error: InputError, folder: Path, look: Any = None) -> InputError:
-    """The error, after a map of where something is wrong, as far as its problems say where."""
+    """Return the error after drawing a map of its places, if its problems have any."""
     from faultwave.plot.plans import plot_model
     from faultwave.run.sketch import sketch
 
@@ -126,7 +126,7 @@ def pictured(case: Any, error: InputError, folder: Path, look: Any = None) -> In
     if model is None:
         return error
     screen.files(plot_model(model, folder, look))
-    return type(error)([replace(p, places=()) for p in error.problems])  # they are drawn
+    return type(error)([replace(p, places=()) for p in error.problems])  # the places have been drawn
 
 
 def report(
@@ -142,9 +142,9 @@ def report(
         typer.Option("--observed", metavar="DIR", help="Folder of miniSEED or SAC files, shown with the seismograms."),
     ] = None,
 ) -> None:
-    """Write one HTML page on a run: figures to zoom, seismograms to filter, energies, cost, and where it all comes from.
+    """Write one HTML page on a run: figures to zoom, seismograms to filter, energies, cost, and provenance.
 
-    The page holds everything and fetches nothing: send it as it is.
+    The page is self-contained and fetches nothing.
     """
     from faultwave.report import write_report
 
@@ -170,8 +170,11 @@ def convert(
         typer.Option("--spacing", metavar="METRES", help="Of the grid of dtopo; default the size of the triangles."),
     ] = None,
 ) -> None:
-    """Write a run in another format: its receivers as csv, sac, mseed, stationxml (where they are), motions (tables of intensity
-    measures), or scec station files and contours; the motion of its sea floor as dtopo, for tsunami codes."""
+    """Write the results of a run in another format.
+
+    Receivers as csv, sac, mseed, stationxml (their positions), motions (tables of intensity measures), or scec station files and contours;
+    the motion of the sea floor as dtopo, for tsunami codes.
+    """
     from faultwave.output.convert import convert as convert_run
 
     screen.files(convert_run(folder, kind, output, spacing=spacing))
@@ -179,7 +182,7 @@ def convert(
 
 @dataclass(frozen=True)
 class Records:
-    """How observed records, and the run with them, are treated before they are compared."""
+    """Options on the processing of observed records, and of the run, before they are compared."""
 
     quantity: Annotated[
         str, typer.Option("--quantity", help="Of data: compare displacement, velocity or acceleration.")
@@ -220,8 +223,10 @@ def compare(
     ] = None,
     json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the misfits here.")] = None,
 ) -> None:
-    """Judge a run against a reference, ours or SeisSol's: receivers, fault receivers, energies. Or score it against observed records, by
-    station code or place: goodness of fit after Anderson (2004), envelope and phase after Kristekova et al. (2009), 0 to 10.
+    """Compare a run with a reference run, ours or SeisSol's, or score it against observed records.
+
+    Runs: receivers, fault receivers, energies. Records, by station code or place: goodness of fit after Anderson (2004), envelope and
+    phase after Kristekova et al. (2009), 0 to 10.
 
     Exits with 0 within all limits, 1 over a limit or something missing, 2 nothing to compare.
     """
@@ -266,7 +271,7 @@ def compare(
 
 
 def _has_records(folder: Path) -> bool:
-    """Whether a folder holds observed records and no run."""
+    """Return True if a folder holds observed records and no run."""
     from faultwave.output.folder import find_prefix
     from faultwave.output.observed import holds_records
 
@@ -332,9 +337,9 @@ def verify(
         typer.Option("--write", metavar="FILE", help="Of 'scec': put all results in --output on this page."),
     ] = None,
 ) -> None:
-    """Run a case whose answer is known and print measured against expected; exits with 1 where it falls short.
+    """Run a case with a known solution and print measured against expected values; exits with 1 if it falls short.
 
-    'scec' is all benchmarks of the SCEC/USGS rupture code comparison, or those that are named after it.
+    'scec' runs all benchmarks of the SCEC/USGS rupture code comparison, or those that are named after it.
     """
     from faultwave.verify.case import VerificationCase, cases, find
     from faultwave.verify.report import render_list, render_result
@@ -364,7 +369,7 @@ def verify(
 def _scec_plan(
     name: str | None, write: Path | None, only: list[str], quick: bool, output: Path | None, engine: str, reuse: bool
 ) -> Callable[[Callable[[str], None]], Result] | None:
-    """How 'scec' runs; None for all other cases, which have none of its options."""
+    """Return the function that runs 'scec', None for other cases, which have none of its options."""
     if name != "scec":
         given = {"BENCHMARK": only, "--quick": quick, "--engine": engine != "dg", "--output": output, "--reuse": reuse}
         if wrong := [option for option, value in {**given, "--write": write}.items() if value]:
@@ -381,7 +386,7 @@ def _scec_plan(
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Give the program the commands of this file."""
+    """Add the commands of this file to the program."""
     commands: tuple[tuple[Callable[..., None], str], ...] = (
         (plot, "Example: faultwave plot demo --field PGV --log --format pdf"),
         (report, "Example: faultwave report demo --compare other --observed data"),

@@ -1,4 +1,7 @@
-"""What commands show: problems, tables, progress. Results go to standard output, all else to standard error."""
+"""Screen output of commands: problems, tables, progress.
+
+Results go to standard output, everything else to standard error.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,14 @@ if TYPE_CHECKING:  # rich is imported when something is shown: help needs none o
 EXIT_RUN, EXIT_INPUT = 1, 2
 
 speaking = True
-"""Of several processes only the first speaks."""
+"""True if this process writes to the terminal, which only process 0 does."""
 
 
 class Commands(TyperGroup):
-    """Commands whose help says of each what it does, however long the line."""
+    """Group of commands whose help shows the complete first paragraph of each."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Without arguments: the help, which is no mistake."""
+        """Show the help and exit successfully if there are no arguments."""
         if not args and not ctx.resilient_parsing:
             echo(ctx.get_help())
             ctx.exit()
@@ -38,7 +41,7 @@ class Commands(TyperGroup):
         return parsed
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Names and the first sentence of every command, wrapped."""
+        """Write names and first paragraphs of all commands, wrapped."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         rows = [(n, " ".join((c.help or "").split("\n\n")[0].split())) for n, c in commands if c and not c.hidden]
         with formatter.section("Commands"):
@@ -46,28 +49,28 @@ class Commands(TyperGroup):
 
 
 def out() -> Console:
-    """Standard output; made when needed, so that a test or a pipe that replaced it is honoured."""
+    """Return standard output; created on each call, so that a replaced stream of a test or pipe is used."""
     from rich.console import Console
 
     return Console(highlight=False, quiet=not speaking)
 
 
 def discard_output() -> None:
-    """Let what standard output still holds go nowhere: Python would fail on it once more at its end."""
+    """Discard the rest of standard output, which Python would otherwise fail on again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
 
 
 def err() -> Console:
-    """Standard error."""
+    """Return standard error."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, quiet=not speaking)
 
 
 def show_error(error: FaultwaveError) -> None:
-    """An error in full: every problem of an InputError, the text of any other."""
+    """Show an error in full: every problem of an InputError, the text of any other."""
     from rich.text import Text
 
     if isinstance(error, InputError):
@@ -78,7 +81,7 @@ def show_error(error: FaultwaveError) -> None:
 
 
 def show_problems(problems: Iterable[Problem]) -> None:
-    """Each problem as a short block: where, what, what is allowed, what to do; then how many there are."""
+    """Show each problem as a short block of place, description, allowed values and advice, then their number."""
     from rich.text import Text
 
     problems = [
@@ -94,7 +97,7 @@ def show_problems(problems: Iterable[Problem]) -> None:
     console = err()
     for problem in problems:
         style = "red" if problem.severity == "error" else "yellow"
-        # soft_wrap: a path or a number must never be broken in two, or nobody can search for it
+        # soft_wrap: a broken path or number could not be searched for
         console.print(
             Text.assemble((f"{problem.severity}: ", f"bold {style}"), (problem.where, "bold")), soft_wrap=True
         )
@@ -110,7 +113,7 @@ def show_problems(problems: Iterable[Problem]) -> None:
 
 
 def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> Group:
-    """A plain table under its title; without a header the first column names what the others say."""
+    """Return a plain table with a title; without a header the first column names the rows."""
     from rich.console import Group
     from rich.markup import escape
     from rich.table import Table
@@ -121,25 +124,25 @@ def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ())
     columns = max([len(header), *map(len, rows)])
     for i in range(columns):
         name = header[i] if i < len(header) else ""
-        # what the first column names must be found again, so it is never broken; nor are numbers
+        # entries of the first column and numbers must be searchable, so they are never broken
         words = [word for row in rows if i < len(row) for word in row[i].split() if word[:1].isdigit()]
         width = max(map(len, words), default=None) if max(map(len, words), default=0) <= 20 else None
         made.add_column(escape(name), overflow="fold", no_wrap=i == 0, min_width=width, style="cyan" if i == 0 else "")
     for row in rows:
         made.add_row(*(Text(value) for value in row))
-    # the title stands apart: as the table's own it would be broken at the width of a narrow table
+    # the title is separate, because a table's own title is wrapped at the width of a narrow table
     return Group(Text(printable(title), style="bold"), made)
 
 
 def heading(text: str) -> None:
-    """A line that separates parts of a long output."""
+    """Print a line that separates parts of a long output."""
     from rich.text import Text
 
     out().rule(Text(printable(text), style="bold"), align="left")
 
 
 def files(paths: Iterable[Any]) -> None:
-    """One written file a line, plain, so that a script can read the list."""
+    """Print one written file per line, plain, so that a script can read the list."""
     from rich.text import Text
 
     for path in paths:
@@ -147,13 +150,13 @@ def files(paths: Iterable[Any]) -> None:
 
 
 def progress() -> AbstractContextManager[Report]:
-    """A callback for a simulation: a live bar on a terminal, now and then a line elsewhere."""
+    """Provide a progress callback for a simulation: a live bar on a terminal, occasional lines elsewhere."""
     return shown(err())
 
 
 @contextmanager
 def status(title: str) -> Iterator[Callable[[str], None]]:
-    """A callback for long work that tells what it is doing: one changing line on a terminal, lines elsewhere."""
+    """Provide a status callback for long work: one changing line on a terminal, lines elsewhere."""
     from rich.markup import escape
     from rich.text import Text
 

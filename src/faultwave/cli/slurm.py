@@ -1,8 +1,8 @@
-"""A batch script for Slurm: so many nodes, processes and threads bound to cores, stopped in time, going on by itself.
+"""Batch script for Slurm that binds processes to cores, checkpoints before its time limit and requeues itself.
 
-What a turn of the job has achieved is seen in the folder of the run, by that file system's own clock: a checkpoint newer than
-``.turn``, which is touched when the turn begins. A run that is told to stop ends with a code of its own; the job goes on after that only,
-and only if there is such a checkpoint, or if the turn before had one.
+The progress of a turn is determined in the folder of the run, by that file system's own clock: a checkpoint newer than ``.turn``, which is
+touched when the turn begins. A run that is requested to stop ends with a specific exit code; the job is requeued only after that code, and
+only if there is such a checkpoint, or if the previous turn had one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,23 @@ from faultwave.base.errors import Interrupted
 
 @dataclass(frozen=True)
 class Job:
-    """What to ask for. ``tasks`` a node; ``cores`` each, one thread a core; ``time`` as Slurm writes it; ``more``: further
-    lines of #SBATCH."""
+    """Slurm job.
+
+    Attributes
+    ----------
+    case, folder : Path
+        Case file and output folder.
+    nodes, tasks, cores : int
+        Nodes, processes per node, and cores per process with one thread each.
+    time : str
+        Time limit in Slurm's format.
+    partition, account : str
+        Slurm's partition and account.
+    more : tuple of str
+        Further lines of #SBATCH.
+    arguments : tuple of str
+        Further arguments of ``faultwave run``.
+    """
 
     case: Path
     folder: Path
@@ -33,9 +48,11 @@ class Job:
 
 
 def script(job: Job) -> str:
-    """The text. Five minutes before its end Slurm tells the run to write a checkpoint; the job then asks for another turn
-    and goes on from it."""
-    name = re.sub(r"[^\w.+-]+", "_", job.case.stem)  # Slurm takes % as a pattern, and blanks end a word
+    """Return the text of the batch script.
+
+    Five minutes before the time limit Slurm signals the run to write a checkpoint; the job then requeues itself and resumes from it.
+    """
+    name = re.sub(r"[^\w.+-]+", "_", job.case.stem)  # Slurm interprets % as a pattern, and blanks end a word
     options = {
         "job-name": name,
         "nodes": job.nodes,

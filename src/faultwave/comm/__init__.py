@@ -1,4 +1,4 @@
-"""Processes that work on one run: how many there are, messages between them, and how an error on one ends all."""
+"""Processes of a run: their number, the messages between them, and the propagation of errors."""
 
 from faultwave.comm.world import World, world
 

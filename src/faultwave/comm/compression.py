@@ -1,8 +1,7 @@
-"""Messages of fewer bytes (``numerics.halo_compression``): numbers in single precision, or blocks of them in fixed point by ZFP
-(Lindstrom 2014).
+"""Compression of messages (``numerics.halo_compression``): single precision or ZFP (Lindstrom 2014).
 
-Both have the same size whatever the numbers are, and what they lose is known to the sender at once. Numbers that are not finite arrive as
-such: ZFP alone would make finite ones of them, and a run that blows up would go on at the receiver.
+Messages have a fixed size that does not depend on the values, and the sender knows the error at once. Non-finite numbers arrive as
+such: ZFP alone would turn them into finite ones, and the receiver of a run that blows up would continue.
 """
 
 from __future__ import annotations
@@ -16,26 +15,26 @@ from faultwave.base.errors import BackendError
 
 
 class Codec(Protocol):
-    """Packs arrays of one shape."""
+    """Encoder and decoder of arrays of one shape."""
 
     size: int  # bytes of a message
 
     def pack(self, values: np.ndarray, into: np.ndarray) -> None:
-        """``values`` (n, width) into bytes (size,)."""
+        """Encode ``values`` (n, width) into an array of bytes (size,)."""
 
     def unpack(self, packed: np.ndarray) -> np.ndarray:
-        """The values (n, width) that the other process gets."""
+        """Return the values (n, width) that the receiver obtains."""
 
 
 SMALLEST = 2.0**-126
-"""Normal number in single precision: those below it count as zero, as some compilers of devices have it."""
+"""Smallest normal number of single precision; smaller ones count as zero, as in some device compilers."""
 
 LEAST = 2.0**-900
-"""Below it numbers count as zero in blocks, far from where powers of two run out."""
+"""Magnitude below which numbers count as zero in ZFP blocks, far above the underflow of exponents."""
 
 
 class Single:
-    """Numbers in single precision."""
+    """Codec that rounds to single precision."""
 
     def __init__(self, shape: tuple[int, int]):
         self.shape, self.size = shape, 4 * shape[0] * shape[1]
@@ -48,19 +47,24 @@ class Single:
 
 
 NOT_FINITE = 0b1110
-"""The first four bits of a block that holds a number which is not finite. ZFP writes none such: its first bit, 0, says that the block is
-nothing but zeros, and the bits after it are 0 then."""
+"""First four bits of a block with a non-finite number.
+
+ZFP never writes them: its first bit 0 marks a block of zeros, and the bits after it are then 0 too.
+"""
 
 
 class Zfp:
-    """Blocks of four faces' numbers of one mode, ``bits`` a number. A block with a number that is not finite arrives as four NaN."""
+    """ZFP codec of blocks of four values, usually one mode on four faces, with ``bits`` bits per value.
+
+    A block with a non-finite number arrives as four NaN.
+    """
 
     def __init__(self, shape: tuple[int, int], bits: int):
         import zfpy
 
         self.shape, self.bits, self._zfp = shape, bits, zfpy
         self.size = len(self._packed(np.zeros(shape[0] * shape[1])))
-        starts = np.arange(-(-shape[0] * shape[1] // 4)) * bits  # of blocks, in units of four bits
+        starts = np.arange(-(-shape[0] * shape[1] // 4)) * bits  # first bit of each block, in units of four bits
         self._bytes, self._shifts = starts // 2, (4 * (starts % 2)).astype(np.uint8)
 
     def _packed(self, flat: np.ndarray) -> bytes:
@@ -85,7 +89,25 @@ class Zfp:
 
 
 def codec(name: str, shape: tuple[int, int]) -> Codec | None:
-    """That of 'exact' (None), 'single', or 'zfp-BITS'. Raises BackendError where ZFP is not installed."""
+    """Return the codec of a name.
+
+    Parameters
+    ----------
+    name : str
+        'exact', 'single' or 'zfp-BITS'.
+    shape : tuple of int
+        Shape (n, width) of the values.
+
+    Returns
+    -------
+    Codec or None
+        None for 'exact'.
+
+    Raises
+    ------
+    BackendError
+        If ZFP is not installed.
+    """
     if name == "exact":
         return None
     if name == "single":
@@ -97,29 +119,30 @@ def codec(name: str, shape: tuple[int, int]) -> Codec | None:
 
 
 class Loss:
-    """What messages have lost: the largest and the mean square of the errors relative to each message's largest value."""
+    """Accumulated compression errors, relative to the largest value of each message."""
 
     def __init__(self) -> None:
         self._largest, self._squares, self._count = 0.0, 0.0, 0
-        self.sources: list[Callable[[], tuple[float, float, int]]] = []  # the same, of messages that devices count
+        self.sources: list[Callable[[], tuple[float, float, int]]] = []  # totals counted on devices
 
     def total(self) -> tuple[float, float, int]:
-        """The largest error, the sum of squares, of how many numbers."""
+        """Return the largest error, the sum of squared errors and the number of values."""
         found = [(self._largest, self._squares, self._count), *(source() for source in self.sources)]
         return max(x for x, _, _ in found), sum(x for _, x, _ in found), sum(x for _, _, x in found)
 
     @property
     def largest(self) -> float:
+        """Largest relative error."""
         return self.total()[0]
 
     @property
     def rms(self) -> float:
-        """The root of the mean square."""
+        """Root mean square of the relative errors."""
         _, squares, count = self.total()
         return float(np.sqrt(squares / max(count, 1)))
 
     def add(self, error: np.ndarray, values: np.ndarray) -> None:
-        """Of one message; numbers that are not finite do not count."""
+        """Add the errors of one message, without non-finite numbers."""
         finite = np.isfinite(values) & np.isfinite(error)
         if not finite.all():
             error, values = error[finite], values[finite]

@@ -1,12 +1,12 @@
-"""Exchange of waves between processes on meshes: for clusters with local time steps, and for stages of the method of lines.
+"""Exchange of waves between processes on meshes, for local time stepping and for the method of lines.
 
-A channel joins two clusters on two processes: one message each way, once a step of the slower of both where the faster one sends the sum of
-its waves, else once a step of the sender. Messages are received where kernels read them, and the next is let come once a message has been
-used, so that none is ever overwritten. A sender packs first and goes on; two messages of a channel may be on their way, so that nobody
-waits for a process that is less than a step behind. A device packs while it steps the cells behind the border; its message leaves when it
-is found packed, at the latest before the next correction.
+A channel joins two clusters on two processes. It carries one message each way, once per step of the slower cluster if the faster one sends
+the sum of its waves, otherwise once per step of the sender. Messages arrive where kernels read them, and the next receive is posted after a
+message has been used, so none is overwritten. A sender packs first and continues; two messages of a channel may be in flight, so no
+process waits for one that is less than a step behind. A device packs while it steps the interior cells; its message leaves once packing has
+finished, at the latest before the next correction.
 
-Every process steps every cluster, those it has no cells of too, and so knows without asking which message comes next.
+Every process steps every cluster, even one without local cells, and so knows which message comes next without communication.
 """
 
 from __future__ import annotations
@@ -25,22 +25,42 @@ from faultwave.comm.packing import Place, StoreRows
 from faultwave.comm.world import World
 
 Kind = Literal["wave", "fault", "shown"]
-"""A wave, of a step, summed over several, or of the parts of one; series of traction and velocity at a fault; what a cell shows of its
-state where jumps are penalised."""
+"""Content of a message.
+
+- ``'wave'``: waves of a step, summed over several steps, or of parts of one step.
+- ``'fault'``: series of traction and velocity at a fault.
+- ``'shown'``: states of cells next to faces whose jumps are penalised.
+"""
 
 WORDS: dict[Kind, str] = {
     "wave": "waves",
     "fault": "traction and velocity at the fault",
     "shown": "states beside penalised faces",
 }
-"""As errors name them."""
+"""Content of messages in the wording of errors."""
 
 
 @dataclass(frozen=True)
 class Channel:
-    """Messages between ``cluster`` here and ``other`` on process ``rank``: what is sent from rows (2, n) of the store of
-    its kind, in even and odd steps of the slower side, what arrives in the rows from ``first`` on: ``arriving`` of them, or as many.
-    A face has one row, or those of all parts of a step."""
+    """Messages between two clusters on two processes; a face has one row, or one row for each part of a step.
+
+    Attributes
+    ----------
+    rank : int
+        Rank of the other process.
+    cluster, other : int
+        Cluster here and on the other process.
+    send, receive : Kind
+        Content of sent and received messages, which selects the store.
+    send_rows : ndarray of int, shape (2, n)
+        Rows of the store that are sent after even and odd steps of the slower cluster.
+    first : int
+        First row of the store that receives.
+    cells, faces : ndarray of int
+        Cells and local faces whose waves are sent.
+    arriving : int
+        Number of received rows, 0 if it equals the number of sent rows.
+    """
 
     rank: int
     cluster: int
@@ -49,30 +69,30 @@ class Channel:
     send_rows: np.ndarray
     receive: Kind
     first: int
-    cells: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))  # and faces whose waves are sent
+    cells: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     faces: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     arriving: int = 0
 
     @property
     def count(self) -> int:
-        """Rows that are sent."""
+        """Number of rows that are sent."""
         return self.send_rows.shape[1]
 
     @property
     def received(self) -> int:
-        """Rows that arrive."""
+        """Number of rows that arrive."""
         return self.arriving or self.count
 
 
 class _Line:
-    """A channel at work: two messages that are sent in turn, one or two that are received in turn."""
+    """Active channel with two alternating send buffers, and one or two receive buffers."""
 
     def __init__(
         self, channel: Channel, stores: dict[Kind, StoreRows], mpi: Any, rounding: str, loss: Loss, errors: Place | None
     ):
         self.channel = channel
-        rounding = rounding if channel.send == "wave" else "exact"  # friction sees every digit
-        # Tags tell the channels of a pair of processes apart; both name the sender's cluster first.
+        rounding = rounding if channel.send == "wave" else "exact"  # friction needs full precision
+        # Tags distinguish the channels of a pair of processes; both sides name the sender's cluster first.
         group = {"fault": 3, "shown": 4}.get(channel.send, 0)
         tag = lambda a, b: 8 * a + group + (0 if group == 3 else b - a + 1)  # noqa: E731
         rank, here, there = channel.rank, channel.cluster, channel.other
@@ -83,17 +103,17 @@ class _Line:
         sent, received = what.format(WORDS[channel.send], here), what.format(WORDS[channel.receive], there)
         self.sends = [Send(mpi, rank, tag(here, there), x, sent) for x in sources]
         self.receives = [Receive(mpi, rank, tag(there, here), x, received) for x in targets]
-        self.packing = False  # whether a message waits to be sent
+        self.packing = False  # True if a packed message has not been sent
         self.receives[0].start()
 
     @property
     def sending(self) -> Send:
-        """The message that is sent next."""
+        """Message that is sent next."""
         return self.sends[0]
 
     @property
     def receiving(self) -> Receive:
-        """The message that comes next, or has come."""
+        """Message that arrives next, or has arrived."""
         return self.receives[0]
 
     @property
@@ -105,42 +125,55 @@ class _Line:
         self.packing = True
 
     def send(self) -> int:
-        """Send what was packed; how many bytes."""
+        """Send the packed message and return its size [bytes]."""
         nbytes = self.sending.start()
         self.sends.reverse()
         self.packing = False
         return nbytes
 
     def receive_next(self) -> None:
-        """What came has been used: let the next message come."""
+        """Post the next receive, after the last message has been used."""
         self.receives.append(self.receives.pop(0))
         self.receiving.start()
 
 
 class ChannelExchange:
-    """All channels of a process; this much of an exchange knows nothing of steps. ``rounding``: how waves are compressed; ``errors``: where
-    what that takes from the waves of a channel is left."""
+    """Channels of a process, independent of time steps.
+
+    Parameters
+    ----------
+    world : World
+        Processes of the run.
+    channels : sequence of Channel
+        Channels of this process.
+    stores : dict of Kind to StoreRows
+        Stores that messages are read from and written to.
+    rounding : str
+        Compression of waves: 'exact' or the name of a codec.
+    errors : callable, optional
+        ``errors(channel)`` returns the place where the compression errors of a channel are stored.
+    """
 
     def __init__(
         self, world: World, channels: Sequence[Channel], stores: dict[Kind, StoreRows], rounding: str = "exact",
         errors: Callable[[Channel], Place] | None = None,
     ):  # fmt: skip
         self.loss = Loss()
-        mpi = world.mpi.Dup()  # apart from all other messages: another run of this process may have the same tags
+        mpi = world.mpi.Dup()  # separate from all other messages, as another run of this process may use the same tags
         self.lines: list[_Line] = []
         for c in channels:
             place = errors(c) if errors is not None and c.send == "wave" else None
             self.lines.append(_Line(c, stores, mpi, rounding, self.loss, place))
-        self.sent: dict[int, list[int]] = {}  # rank -> messages, bytes
-        self.seconds = 0.0  # of packing and sending
-        self.calls = {name: [0, 0.0] for name in ("send", "test", "receive")}  # how often, seconds
-        self.waited = 0.0  # seconds in which nothing else was done
-        self.delay: Callable[[], float] | None = None  # how late [s] the next message is to be, to see what is hidden
-        # At the latest before MPI ends, which was loaded earlier.
+        self.sent: dict[int, list[int]] = {}  # rank -> number of messages and bytes
+        self.seconds = 0.0  # time of packing and sending [s]
+        self.calls = {name: [0, 0.0] for name in ("send", "test", "receive")}  # MPI calls: number and time [s]
+        self.waited = 0.0  # idle time [s]
+        self.delay: Callable[[], float] | None = None  # artificial delay [s] of the next message, to measure overlap
+        # Runs at the latest before MPI is finalised, because MPI was imported earlier.
         weakref.finalize(self, free, [m for x in self.lines for m in x.messages])
 
     def wait(self) -> None:
-        """Return when everything that was sent to this process is here. Raises RunError where a process is silent."""
+        """Wait until all messages to this process have arrived. Raises RunError if a process does not respond."""
         self._send_packed(self.lines, must=True)
         missing = list(self.lines)
 
@@ -151,7 +184,7 @@ class ChannelExchange:
         self.waited += wait(done, lambda: [x.receiving for x in missing])
 
     def _pack_and_send(self, lines: Sequence[_Line], parities: Sequence[int]) -> None:
-        """Pack what the clusters have left, and send what of it is packed at once."""
+        """Pack the clusters' results, and send those messages that are packed at once."""
         self._send_packed(lines, must=True)
         self._wait_for_room(lines)
         started = clock.perf_counter()
@@ -161,8 +194,10 @@ class ChannelExchange:
         self._send_packed(lines)
 
     def _wait_for_room(self, lines: Sequence[_Line]) -> None:
-        """Return when the next messages may be packed: at once unless a process is more than a step behind. Messages of other lines leave
-        meanwhile: that process may wait for them."""
+        """Wait until the next messages can be packed, which is at once unless a process is more than a step behind.
+
+        Messages of other channels are sent meanwhile, because the other process may wait for them.
+        """
         full = list(lines)
 
         def done() -> bool:
@@ -174,7 +209,7 @@ class ChannelExchange:
         self.waited += wait(done, lambda: [x.sending for x in full])
 
     def _send_packed(self, lines: Sequence[_Line], must: bool = False) -> None:
-        """Send what is packed of what has not been sent; ``must``: wait for the rest and send it, too."""
+        """Send messages that are packed but not sent; with ``must``, finish packing and send all."""
         going = [x for x in lines if x.packing and (must or x.sending.packed)]
         started = clock.perf_counter()
         for x in going:
@@ -198,8 +233,17 @@ class ChannelExchange:
 
 
 class ClusterExchange(ChannelExchange):
-    """Channels of clusters. ``rates``: steps of the clusters in ticks; ``limit()``: ticks to the next time at which all clusters meet;
-    ``parities``: whether each cluster's sums are in the even (0) or odd (1) rows now."""
+    """Channels of clusters with local time stepping.
+
+    Parameters
+    ----------
+    rates : sequence of int
+        Step of each cluster in ticks.
+    limit : callable
+        ``limit()`` returns the ticks to the next time that all clusters reach together.
+    parities : sequence of int
+        Current buffer of each cluster's wave sums: even (0) or odd (1) rows.
+    """
 
     def __init__(
         self, world: World, channels: Sequence[Channel], stores: dict[Kind, StoreRows], rates: Sequence[int],
@@ -212,7 +256,7 @@ class ClusterExchange(ChannelExchange):
         self.equal = [[x for x in self._of(c) if x.channel.other == c] for c in clusters]
         self.slower = [[x for x in self._of(c) if x.channel.other > c] for c in clusters]
         self.faster = [[x for x in self._of(c) if x.channel.other < c] for c in clusters]
-        self.predicted = [0] * len(rates)  # ticks since the last meeting
+        self.predicted = [0] * len(rates)  # ticks since all clusters last met
         self.corrected = [0] * len(rates)
         self.limits = [0] * len(rates)
 
@@ -220,20 +264,20 @@ class ClusterExchange(ChannelExchange):
         return [x for x in self.lines if x.channel.cluster == cluster]
 
     def border_predicted(self, cluster: int) -> None:
-        """The cells at the border have predicted: send their waves, traces and sums while the others follow."""
-        if self.predicted[cluster] >= self.limits[cluster]:  # the first step after a meeting
+        """Send waves, traces and sums of the border cells, which have been predicted, while the other cells follow."""
+        if self.predicted[cluster] >= self.limits[cluster]:  # first step after all clusters met
             self.predicted[cluster] = self.corrected[cluster] = 0
             self.limits[cluster] = self.limit()
         self.predicted[cluster] = min(self.predicted[cluster] + self.rates[cluster], self.limits[cluster])
         self._pack_and_send(self._due(cluster, self.predicted[cluster]), self.parities)
 
     def border_corrected(self, cluster: int) -> None:
-        """The cells at the border have corrected, which used the messages: let the next ones come."""
+        """Post the next receives, after the border cells have been corrected with the last messages."""
         self.corrected[cluster] = min(self.corrected[cluster] + self.rates[cluster], self.limits[cluster])
         self._receive_next(self._due(cluster, self.corrected[cluster]))
 
     def _due(self, cluster: int, ticks: int) -> list[_Line]:
-        """Channels with a message each way for the step that ends then."""
+        """Return the channels with a message each way for the step that ends at ``ticks``."""
         lines = self.equal[cluster] + self.faster[cluster]
         return lines + self.slower[cluster] if self._ends_slow_step(cluster, ticks) else lines
 
@@ -243,11 +287,11 @@ class ClusterExchange(ChannelExchange):
         return ticks % self.rates[cluster + 1] == 0 or ticks >= self.limits[cluster]
 
     def friction_is_local(self, cluster: int) -> bool:
-        """Whether friction of a cluster needs no messages: no fault face lies between it and another process."""
+        """Return True if friction of a cluster needs no messages, because no fault face adjoins another process."""
         return all(x.channel.send != "fault" for x in self.equal[cluster])
 
     def poll(self) -> None:
-        """Let MPI move what it can; between pieces of work."""
+        """Let MPI progress between pieces of work."""
         self._send_packed(self.lines)
         started = clock.perf_counter()
         for x in self.lines:
@@ -255,13 +299,13 @@ class ClusterExchange(ChannelExchange):
         self._called("test", len(self.lines), started)
 
     def finish_sending(self, cluster: int) -> None:
-        """Return when all waves of the cluster's step are on their way, so that what rounding took from them is known."""
+        """Wait until all waves of the cluster's step have been sent, so that their compression errors are known."""
         self._send_packed(self._of(cluster), must=True)
 
     def ready(self, cluster: int) -> bool:
-        """Whether everything that the next correction of a cluster reads is here; never waits."""
+        """Return True if all messages for the next correction of a cluster have arrived; never waits."""
         lines = self._read(cluster)
-        self._send_packed(self.lines)  # those of other clusters, too: somebody may wait for them while this one waits
+        self._send_packed(self.lines)  # also of other clusters, whose receiver may wait while this process waits
         if not lines:
             return True
         if any(x.packing for x in lines):
@@ -272,28 +316,28 @@ class ClusterExchange(ChannelExchange):
         return found
 
     def wait_for(self, clusters: Iterable[int]) -> None:
-        """Return when one of the clusters is ``ready``. Raises RunError where a process is silent."""
+        """Wait until one of the clusters is ``ready``. Raises RunError if a process does not respond."""
         clusters = list(clusters)
         wait(lambda: any(self.ready(c) for c in clusters), lambda: self._missing(clusters))
 
     def _missing(self, clusters: Sequence[int]) -> list[Message]:
-        """Messages that corrections of clusters wait for."""
+        """Return the messages that corrections of the clusters wait for."""
         return [x.receiving for c in clusters for x in self._read(c) if not x.receiving.done(self.delay)]
 
     def _read(self, cluster: int) -> list[_Line]:
-        """Channels whose messages a correction reads."""
+        """Return the channels whose messages a correction reads."""
         return self.equal[cluster] + self.faster[cluster] + self.slower[cluster]
 
 
 class StageExchange(ChannelExchange):
-    """Channels of the method of lines: every stage reads the traces that the others publish for it. One cluster, nothing ahead of time."""
+    """Channels of the method of lines, in which each stage reads the traces of other processes in a single cluster."""
 
     def send(self) -> None:
-        """The traces of this stage are published: send them."""
+        """Send the traces of this stage."""
         self._pack_and_send(self.lines, (0,))
 
     def receive_next(self) -> None:
-        """A stage has used the traces: let those of the next come."""
+        """Post the receives of the next stage, after a stage has used the traces."""
         self._receive_next(self.lines)
 
 

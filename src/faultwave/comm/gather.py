@@ -1,4 +1,4 @@
-"""Rows of arrays that the processes of a run hold, put together on the first."""
+"""Assembly of distributed arrays on process 0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,24 @@ from faultwave.comm.world import World
 
 
 def collect(world: World, items: np.ndarray, values: Sequence[np.ndarray], count: int) -> list[np.ndarray] | None:
-    """Arrays with rows for all ``count`` items from those of every process; on the first process, None elsewhere."""
+    """Gather rows from all processes into whole arrays (collective).
+
+    Parameters
+    ----------
+    world : World
+        Processes of the run.
+    items : ndarray of int, shape (n,)
+        Row of each local item in the whole arrays.
+    values : sequence of ndarray, shape (n, ...)
+        Local rows.
+    count : int
+        Number of rows of the whole arrays.
+
+    Returns
+    -------
+    list of ndarray or None
+        Whole arrays (count, ...) on process 0, None elsewhere.
+    """
     pieces = world.gather((items, list(values)))
     if pieces is None:
         return None

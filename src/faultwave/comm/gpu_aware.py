@@ -1,9 +1,9 @@
-"""Whether MPI is GPU-aware: whether it can send from and receive into memory of a device.
+"""Detection of GPU-aware MPI, which can send from and receive into device memory.
 
-An MPI that cannot ends the process that tries. So the library is asked first, as far as it tells (Open MPI and MPICH answer
-``MPIX_Query_...``, Cray's MPICH goes by an environment variable); then a child process, whose end harms nobody, sends itself a message;
-only then do the processes of the run send some to those they will exchange messages with, by the same calls as the run. All come to the
-same answer: none sends before all are ready, and whatever goes wrong on one process is a no for all.
+An MPI library without this ability ends the process that tries. Therefore the library is queried first, as far as it answers
+(Open MPI and MPICH provide ``MPIX_Query_...``, Cray MPICH uses an environment variable). Then a child process, whose crash is harmless,
+sends itself a message. Finally the processes of the run exchange test messages with their later partners, by the same calls as the run.
+All processes reach the same result: none sends before all are ready, and any failure on one process is a no for all.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from faultwave.comm.messages import Receive, Send, free, wait_all
 from faultwave.comm.world import World
 
 QUERIES = {"cuda": ("MPIX_Query_cuda_support",), "hip": ("MPIX_Query_rocm_support", "MPIX_Query_hip_support")}
-"""What libraries answer, by kind of device; other kinds share memory that has an address on the host, which any MPI can use."""
+"""Query functions of MPI libraries by kind of device; other kinds have host addresses, which any MPI accepts."""
 
 CRAY = "MPICH_GPU_SUPPORT_ENABLED"
-"""Of the environment: 1 where Cray's MPICH takes memory of devices."""
+"""Environment variable that is 1 if Cray MPICH accepts device memory."""
 
 SIZES = (1 << 10, 1 << 21)
-"""Bytes of test messages: one that MPI sends at once, and one of which it asks first whether it is awaited."""
+"""Sizes of test messages [bytes]: one for the eager and one for the rendezvous protocol of MPI."""
 
 PATIENCE = 120.0
-"""Seconds for a child process, and for a test message."""
+"""Time limit of the child process, and of a test message [s]."""
 
 BEGUN, PASSED = "begun", "passed"
-"""What a child prints: it has a device and an MPI; the message came as it was sent."""
+"""Output of the child process: it has a device and MPI; the message arrived intact."""
 
 
 class Lending(Protocol):
-    """A device that lends memory."""
+    """Device that provides memory for messages."""
 
     target: Any
 
@@ -55,7 +55,15 @@ class Lending(Protocol):
 
 @dataclass(frozen=True)
 class HaloPath:
-    """How messages between devices travel, and why: ``gpu_aware``, MPI is given memory of the device, else pinned memory of the host."""
+    """Path of messages between devices, and the reason for its choice.
+
+    Attributes
+    ----------
+    gpu_aware : bool
+        True if MPI reads and writes device memory, False if messages pass through pinned host memory.
+    reason : str
+        Explanation for the user.
+    """
 
     gpu_aware: bool
     reason: str
@@ -65,8 +73,24 @@ class HaloPath:
 
 
 def find(world: World, asked: str, device: Lending, command: Sequence[str], partners: Sequence[int]) -> HaloPath:
-    """``asked``: auto, direct or host; ``command``: that of a child process which calls ``try_alone``; ``partners``: processes
-    that this one will exchange messages with. All processes must ask. Raises InputError where direct is asked for and cannot be."""
+    """Determine the path of messages between devices (collective).
+
+    Parameters
+    ----------
+    asked : {'auto', 'direct', 'host'}
+        Requested path.
+    device : Lending
+        Device of this process.
+    command : sequence of str
+        Command of a child process that calls ``try_alone``.
+    partners : sequence of int
+        Ranks that this process will exchange messages with.
+
+    Raises
+    ------
+    InputError
+        If ``direct`` is requested and impossible.
+    """
     if asked == "host":
         return HaloPath(False, "as asked")
     checks = (
@@ -84,13 +108,13 @@ def find(world: World, asked: str, device: Lending, command: Sequence[str], part
 
 
 def _all(world: World, good: bool, why: str) -> tuple[bool, str]:
-    """Whether it is so on every process; the words of the first where it is not, else of the first of all."""
+    """Return True if all processes agree, with the reason of the first dissenter, else of process 0 (collective)."""
     found = world.mpi.allgather((good, why))
     return next(((g, w) for g, w in found if not g), found[0])
 
 
 def _why_not(action: Callable[[], str]) -> str:
-    """What ``action`` says, or what it failed with: a process must not leave the others waiting for its answer."""
+    """Return the result of ``action``, or its error as text, because a process must not leave the others waiting."""
     try:
         return action()
     except Exception as error:
@@ -105,7 +129,7 @@ def _library_can(world: World, device: Lending) -> tuple[bool, str]:
 
 
 def library_says(kind: str) -> tuple[bool | None, str]:
-    """What the MPI library tells of itself, None where that is nothing."""
+    """Return the ability that the MPI library reports (None if unknown), and an explanation."""
     from mpi4py import MPI
 
     if kind not in QUERIES:
@@ -114,7 +138,7 @@ def library_says(kind: str) -> tuple[bool | None, str]:
     if "CRAY" in name.upper():
         on = os.environ.get(CRAY) == "1"
         return on, f"{name}: {CRAY} is {'' if on else 'not '}1"
-    library = ctypes.CDLL(MPI.__file__)  # names are looked for in what it is linked to, too
+    library = ctypes.CDLL(MPI.__file__)  # names are also searched in the libraries it is linked to
     asked = [q for q in QUERIES[kind] if hasattr(library, q)]
     yes = [q for q in asked if getattr(library, q)()]
     if not asked:
@@ -123,7 +147,10 @@ def library_says(kind: str) -> tuple[bool | None, str]:
 
 
 def _child_can(world: World, device: Lending, command: Sequence[str]) -> tuple[bool, str]:
-    """A child of one process of each machine. Where it cannot even begin, as under some launchers, the library's word counts."""
+    """Test with a child process of one process per machine (collective).
+
+    If the child cannot even start, as under some launchers, the library's answer counts.
+    """
     good, why = _ask_child_once(tuple(command)) if world.local_rank == 0 else (True, "")
     if good is None:
         kind = device.target.dialect
@@ -132,7 +159,7 @@ def _child_can(world: World, device: Lending, command: Sequence[str]) -> tuple[b
 
 
 def ask_child(command: Sequence[str]) -> tuple[bool | None, str]:
-    """Whether the child's message came; None where it did not come to send one."""
+    """Return True if the child's message arrived, None if the child could not start, and an explanation."""
     try:
         child = subprocess.run(command, env=without_launcher(), capture_output=True, text=True, timeout=PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -151,12 +178,12 @@ def ask_child(command: Sequence[str]) -> tuple[bool | None, str]:
 
 @functools.cache
 def _ask_child_once(command: tuple[str, ...]) -> tuple[bool | None, str]:
-    """What is found once holds for later runs of this process."""
+    """Return the cached result of ``ask_child``, which holds for later runs of this process."""
     return ask_child(command)
 
 
 def try_alone(device: Lending) -> bool:
-    """What the child does: messages to itself."""
+    """Send test messages to this process itself, in the child process."""
     from mpi4py import MPI
 
     print(BEGUN, flush=True)
@@ -167,7 +194,7 @@ def try_alone(device: Lending) -> bool:
 
 
 def _partners_can(world: World, device: Lending, partners: Sequence[int]) -> tuple[bool, str]:
-    """Messages between those who will exchange them. None is sent before all are ready to receive."""
+    """Test with messages between the actual partners (collective); none is sent before all are ready to receive."""
     mpi, trials = world.mpi.Dup(), list[Trial]()
 
     def ready() -> str:
@@ -181,7 +208,7 @@ def _partners_can(world: World, device: Lending, partners: Sequence[int]) -> tup
         answer, words = library_says(device.target.dialect)
         words = words if answer else f"a test message between devices arrived; {words}"
         good, why = _all(world, not why, why or words)
-    if good:  # else MPI may still be about to write there
+    if good:  # otherwise MPI may still write there
         for trial in trials:
             free(trial.messages)
         mpi.Free()
@@ -191,11 +218,11 @@ def _partners_can(world: World, device: Lending, partners: Sequence[int]) -> tup
 
 
 _KEPT: list[Any] = []
-"""Messages that did not come: their memory stays."""
+"""Failed test messages, whose memory must stay allocated."""
 
 
 class PatternSource:
-    """A pattern of bytes of this process in memory of the device, another one in odd steps."""
+    """Pattern of bytes of this process in device memory, with another pattern in odd steps."""
 
     packed = False
 
@@ -213,7 +240,7 @@ class PatternSource:
 
 
 class PatternTarget:
-    """Memory of the device that the pattern of a ``partner`` comes to; ``found``: its bytes."""
+    """Device memory that receives the pattern of a ``partner``; ``found`` holds its bytes."""
 
     def __init__(self, device: Lending, partner: int, nbytes: int):
         self.device, self.partner, self.memory = device, partner, device.gpu_aware_buffer(nbytes)
@@ -229,13 +256,13 @@ class PatternTarget:
         self.device.download(self.memory.memory, self.found)
 
     def sound(self, parity: int) -> bool:
-        """Whether it is what was sent."""
+        """Return True if the received pattern is the one that was sent."""
         return bool(np.array_equal(self.found, pattern(self.partner + parity, len(self.found))))
 
 
 @dataclass
 class Trial:
-    """Messages to and from a process, as the run sends them: requests that are started again and again."""
+    """Test messages to and from a process, as persistent requests like the messages of a run."""
 
     send: Send
     receive: Receive
@@ -247,7 +274,7 @@ class Trial:
 
 
 def prepared(mpi: Any, device: Lending, partners: Sequence[int]) -> list[Trial]:
-    """Messages of each size with each partner, from memory of the device to memory of the device. Nothing is sent."""
+    """Create messages of each size with each partner, between device memories, without sending them."""
     made, what = [], "a test message between devices"
     for partner in partners:
         for tag, nbytes in enumerate(SIZES):
@@ -258,7 +285,7 @@ def prepared(mpi: Any, device: Lending, partners: Sequence[int]) -> list[Trial]:
 
 
 def why_not_arrived(trials: Sequence[Trial]) -> str:
-    """Send each twice; why not, where one does not arrive as it was sent."""
+    """Send each message twice and return why one failed to arrive intact, or an empty text."""
     for parity in range(2):
         for trial in trials:
             trial.receive.start()
@@ -274,7 +301,7 @@ def why_not_arrived(trials: Sequence[Trial]) -> str:
 
 
 def pattern(rank: int, nbytes: int) -> np.ndarray:
-    """Bytes that tell their place and sender."""
+    """Return bytes that depend on their position and the sender's rank."""
     return ((np.arange(nbytes) * 7 + 31 * rank) % 251).astype(np.uint8)
 
 

@@ -1,4 +1,4 @@
-"""Halo exchange of the boxes of a grid: each process sends its border to its neighbours and computes its interior until theirs is there."""
+"""Halo exchange of grid blocks, overlapped with the computation of the interior."""
 
 from __future__ import annotations
 
@@ -18,8 +18,17 @@ from faultwave.comm.world import World
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A neighbouring process, which may be this one where the grid is periodic: tags of the messages to and from it, and the boxes of
-    arrays that are sent and received, as ``box_source`` and ``box_target`` take them."""
+    """Neighbouring process, which may be this process itself if the grid is periodic.
+
+    Attributes
+    ----------
+    rank : int
+        Rank of the neighbour.
+    send_tag, receive_tag : int
+        Tags of the messages to and from it.
+    sent, received : object
+        Boxes of arrays, as ``box_source`` and ``box_target`` take them.
+    """
 
     rank: int
     send_tag: int
@@ -29,13 +38,26 @@ class Neighbour:
 
 
 class HaloExchange:
-    """The messages of a process to and from all its neighbours. ``rounding``: 'exact' or the name of a codec; ``gpu_aware``: MPI is given
-    memory of the device that the arrays are on."""
+    """Messages of a process to and from all its neighbours.
+
+    Parameters
+    ----------
+    world : World
+        Processes of the run.
+    neighbours : sequence of Neighbour
+        Neighbours of this process.
+    dtype : dtype
+        Type of the arrays.
+    rounding : str
+        Compression: 'exact' or the name of a codec.
+    gpu_aware : bool
+        True if MPI accesses the device memory of the arrays.
+    """
 
     def __init__(
         self, world: World, neighbours: Sequence[Neighbour], dtype: Any, rounding: str = "exact", gpu_aware: bool = False
     ):  # fmt: skip
-        mpi = world.mpi.Dup()  # apart from all other messages
+        mpi = world.mpi.Dup()  # separate from all other messages
         self.loss = Loss()
         self.sends: list[Send] = []
         self.receives: list[Receive] = []
@@ -46,11 +68,11 @@ class HaloExchange:
             self.receives.append(Receive(mpi, n.rank, n.receive_tag, target, "the border of the grid"))
         self.seconds = {"pack": 0.0, "wait": 0.0, "unpack": 0.0}
         self.messages = self.bytes = 0
-        # At the latest before MPI ends, which was loaded earlier.
+        # Runs at the latest before MPI is finalised, because MPI was imported earlier.
         weakref.finalize(self, free, [*self.receives, *self.sends])
 
     def start(self) -> None:
-        """Send the border as it is now to all neighbours."""
+        """Send the current border to all neighbours."""
         began = clock.perf_counter()
         for receive, send in zip(self.receives, self.sends, strict=True):
             receive.start()
@@ -61,7 +83,7 @@ class HaloExchange:
         self.seconds["pack"] += clock.perf_counter() - began
 
     def finish(self) -> None:
-        """Wait for what the neighbours sent, and put it into the halo. Raises RunError where one is silent."""
+        """Wait for the neighbours' messages and write them into the halo. Raises RunError if one does not respond."""
         before = sum(r.seconds for r in self.receives)
         spent = wait_all([*self.receives, *self.sends])
         unpacking = sum(r.seconds for r in self.receives) - before

@@ -1,8 +1,8 @@
-"""Messages between processes: one ``Send``, one ``Receive``, and the one loop that waits for them.
+"""Messages between processes: ``Send``, ``Receive``, and the loop that waits for them.
 
-Both are persistent requests of MPI: made once, started again and again. A message takes its numbers from a ``Source`` and puts them into a
-``Target``, which may be memory of the host or of a device, rounded or not (see ``packing``). Every process that waits gives up after
-``PATIENCE`` seconds, with an error that names what has not come and from whom.
+Both are persistent MPI requests, created once and started repeatedly. A message reads its numbers from a ``Source`` and writes them to a
+``Target``, in host or device memory, compressed or not (see ``packing``). A waiting process gives up after ``PATIENCE`` seconds, with an
+error that names the missing message and its sender.
 """
 
 from __future__ import annotations
@@ -18,45 +18,45 @@ from faultwave.base.asked import command
 from faultwave.base.errors import RunError
 
 PATIENCE = 1800.0
-"""Seconds without news from another process after which a run gives up."""
+"""Time without news from another process after which a run gives up [s]."""
 
 
 class Source(Protocol):
-    """Where the numbers of a message come from. ``buffer``: what MPI sends, of ``nbytes`` bytes."""
+    """Origin of the numbers of a message; MPI sends ``buffer``, of ``nbytes`` bytes."""
 
     buffer: Any
     nbytes: int
 
     def pack(self, parity: int) -> None:
-        """Begin to fill the buffer with the numbers of even (0) or odd (1) steps, as all work asked for so far leaves them."""
+        """Begin to fill the buffer with the numbers of even (0) or odd (1) steps, after all work submitted so far."""
         ...
 
     @property
     def packed(self) -> bool:
-        """Whether ``finish`` would return at once."""
+        """True if ``finish`` would return at once."""
         ...
 
     def finish(self) -> None:
-        """Return when MPI may send the buffer."""
+        """Wait until MPI may send the buffer."""
         ...
 
 
 class Target(Protocol):
-    """Where the numbers of a message go. ``buffer``: what MPI receives into."""
+    """Destination of the numbers of a message; MPI receives into ``buffer``."""
 
     buffer: Any
 
     def ready(self) -> None:
-        """Return when MPI may receive into the buffer: nothing reads the message before any more."""
+        """Wait until MPI may receive into the buffer, because nothing reads the previous message any more."""
         ...
 
     def unpack(self) -> None:
-        """The message has arrived: put it where kernels asked for from now on read it."""
+        """Copy the arrived message to where kernels submitted from now on read it."""
         ...
 
 
 class Plain:
-    """A contiguous array of the host, sent from and received into as it is."""
+    """Contiguous host array that is sent from and received into directly."""
 
     packed = True
 
@@ -73,61 +73,94 @@ class Plain:
 
 
 class Send:
-    """A message from ``source`` to process ``partner``; ``what`` it holds stands in the error of whoever waits in vain."""
+    """Message to another process.
+
+    Parameters
+    ----------
+    mpi : mpi4py communicator
+        Communicator.
+    partner : int
+        Rank of the receiver.
+    tag : int
+        Tag of the message.
+    source : Source
+        Origin of the numbers.
+    what : str
+        Description of the content for errors.
+    """
 
     def __init__(self, mpi: Any, partner: int, tag: int, source: Source, what: str):
         self.rank, self.partner, self.what, self.source = mpi.Get_rank(), partner, what, source
         self._request = mpi.Send_init(source.buffer, partner, tag)
 
     def pack(self, parity: int = 0) -> None:
-        """Begin to pack what is to be sent; the message before must be ``done``."""
+        """Begin to pack the next message; the previous one must be ``done``."""
         self.source.pack(parity)
 
     @property
     def packed(self) -> bool:
-        """Whether ``start`` would return at once."""
+        """True if ``start`` would return at once."""
         return self.source.packed
 
     def start(self) -> int:
-        """Send what was packed, once all of it is; the number of bytes."""
+        """Send the message once it is packed, and return its size [bytes]."""
         self.source.finish()
         self._request.Start()
         return self.source.nbytes
 
     def done(self) -> bool:
-        """Whether the buffer may be used again; true before the first ``start``."""
+        """Return True if the buffer may be reused; True before the first ``start``."""
         return bool(self._request.Test())
 
     def awaited(self) -> str:
-        """What a process waits for that waits for this message."""
+        """Describe what a process is waiting for, for errors."""
         return f"process {self.partner} to take {self.what}"
 
     def free(self) -> None:
-        """Give the request back to MPI, when the message is done."""
+        """Wait for the message and release its MPI request."""
         self._request.Wait()
         self._request.Free()
 
 
 class Receive:
-    """A message from process ``partner`` into ``target``."""
+    """Message from another process.
+
+    Parameters
+    ----------
+    mpi : mpi4py communicator
+        Communicator.
+    partner : int
+        Rank of the sender.
+    tag : int
+        Tag of the message.
+    target : Target
+        Destination of the numbers.
+    what : str
+        Description of the content for errors.
+    """
 
     def __init__(self, mpi: Any, partner: int, tag: int, target: Target, what: str):
         self.rank, self.partner, self.what, self.target = mpi.Get_rank(), partner, what, target
         self._request = mpi.Recv_init(target.buffer, partner, tag)
-        self._open = False  # whether MPI may still write into the buffer
-        self._due = inf  # when a message that came is to be handed over
+        self._open = False  # True while MPI may write into the buffer
+        self._due = inf  # time at which an arrived message is delivered
         self._arrived = False
-        self.seconds = 0.0  # of unpacking
+        self.seconds = 0.0  # time of unpacking [s]
 
     def start(self) -> None:
-        """Let the next message come."""
+        """Post the receive of the next message."""
         self.target.ready()
         self._open, self._due, self._arrived = True, inf, False
         self._request.Start()
 
     def done(self, delay: Callable[[], float] | None = None) -> bool:
-        """Whether the message has come; it is unpacked then. ``delay()`` [s]: how much later than it came it is handed over, where
-        benchmarks and tests ask for that."""
+        """Return True if the message has arrived, and unpack it then.
+
+        Parameters
+        ----------
+        delay : callable, optional
+            Returns an artificial delay [s] of the delivery, for benchmarks and tests.
+        """
         if self._arrived:
             return True
         if self._open and self._request.Test():
@@ -141,10 +174,11 @@ class Receive:
         return True
 
     def awaited(self) -> str:
+        """Describe what a process is waiting for, for errors."""
         return f"{self.what} from process {self.partner}"
 
     def free(self) -> None:
-        """Give the request back to MPI, and with it a message that has not come."""
+        """Release the MPI request, and cancel a message that has not arrived."""
         if self._open:
             self._request.Cancel()
         self._request.Wait()
@@ -155,8 +189,27 @@ Message = Send | Receive
 
 
 def wait(done: Callable[[], bool], awaited: Callable[[], Iterable[Message]], patience: float | None = None) -> float:
-    """Return when ``done()``, and let others have the core meanwhile; the seconds that took. Raises RunError after ``patience`` seconds,
-    by default ``PATIENCE``, which names the messages ``awaited()``."""
+    """Wait until ``done()`` returns True, yielding the core meanwhile.
+
+    Parameters
+    ----------
+    done : callable
+        Condition to wait for.
+    awaited : callable
+        Returns the missing messages, for the error.
+    patience : float, optional
+        Time limit [s], by default ``PATIENCE``.
+
+    Returns
+    -------
+    float
+        Time spent [s].
+
+    Raises
+    ------
+    RunError
+        After the time limit.
+    """
     started, patience = clock.perf_counter(), PATIENCE if patience is None else patience
     while not done():
         clock.sleep(0)
@@ -166,7 +219,7 @@ def wait(done: Callable[[], bool], awaited: Callable[[], Iterable[Message]], pat
 
 
 def wait_all(messages: Sequence[Message], patience: float | None = None) -> float:
-    """``wait`` until all messages are done."""
+    """Wait until all messages are done and return the time spent [s]; see ``wait``."""
     missing = list(messages)
 
     def done() -> bool:
@@ -177,7 +230,7 @@ def wait_all(messages: Sequence[Message], patience: float | None = None) -> floa
 
 
 def _silence(awaited: Sequence[Message], patience: float) -> str:
-    """What to tell of messages that do not come."""
+    """Return the error text for messages that do not arrive."""
     if not awaited:
         return f"nothing has come from other processes for {patience:g} s"
     first, others = awaited[0], len(awaited) - 1
@@ -189,7 +242,19 @@ def _silence(awaited: Sequence[Message], patience: float) -> str:
 
 
 def swap(mpi: Any, tag: int, out: Mapping[int, np.ndarray], into: Mapping[int, np.ndarray], what: str) -> None:
-    """Send the arrays ``out`` and receive the arrays ``into``, by process, once."""
+    """Send and receive arrays once.
+
+    Parameters
+    ----------
+    mpi : mpi4py communicator
+        Communicator.
+    tag : int
+        Tag of the messages.
+    out, into : mapping of int to ndarray
+        Arrays to send and to receive into, by rank.
+    what : str
+        Description of the content for errors.
+    """
     receives = [Receive(mpi, rank, tag, Plain(array), what) for rank, array in into.items()]
     sends = [Send(mpi, rank, tag, Plain(np.ascontiguousarray(array)), what) for rank, array in out.items()]
     messages: list[Message] = [*receives, *sends]
@@ -200,7 +265,7 @@ def swap(mpi: Any, tag: int, out: Mapping[int, np.ndarray], into: Mapping[int, n
 
 
 def free(messages: Iterable[Message]) -> None:
-    """Give the requests of messages back to MPI."""
+    """Release the MPI requests of messages."""
     for message in messages:
         message.free()
 

@@ -1,4 +1,4 @@
-"""Values exchanged across the border between processes while a run is planned: a process speaks only to those it touches."""
+"""Exchange of values across process borders while a run is planned; a process communicates only with adjacent ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,17 @@ TAG = 10000
 
 
 class Neighbours:
-    """``rank`` (k,): the process across each face of the border; ``mine``, ``theirs`` (k, 2): number and face of the cells
-    on both sides, by which both processes order what they send."""
+    """Exchange of values across the border faces of a mesh partition.
+
+    Parameters
+    ----------
+    world : World
+        Processes of the run.
+    rank : ndarray of int, shape (k,)
+        Rank of the process across each border face.
+    mine, theirs : ndarray of int, shape (k, 2)
+        Cell number and local face on this and on the other side; both processes order their values by them.
+    """
 
     def __init__(self, world: World, rank: np.ndarray, mine: np.ndarray, theirs: np.ndarray):
         self.world = world
@@ -24,7 +33,7 @@ class Neighbours:
                 order[int(other)] = items[np.lexsort((x[items, 1], x[items, 0]))]
 
     def swap(self, values: np.ndarray) -> np.ndarray:
-        """What the cells beyond the faces have, for ``values`` (k, ...) of the cells here."""
+        """Return the values of the cells across the faces, given ``values`` (k, ...) of the cells here."""
         found = np.empty_like(values)
         out = {rank: values[items] for rank, items in self._sent.items()}
         into = {rank: np.empty((len(x), *values.shape[1:]), values.dtype) for rank, x in self._received.items()}

@@ -1,7 +1,7 @@
-"""What messages are packed from and unpacked into: rows of a store, in memory of the host or of a device.
+"""Sources and targets of messages: rows of a store, in host or device memory.
 
-The host receives messages where kernels read them, unless they are compressed. A device packs and unpacks by itself; a GPU-aware MPI is
-given its memory, any other pinned memory of the host that the numbers pass through.
+The host receives messages where kernels read them, unless they are compressed. A device packs and unpacks by itself; a GPU-aware MPI
+accesses its memory directly, any other goes through pinned host memory.
 """
 
 from __future__ import annotations
@@ -16,12 +16,25 @@ from faultwave.comm.compression import Codec, Loss, codec
 from faultwave.comm.messages import Source, Target
 
 Place = tuple[Any, int]
-"""A store, and the first of some rows that follow each other."""
+"""Store, and the first of several consecutive rows."""
 
 
 class HostSource:
-    """Numbers (n, width) that ``gather(parity, into)`` collects, compressed by ``codec`` where there is one. What that takes from them is
-    counted in ``loss``, and the receiver's number less the sender's is left in ``errors`` (n, width)."""
+    """Message source in host memory, optionally compressed.
+
+    Parameters
+    ----------
+    gather : callable
+        ``gather(parity, into)`` collects the numbers (n, width).
+    values : ndarray, shape (n, width)
+        Memory for the numbers.
+    codec : Codec or None
+        Compression.
+    loss : Loss
+        Accumulates the compression errors.
+    errors : ndarray, shape (n, width), optional
+        Receives the compression errors: the receiver's value minus the sender's.
+    """
 
     packed = True
 
@@ -29,7 +42,7 @@ class HostSource:
         self, gather: Callable[[int, np.ndarray], None], values: np.ndarray, codec: Codec | None, loss: Loss,
         errors: np.ndarray | None = None,
     ):  # fmt: skip
-        """``values``: memory for the numbers."""
+        """Store the arguments and allocate the message buffer."""
         self.gather, self.values, self.codec, self.loss, self.errors = gather, values, codec, loss, errors
         self.buffer = np.empty(codec.size, np.uint8) if codec else values
         self.nbytes = self.buffer.nbytes
@@ -48,8 +61,17 @@ class HostSource:
 
 
 class HostTarget:
-    """``values`` (n, width), received in place unless they are compressed; ``scatter(values)`` copies them to where they are used, if that
-    is elsewhere."""
+    """Message target in host memory, received in place unless compressed.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, width)
+        Memory for the numbers.
+    codec : Codec or None
+        Compression.
+    scatter : callable, optional
+        ``scatter(values)`` copies the numbers to where they are used, if that is elsewhere.
+    """
 
     def __init__(self, values: np.ndarray, codec: Codec | None, scatter: Callable[[np.ndarray], None] | None = None):
         self.values, self.codec, self.scatter = values, codec, scatter
@@ -66,14 +88,25 @@ class HostTarget:
 
 @dataclass(frozen=True)
 class StoreRows:
-    """Rows of a store of any backend as messages. ``gpu_aware``: MPI is given memory of the device that the store is on."""
+    """Rows of a store of any backend as messages; ``gpu_aware`` is True if MPI accesses the store's device memory."""
 
     store: Any
     gpu_aware: bool = False
 
     def source(self, rows: np.ndarray, rounding: str, loss: Loss, errors: Place | None) -> Source:
-        """The listed ``rows`` (2, n), in even and in odd steps. ``rounding``: 'exact' or the name of a codec; what that takes is counted in
-        ``loss`` and left in ``errors``, rows of a store of the same backend."""
+        """Return a source that sends rows of the store.
+
+        Parameters
+        ----------
+        rows : ndarray of int, shape (2, n)
+            Rows that are sent after even and odd steps.
+        rounding : str
+            Compression: 'exact' or the name of a codec.
+        loss : Loss
+            Accumulates the compression errors.
+        errors : Place or None
+            Rows of a store of the same backend that receive the compression errors.
+        """
         if not hasattr(self.store, "memory"):
             made: Source = _counted(self.store.message_source(rows, self.gpu_aware, rounding, errors), loss)
             return made
@@ -87,8 +120,17 @@ class StoreRows:
         return HostSource(gather, values, codec(rounding, values.shape), loss, lost)
 
     def targets(self, first: int, count: int, rounding: str) -> list[Target]:
-        """For so many rows from ``first`` on. A device has two that are received into in turn, one while kernels may still read the
-        other."""
+        """Return the targets of a message that is received into consecutive rows.
+
+        A device has two, which are received into alternately: kernels may still read one of them.
+
+        Parameters
+        ----------
+        first, count : int
+            First row and number of rows.
+        rounding : str
+            Compression: 'exact' or the name of a codec.
+        """
         if not hasattr(self.store, "memory"):
             return [self.store.message_target(first, count, self.gpu_aware, rounding) for _ in range(2)]
         values = self.store.memory[first : first + count]
@@ -96,7 +138,21 @@ class StoreRows:
 
 
 def box_source(boxes: Any, dtype: np.dtype, rounding: str, loss: Loss, gpu_aware: bool) -> Source:
-    """The numbers of boxes of arrays, of a stencil program of any backend (``Runner.halo_buffer``)."""
+    """Return a source of boxes of arrays of a stencil program, of any backend.
+
+    Parameters
+    ----------
+    boxes : object
+        Boxes of arrays, from ``Runner.halo_buffer``.
+    dtype : dtype
+        Type of the arrays.
+    rounding : str
+        Compression: 'exact' or the name of a codec.
+    loss : Loss
+        Accumulates the compression errors.
+    gpu_aware : bool
+        True if MPI accesses device memory.
+    """
     rounding = _effective(rounding, dtype)
     if hasattr(boxes, "message_source"):
         made: Source = _counted(boxes.message_source(gpu_aware, rounding), loss)
@@ -106,7 +162,7 @@ def box_source(boxes: Any, dtype: np.dtype, rounding: str, loss: Loss, gpu_aware
 
 
 def box_target(boxes: Any, dtype: np.dtype, rounding: str, gpu_aware: bool) -> Target:
-    """A message that is put into boxes of arrays."""
+    """Return a target that writes into boxes of arrays; parameters as for ``box_source``."""
     rounding = _effective(rounding, dtype)
     if hasattr(boxes, "message_target"):
         made: Target = boxes.message_target(gpu_aware, rounding)
@@ -116,12 +172,12 @@ def box_target(boxes: Any, dtype: np.dtype, rounding: str, gpu_aware: bool) -> T
 
 
 def _effective(rounding: str, dtype: np.dtype) -> str:
-    """Numbers in single precision are exact in single precision."""
+    """Return the effective compression: arrays in single precision are exact in single precision."""
     return "exact" if rounding == "single" and dtype == np.float32 else rounding
 
 
 def _counted(source: Any, loss: Loss) -> Any:
-    """A device's source, whose rounding errors the device counts."""
+    """Register the compression errors that a device counts, and return its source."""
     if source.lost is not None:
         loss.sources.append(source.lost)
     return source

@@ -1,7 +1,7 @@
-"""A thread that keeps messages moving while kernels run (progress mode ``thread``).
+"""Thread that progresses messages while kernels run (progress mode ``thread``).
 
-MPI moves data only while somebody calls it. Polling, that is whoever steps the clusters, between two kernels; the thread does
-it all the time, on cores set aside for it.
+MPI moves data only during MPI calls. With polling, the process that steps the clusters makes these calls between two kernels; the
+thread makes them continuously, on cores reserved for it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,32 @@ from faultwave.base.errors import BackendError, InputError, Problem
 from faultwave.comm.world import World
 
 TAG = 30000
-"""No message has it: probing for one makes MPI move the others."""
+"""Tag that no message has; probing for it makes MPI progress the others."""
 
 PAUSE = 3e-5
-"""Seconds between two probes of a thread that shares its cores with others."""
+"""Time between two probes of a thread that shares its cores [s]."""
 
 
 def set_aside(world: World, asked: Sequence[int] | None) -> tuple[int, ...]:
-    """Take cores from this process for its thread, before it counts its cores; those that were taken.
+    """Reserve cores of this process for its progress thread, before the process counts its cores.
 
-    Where nothing is asked for it is the last of the process's own cores, unless the launcher has bound it to none of its
-    own: then the thread runs where the system puts it. Raises InputError for cores the process may not use.
+    Parameters
+    ----------
+    world : World
+        Processes of the run.
+    asked : sequence of int or None
+        Requested cores. None for the last core of this process, or no core if another process may use the same cores:
+        the operating system then places the thread.
+
+    Returns
+    -------
+    tuple of int
+        Reserved cores.
+
+    Raises
+    ------
+    InputError
+        If the process may not use a requested core.
     """
     if not hasattr(os, "sched_getaffinity"):
         return ()
@@ -45,7 +60,7 @@ def set_aside(world: World, asked: Sequence[int] | None) -> tuple[int, ...]:
 
 
 def _shared(world: World, allowed: set[int]) -> bool:
-    """Whether another process on this machine has one of the cores."""
+    """Return True if another process on this machine may use one of the cores (collective)."""
     from mpi4py import MPI
 
     node = world.mpi.Split_type(MPI.COMM_TYPE_SHARED)
@@ -55,10 +70,18 @@ def _shared(world: World, allowed: set[int]) -> bool:
 
 
 class ProgressThread:
-    """Runs from its making until ``close``; on ``cores`` where there are any."""
+    """Thread that progresses messages from its creation until ``close``.
+
+    Attributes
+    ----------
+    cores : tuple of int
+        Cores it is bound to; empty if it shares the process's cores.
+    looks : int
+        Number of probes so far.
+    """
 
     def __init__(self, world: World, cores: Sequence[int], attach: Callable[[], None] | None = None):
-        """``attach()``: done first, where messages are a device's."""
+        """Start the thread; it calls ``attach()`` first if messages belong to a device."""
         from mpi4py import MPI
 
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
@@ -70,7 +93,7 @@ class ProgressThread:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="faultwave-progress", daemon=True)
         self._thread.start()
-        atexit.register(self.close)  # before MPI ends, which was loaded earlier
+        atexit.register(self.close)  # before MPI is finalised, which was imported earlier
 
     def _work(self) -> None:
         if self.cores:
@@ -83,6 +106,6 @@ class ProgressThread:
             clock.sleep(self._pause)
 
     def close(self) -> None:
-        """Stop it."""
+        """Stop the thread."""
         self._stop.set()
         self._thread.join()

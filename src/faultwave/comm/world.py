@@ -1,4 +1,4 @@
-"""The processes of a run. Alone, nothing of MPI is touched; under a launcher mpi4py binds whatever MPI there is."""
+"""Processes of a run: a single process without MPI, or several under an MPI launcher through mpi4py."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ from faultwave.base.asked import command
 from faultwave.base.errors import BackendError, FaultwaveError, Interrupted
 
 LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE", "PALS_NODEID")
-"""What launchers put into the environment of their processes."""
+"""Environment variables that MPI launchers set in their processes."""
 
 FORWARDED = 0.3
-"""Seconds that a launcher gets to pass on why a process ends all others: what it has not read by then it may throw away."""
+"""Time [s] in which a launcher can forward the reason for an abort; it may discard output it has not read by then."""
 
 PATIENCE = 5.0
-"""Seconds that a process with an error waits for the others to learn of it."""
+"""Time [s] that a failed process waits for the others to receive its error."""
 
 
 class World:
-    """This process (``rank`` of ``size``) and what all do together; ``mpi`` is mpi4py's communicator, None alone."""
+    """Process ``rank`` of ``size`` and its collective operations.
+
+    ``mpi`` is the mpi4py communicator, None for a single process.
+    """
 
     def __init__(self, mpi: Any = None):
         self.mpi = mpi
@@ -36,7 +39,7 @@ class World:
 
     @functools.cached_property
     def local_rank(self) -> int:
-        """Number of this process among those on its machine. All processes must ask."""
+        """Rank of this process among those on its machine (collective)."""
         if self.mpi is None:
             return 0
         from mpi4py import MPI
@@ -48,23 +51,23 @@ class World:
 
     @property
     def first(self) -> bool:
-        """Whether this is the process that talks to the user."""
+        """True on process 0, which communicates with the user."""
         return self.rank == 0
 
     def gather(self, value: Any) -> list[Any] | None:
-        """Every process's value, in order, on the first; None elsewhere."""
+        """Return the values of all processes in rank order on process 0, None elsewhere."""
         return [value] if self.mpi is None else self.mpi.gather(value, root=0)
 
     def counts(self, count: int) -> list[int]:
-        """Every process's count, in order, everywhere."""
+        """Return the counts of all processes in rank order, on every process."""
         return [count] if self.mpi is None else self.mpi.allgather(count)
 
     def share(self, value: Any) -> Any:
-        """The first process's value, everywhere."""
+        """Broadcast the value of process 0."""
         return value if self.mpi is None else self.mpi.bcast(value, root=0)
 
     def largest(self, values: Sequence[float]) -> list[float]:
-        """The largest of each value over all processes, everywhere."""
+        """Return the maximum of each value over all processes, on every process."""
         if self.mpi is None:
             return list(values)
         import numpy as np
@@ -75,7 +78,10 @@ class World:
         return [float(v) for v in found]
 
     def total(self, counts: Any) -> Any:
-        """Sums (n,) over all processes, everywhere, which must not depend on their order; unsigned numbers wrap around."""
+        """Return sums (n,) over all processes, on every process.
+
+        Unsigned integers wrap around. The values must be exact in any order of summation.
+        """
         if self.mpi is None:
             return counts
         from mpi4py import MPI
@@ -85,16 +91,16 @@ class World:
         return found
 
     def any(self, here: bool) -> bool:
-        """Whether it is so on one of the processes."""
+        """Return True if ``here`` is true on any process."""
         return bool(self.largest([float(here)])[0])
 
     def wait(self) -> None:
-        """Return when every process has come here."""
+        """Wait until every process has arrived here."""
         if self.mpi is not None:
             self.mpi.Barrier()
 
     def together(self, action: Callable[[], Any]) -> Any:
-        """Do ``action`` on the first process only; all raise its error."""
+        """Execute ``action`` on process 0 only and return its result there; all processes raise its error."""
         error, result = None, None
         if self.first:
             try:
@@ -108,12 +114,14 @@ class World:
         return result
 
     def agree(self, action: Callable[[], Any]) -> Any:
-        """Do ``action`` on every process; all raise an error meant for the user that one of them has. Where the others do not
-        learn of it, because they wait inside ``action`` for the one that failed, it ends the run."""
+        """Execute ``action`` on every process; all raise a user error that any of them raises.
+
+        If the others cannot receive the error, because they wait inside ``action`` for the failed process, it ends the run.
+        """
         if self.mpi is None:
             return action()
         try:
-            return self._agree(action, self.mpi.Dup())  # apart from messages of an action that is unfinished
+            return self._agree(action, self.mpi.Dup())  # separate from messages of an unfinished action
         except BaseException as error:
             self.abort(error)
             raise
@@ -128,7 +136,7 @@ class World:
         while not met.Test():
             try:
                 clock.sleep(1e-3)
-            except FaultwaveError as caught:  # a signal told it to stop while it waits
+            except FaultwaveError as caught:  # a signal requested a stop while it waits
                 error = error or caught
             if error is not None and clock.perf_counter() > deadline:
                 raise error
@@ -139,17 +147,19 @@ class World:
         return result
 
     def raised_by_all(self, error: BaseException) -> BaseException:
-        """The error, which every process raises now, so that none has to be ended for it."""
+        """Mark an error as raised by every process, so that no process is aborted for it, and return it."""
         self._common = error
         return error
 
     def is_raised_by_all(self, error: BaseException) -> bool:
-        """Whether it is such an error."""
+        """Return True if the error was marked by ``raised_by_all``."""
         return error is self._common
 
     def abort(self, error: BaseException) -> None:
-        """End every process of the run at once, the reason on the terminal; returns only where there are no others, or where they
-        have the same error."""
+        """Abort every process of the run and print the reason.
+
+        It returns only if there are no other processes, or if they raise the same error.
+        """
         if self.mpi is None or self.size == 1 or self.is_raised_by_all(error):
             return
         try:
@@ -158,12 +168,12 @@ class World:
             sys.stderr.write(f"\nprocess {self.rank} of {self.size} {why}:\n{text}\n")
             sys.stderr.flush()
             clock.sleep(FORWARDED)
-        finally:  # also where nobody listens any more
+        finally:  # even if standard error is closed
             self.mpi.Abort(getattr(error, "code", signals.AT_ONCE if isinstance(error, KeyboardInterrupt) else 1))
 
 
 def _told(error: BaseException) -> str:
-    """What a user is told of an error: what can be acted on needs no trace, nor do messages to a process that has died."""
+    """Return the text of an error for the user, without a traceback for user errors and failed messages."""
     if isinstance(error, FaultwaveError) or (isinstance(error, KeyboardInterrupt) and str(error)):
         return str(error)
     if type(error).__module__.partition(".")[0] == "mpi4py":
@@ -175,7 +185,7 @@ def _told(error: BaseException) -> str:
 
 
 def launched() -> bool:
-    """Whether an MPI launcher started this process."""
+    """Return True if an MPI launcher started this process."""
     if any(name in os.environ for name in LAUNCHED):
         return True
     return (
@@ -185,7 +195,7 @@ def launched() -> bool:
 
 @cache
 def world() -> World:
-    """The processes this one belongs to. Raises BackendError under a launcher without mpi4py."""
+    """Return the processes that this one belongs to. Raises BackendError under a launcher without mpi4py."""
     if not launched():
         return World()
     try:

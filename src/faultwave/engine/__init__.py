@@ -1,1 +1,1 @@
-"""What both engines share."""
+"""Protocols and services that the tetrahedral (``dg``) and finite-difference (``fd``) engines share."""

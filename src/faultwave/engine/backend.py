@@ -1,4 +1,4 @@
-"""Whether the backend a case asks for exists and can run here."""
+"""Check that the requested backend exists and can run on this machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ ON_HOST = (
 
 
 def check_backend(numerics: Any, known: list[str], problems: Problems) -> None:
-    """Whether the backend exists among those ``known`` and can run here, and can send messages as asked."""
+    """Check that the requested backend is known, can run here and supports the requested halo path.
+
+    Parameters
+    ----------
+    numerics : Numerics
+        Numerical settings of the case; ``backend`` and ``halo`` are read.
+    known : list of str
+        Names of the backends that the engine supports.
+    problems : Problems
+        Collects an error if the backend is unknown or unavailable, or if ``halo: direct`` is requested on a host backend.
+    """
     name = numerics.backend
     if name == "auto":
         return

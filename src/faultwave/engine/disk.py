@@ -1,4 +1,4 @@
-"""Whether a disk holds what a run is going to write, before it starts."""
+"""Check that the disk can hold the output of a run before the run starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ ADVICE = "Raise the intervals, keep fewer checkpoints, write fewer fields, or ch
 
 
 def check_disk(folder: str | Path, needed: float, problems: Problems) -> None:
-    """An error where the disk of ``folder``, which need not be there yet, has less than ``needed`` bytes free."""
+    """Report an error if the disk of a folder has less free space than the output needs.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Output folder; it need not exist yet.
+    needed : float
+        Size of all output [bytes].
+    problems : Problems
+        Collects the error.
+    """
     place = Path(folder).absolute()
     while not place.exists():
         place = place.parent

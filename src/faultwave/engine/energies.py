@@ -1,4 +1,4 @@
-"""The table of energies, work and moment that every run can record."""
+"""Table of energies, work and moment that every run can record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ Rows = list[tuple[float, dict[str, float]]]
 
 
 class EnergyTable(Attached):
-    """``rows``: time [s] and energies by name, those of all processes on the first."""
+    """Time series of energies, work and seismic moment.
+
+    Attributes
+    ----------
+    rows : list of (float, dict of str to float)
+        Time [s] and energies by name [J, N m]. On process 0 they are summed over all processes.
+    """
 
     asks_energies = True
 
@@ -25,7 +31,13 @@ class EnergyTable(Attached):
         self.rows: Rows = []
 
     def record(self) -> None:
-        """Add a row of now. All processes together. Raises BlowUp where an energy overflows the precision of the run."""
+        """Append the energies of the current time to the table (collective).
+
+        Raises
+        ------
+        BlowUp
+            If an energy overflows the floating-point precision of the run on any process.
+        """
         found = self.solver.energies()
         self.rows.append((self.solver.time, found))
         infinite = sorted(name for name, value in found.items() if np.isinf(value))
@@ -54,7 +66,7 @@ class EnergyTable(Attached):
             yield Result("energies", data)
 
     def dataset(self) -> Dataset | None:
-        """What was recorded so far."""
+        """Return the recorded energies as a dataset, or None if nothing was recorded."""
         if not self.rows:
             return None
         names = self.rows[0][1]
@@ -62,7 +74,7 @@ class EnergyTable(Attached):
 
 
 def _nothing(values: np.ndarray, origin: Origin) -> None:
-    """The names are taken with the table."""
+    """Do nothing, as the names are restored together with the table."""
 
 
 __all__ = ["EnergyTable"]

@@ -1,4 +1,4 @@
-"""What both engines forecast runs with: files that are not written, and the seconds of a run by what they are spent on."""
+"""Tools of the run forecast: files that only count bytes, and the run time by activity."""
 
 from __future__ import annotations
 
@@ -15,19 +15,30 @@ from faultwave.base.progress import duration
 from faultwave.engine.part import LatticeFiles, LatticeSeries, Writes
 
 WRITTEN = 1 << 25
-"""Bytes written to find out how fast the disk takes them, where much is written."""
+"""Size of the test file that measures the speed of the disk [bytes]."""
 
 COUNTS = 8.0
-"""Times so many bytes of output are worth writing some to know."""
+"""Smallest output, in multiples of ``WRITTEN``, for which the speed of the disk is measured."""
 
 SHOWN = 0.05
-"""Share of a run's time from which on something is told apart."""
+"""Smallest share of the run time that is listed separately."""
 
 
 @dataclass
 class Unwritten:
-    """Files of a run that is only planned: nothing is written, bytes are counted. See ``engine.part.Files``. ``first``: bytes of first
-    snapshots; ``whole``: of all until the end."""
+    """Output files of a run that is only planned: bytes are counted and nothing is written.
+
+    It implements ``engine.part.Files``.
+
+    Attributes
+    ----------
+    end : float
+        End time of the run [s].
+    first : int
+        Size of the first snapshot of all series [bytes].
+    whole : float
+        Size of all snapshots until the end [bytes].
+    """
 
     end: float
     first: int = 0
@@ -49,7 +60,7 @@ class Unwritten:
         return _CountedLattice(self, series.count, series.fields)
 
     def follow(self, kind: str, snapshots: Any) -> None:
-        """No checkpoint is taken."""
+        """Do nothing, as no checkpoint is taken."""
 
     def add(self, count: int, values: Mapping[str, np.ndarray]) -> None:
         size = sum(v.nbytes for v in values.values())
@@ -59,7 +70,10 @@ class Unwritten:
 
 @dataclass
 class _Counted:
-    """A series of ``count`` snapshots, of which the first is counted. The last is kept: one waits to be written in a run."""
+    """Series of ``count`` snapshots, of which only the first is counted.
+
+    The last snapshot stays referenced, because a run also holds one snapshot in memory until it is written.
+    """
 
     files: Unwritten
     count: int
@@ -73,7 +87,10 @@ class _Counted:
 
 @dataclass
 class _CountedLattice:
-    """The same on a lattice, whose snapshots are written when they are taken."""
+    """Series of snapshots on a lattice, of which only the first is counted.
+
+    A run writes these snapshots at once, so none stays in memory.
+    """
 
     files: Unwritten
     count: int
@@ -88,7 +105,17 @@ class _CountedLattice:
 
 @dataclass(frozen=True)
 class RunTime:
-    """Seconds of a whole run by what they are spent on; ``rate``: updates a second; ``share`` of the items that were stepped."""
+    """Estimated run time by activity.
+
+    Attributes
+    ----------
+    rate : float
+        Updates of cells or grid points per second.
+    share : float
+        Fraction of the cells or grid points that were stepped to measure the rate.
+    setup, touch, steps, output : float
+        Time of set-up, first touch of memory, time stepping and output [s].
+    """
 
     rate: float
     share: float
@@ -99,10 +126,11 @@ class RunTime:
 
     @property
     def whole(self) -> float:
+        """Estimated time of the whole run [s]."""
         return self.setup + self.touch + self.steps + self.output
 
     def rows(self) -> list[tuple[str, str]]:
-        """What ``faultwave plan`` tells of it."""
+        """Return the rows of ``faultwave plan`` on time stepping and the whole run, with large contributions listed."""
         spent = [("set-up", self.setup), ("first touch of memory", self.touch), ("output", self.output)]
         besides = ", ".join(f"{what} {duration(s)}" for what, s in spent if s >= SHOWN * self.whole)
         return [
@@ -112,7 +140,11 @@ class RunTime:
 
 
 def writing_time(folder: Path, size: float) -> float:
-    """Seconds that the disk of a folder, which need not be there yet, takes for so many bytes; 0 where these are few."""
+    """Estimate the time [s] to write ``size`` bytes to the disk of a folder, which need not exist yet.
+
+    The speed is measured with a temporary file of ``WRITTEN`` bytes. The result is 0 if the output is small (less than
+    ``COUNTS * WRITTEN``) or the folder cannot be written to.
+    """
     if size < COUNTS * WRITTEN:
         return 0.0
     place = folder.absolute()
@@ -124,7 +156,7 @@ def writing_time(folder: Path, size: float) -> float:
             file.write(bytes(WRITTEN))
             file.flush()
             return size / WRITTEN * (clock.perf_counter() - started)
-    except OSError:  # it may be closed to us: that is told elsewhere
+    except OSError:  # the folder may not be writable, which is reported elsewhere
         return 0.0
 
 

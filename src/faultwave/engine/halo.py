@@ -1,5 +1,7 @@
-"""Whether the halo exchange of a run on devices is GPU-aware. Started by itself, this is the test that a child process makes:
-``python -P -m faultwave.engine.halo BACKEND NUMBER``."""
+"""Choice of the halo exchange of runs on devices: GPU-aware MPI or copies through the host.
+
+As a program, ``python -P -m faultwave.engine.halo BACKEND NUMBER`` is the GPU-awareness test that runs in a child process.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,31 @@ from faultwave.engine.backend import ON_HOST
 
 
 def halo_path(world: World, asked: str, device: Any, partners: Sequence[int], name: str = "host") -> HaloPath | None:
-    """How messages travel. ``asked``: numerics.halo; ``device``: of this process, None where it computes in the host's memory, as ``name``
-    does: then MPI takes messages from there; ``partners``: processes that it exchanges messages with. All processes must ask. Raises
-    InputError where they compute with different backends or were asked for different paths, and where direct is asked for and cannot be."""
+    """Determine how halo messages travel between processes (collective).
+
+    Parameters
+    ----------
+    world : World
+        Processes of the run.
+    asked : {'auto', 'direct', 'host'}
+        Requested path, ``numerics.halo``.
+    device : Device or None
+        Device of this process, None if it computes in host memory.
+    partners : sequence of int
+        Ranks that this process exchanges messages with.
+    name : str
+        Name of the host backend, used if ``device`` is None.
+
+    Returns
+    -------
+    HaloPath or None
+        Chosen path with its reason; None on host backends, where MPI reads host memory directly.
+
+    Raises
+    ------
+    InputError
+        If processes have different backends or requested paths, or if ``direct`` is requested and impossible.
+    """
     kind = name if device is None else device.target.dialect
     found = world.mpi.allgather((kind, asked))
     # Different backends round differently, and the others would wait for a device's test.
@@ -32,7 +56,7 @@ def halo_path(world: World, asked: str, device: Any, partners: Sequence[int], na
 
 
 def _check_equal(world: World, where: str, found: Sequence[str]) -> None:
-    """Raise InputError where processes were given different values."""
+    """Raise InputError if the processes have different values of a setting."""
     if len(set(found)) > 1:
         ranks = {value: [str(r) for r, v in enumerate(found) if v == value] for value in dict.fromkeys(found)}
         listed = "; ".join(f"{value} on {', '.join(r[:8])}{' ...' if len(r) > 8 else ''}" for value, r in ranks.items())
@@ -44,7 +68,15 @@ def _check_equal(world: World, where: str, found: Sequence[str]) -> None:
 
 
 def main(kind: str, number: str) -> int:
-    """Exit code 0 where a message of a device's memory came to itself. ``number``: of the process among those on its machine."""
+    """Return 0 if the device of this process can send a message to itself, else 1.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the backend.
+    number : str
+        Rank of the process among those on its machine, which selects the device.
+    """
     device: Any = backends.make(kind, place=int(number)).device  # type: ignore[attr-defined]
     return 0 if try_alone(device) else 1
 

@@ -1,7 +1,8 @@
-"""Parts: everything one capability needs, from the case to the results, in one file of ``dg/parts`` or ``fd/parts``.
+"""Protocol of capabilities: all that one feature needs, from the case to its results, in one file.
 
-A part is planned from the case (``Part``, frozen), told which of its items belong to each process (``on``), and attached to the
-solver (``Attached``). The solver, checkpoints, the report and the manifest know lists of parts and none of their names.
+The files are in ``dg/parts`` and ``fd/parts``. A capability is planned from the case (``Part``, frozen), restricted to the items of one
+process (``Part.on``) and attached to the solver (``Attached``). The solver, checkpoints, the report and the manifest handle lists of
+capabilities and know none of them by name.
 """
 
 from __future__ import annotations
@@ -21,46 +22,76 @@ from faultwave.observe.result import Result
 When = Literal[
     "before predict", "after predict", "friction", "inject", "after correct", "after step", "end of largest step"
 ]
-"""Where in a step of a cluster a call comes. 'friction': before the correction, when both sides of a face are known. 'inject': adds to
-the corrected cells. 'after step': after the correction, or after the prediction that follows where both are one kernel. 'end of
-largest step': all clusters have met."""
+"""Position of a callback in the time step of a cluster.
+
+- ``'friction'``: before the correction, when both sides of a face are known.
+- ``'inject'``: adds to the corrected cells.
+- ``'after step'``: after the correction, or after the next prediction where one kernel does both.
+- ``'end of largest step'``: when all clusters have reached the same time.
+"""
 
 
 class OnDevice(Protocol):
-    """Of a call that acts on a device alone, so that steps with it can be recorded once and replayed."""
+    """Device side of a callback that acts on a device alone, so that its steps can be recorded once and replayed."""
 
     def key(self, steps: Sequence[int]) -> Hashable:
-        """What tells its work in so many next steps of each cluster from other work."""
+        """Return a key that identifies the launches of the next ``steps`` steps of each cluster."""
 
     def table_bytes(self, steps: Sequence[int]) -> int:
-        """Of the values that its launches take in so many steps of each cluster."""
+        """Return the size [bytes] of the launch arguments of the next ``steps`` steps of each cluster."""
 
     def begin(self, due: bool) -> None:
-        """Steps that will be recorded, or are replayed, follow; ``due``: the call has something to do in them."""
+        """Prepare for steps that are recorded or replayed; ``due`` is True if the callback acts in any of them."""
 
     def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
-        """In place of the call when a step is replayed: the values that its launches take this time, one entry a launch that takes
-        any."""
+        """Return the launch arguments of a replayed step, which replace the call itself.
+
+        Parameters
+        ----------
+        cluster : int
+            Cluster that is stepped.
+        time, step : float
+            Time and length of the step [s].
+
+        Returns
+        -------
+        sequence of mapping
+            One entry for each launch that takes arguments.
+        """
 
     def end(self) -> None:
-        """They are over."""
+        """Finish the recorded or replayed steps."""
 
 
 def always(until: float) -> bool:
-    """A call that has something to do in every step."""
+    """Return True, for a callback that acts in every step."""
     return True
 
 
 @dataclass(frozen=True)
 class Call:
-    """What a part does in a step.
+    """Callback of a capability within a time step.
 
-    ``act(cluster, time, step)`` returns False where it launched nothing after all; ``due(until)``: whether it has something to do
-    in steps that end before that time; ``splits(cluster, time, step)``: whether it looks at all cells between the correction that
-    ends at ``time`` and the prediction of the step that follows, which are then not done by one kernel; ``next()``: of calls at the
-    end of a largest step, the time [s] that must not be passed without it; ``clusters``: in whose steps it may have something to do, None:
-    in those of all; ``rests(cluster)``, asked after a call: the time [s] before which a step must end to need neither the next one nor to
-    be split.
+    Attributes
+    ----------
+    when : When
+        Position in the step.
+    act : callable
+        ``act(cluster, time, step)`` performs the work; it returns False if it launched nothing.
+    due : callable
+        ``due(until)`` returns True if the callback acts in steps that end before that time [s].
+    on_device : OnDevice or None
+        Device side of a callback that can be recorded and replayed.
+    splits : callable or None
+        ``splits(cluster, time, step)`` returns True if all cells are needed after the correction that ends at ``time`` and before the next
+        prediction. Correction and prediction are then two kernels.
+    next : callable
+        ``next()`` returns the time [s] that the run must not pass without this callback ('end of largest step' only).
+    clusters : frozenset of int or None
+        Clusters in whose steps the callback may act; None for all.
+    rests : callable
+        ``rests(cluster)`` is evaluated after a call and returns the next due time [s]: steps that end before it need neither the call nor
+        a split.
     """
 
     when: When
@@ -75,11 +106,19 @@ class Call:
 
 @dataclass(frozen=True)
 class State:
-    """An array that a checkpoint keeps.
+    """Array that a checkpoint stores.
 
-    ``rows`` (n,): number of each row in the whole run, whatever the process that has it; None where it is the same on all processes,
-    or known to the first alone. ``read()`` gives the array now, in memory that the run does not change afterwards; ``write(values,
-    origin)`` puts it back, the rows in the order of ``rows``. ``optional``: an older or other run may not have it.
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n,), or None
+        Index of each row in the whole run, independent of the process that owns it. None if the array is the same on all processes or
+        known only to process 0.
+    read : callable
+        ``read()`` returns the current array, in memory that the run does not modify afterwards.
+    write : callable
+        ``write(values, origin)`` restores the array, with rows in the order of ``rows``.
+    optional : bool
+        True if checkpoints of older versions or other runs may lack the array.
     """
 
     rows: np.ndarray | None
@@ -89,19 +128,28 @@ class State:
 
 
 def as_numbers(words: Sequence[str]) -> np.ndarray:
-    """Words without line breaks as an array of bytes: checkpoints hold numbers only."""
+    """Encode words without line breaks as an array of bytes, because checkpoints hold only numbers."""
     return np.frombuffer("\n".join(words).encode(), np.uint8).copy()
 
 
 def as_words(numbers: np.ndarray) -> list[str]:
-    """What ``as_numbers`` took."""
+    """Decode the words that ``as_numbers`` encoded."""
     return bytes(numbers.astype(np.uint8)).decode(errors="replace").split("\n") if len(numbers) else []
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a state comes from: the checkpoint's notes (order, precision, backend, ...), whether the clusters were the same, and all
-    arrays of the part by name."""
+    """Checkpoint that a state is restored from.
+
+    Attributes
+    ----------
+    notes : mapping
+        Metadata of the checkpoint (order, precision, backend, ...).
+    same_clusters : bool
+        True if the run that wrote the checkpoint had the same clusters.
+    arrays : mapping of str to ndarray
+        All stored arrays of the capability by name.
+    """
 
     notes: Mapping[str, Any]
     same_clusters: bool = True
@@ -110,10 +158,16 @@ class Origin:
 
 @dataclass(frozen=True)
 class BlockState:
-    """A box of an array on a grid that a checkpoint keeps: of all processes together, every number once.
+    """Box of a grid array that a checkpoint stores; the boxes of all processes cover every value exactly once.
 
-    ``low`` (3,): index of its first number in the whole grid. ``take(values, low)`` puts what lies here of a box that some process
-    had. What ``read()`` gives may be a view that is to be written before the next step.
+    Attributes
+    ----------
+    low : tuple of int
+        Index (3,) of the first value in the whole grid.
+    read : callable
+        ``read()`` returns the values. They may be a view that must be written before the next step.
+    take : callable
+        ``take(values, low)`` copies the overlap with a stored box of any process that starts at ``low``.
     """
 
     low: tuple[int, int, int]
@@ -123,15 +177,32 @@ class BlockState:
 
 @dataclass(frozen=True)
 class Demand:
-    """What a part needs, known before anything is allocated.
+    """Requirements of a capability, known before any memory is allocated.
 
-    ``derivatives`` (k,): cells whose time derivatives it reads during a step. ``between`` (k,): cells that it reads or changes between
-    correction and prediction. ``faces`` (k, 2): cells and local faces whose incoming wave it gives; ``solved`` (k, 2): those where it
-    finds that wave itself from how the cell's own goes with time, as friction does; ``flows``: from the velocity, too;
-    ``walls`` (k, 2) and ``echoes`` (k, 2):
-    boundary faces that send a wave w back as a w + b n (n.w), and a and b of each. ``disk`` [bytes] written until the
-    end; ``lossless``: (what, cells) that must lie outside of absorbing layers. ``face_work``: of each face with friction, in updates of
-    a cell. ``frequency`` [Hz]: the highest that it is asked for, None where it is asked for none.
+    Attributes
+    ----------
+    derivatives : ndarray of int, shape (k,)
+        Cells whose time derivatives are read during a step.
+    between : ndarray of int, shape (k,)
+        Cells that are read or changed after the correction and before the next prediction.
+    faces : ndarray of int, shape (k, 2)
+        Cells and local faces whose incoming wave the capability prescribes.
+    solved : ndarray of int, shape (k, 2)
+        Cells and local faces whose incoming wave the capability solves for from the outgoing wave as a function of time, as friction does.
+    flows : bool
+        True if that solution also needs the velocity.
+    walls : ndarray of int, shape (k, 2)
+        Boundary faces that reflect an outgoing wave w as ``a w + b n (n . w)``.
+    echoes : ndarray of float, shape (k, 2)
+        Reflection coefficients a and b of ``walls``.
+    disk : int
+        Output written until the end of the run [bytes].
+    lossless : tuple of (str, ndarray)
+        Descriptions and cells of items that must lie outside of absorbing layers.
+    face_work : float
+        Cost of each face with friction, in units of one cell update.
+    frequency : float or None
+        Highest requested frequency [Hz], None if none is requested.
     """
 
     derivatives: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -148,41 +219,44 @@ class Demand:
 
 
 class Part(Protocol):
-    """A planned capability, frozen."""
+    """Planned capability, frozen."""
 
     @property
     def name(self) -> str:
-        """Its key in checkpoints and in the manifest."""
+        """Key of the capability in checkpoints and in the manifest."""
 
     @property
     def demand(self) -> Demand: ...
 
     @property
     def cell_work(self) -> Any:
-        """What it does to every cell inside the engine's own kernels (``dg.operator.CellWork``); None for most."""
+        """Work on every cell inside the engine's own kernels (``dg.operator.CellWork``), None for most capabilities."""
 
     @property
     def volume_fields(self) -> Sequence[str]:
-        """Fields in the volume that its living half knows beside the law's quantities."""
+        """Fields in the volume that the attached capability provides in addition to the quantities of the wave law."""
 
     def on(self, cut: Any) -> Part:
-        """What of it belongs to one process; ``cut``: the engine's record of how the domain is cut."""
+        """Return the capability restricted to one process.
+
+        ``cut`` is the engine's record of the domain decomposition.
+        """
 
     def attach(self, solver: Any) -> Attached:
-        """Its living half, on the engine's solver."""
+        """Return the capability attached to the engine's solver."""
 
     def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
-        """Values (n, ...) and numbers (n,) of items by which a checkpoint tells whether it is of the same run."""
+        """Return values (n, ...) and item indices (n,) by which a checkpoint recognises the same run."""
 
     def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
-        """Rows for ``faultwave plan`` by section: 'size', 'output', 'resolution', 'fault'."""
+        """Return rows for ``faultwave plan`` by section: 'size', 'output', 'resolution', 'fault'."""
 
     def shapes(self, plan: Any) -> Sequence[Marks | Sheet]:
-        """What pictures of the plan show of it."""
+        """Return the shapes that pictures of the plan show for this capability."""
 
 
 class Planned:
-    """What most parts need not say."""
+    """Default implementation of ``Part``, for what most capabilities do not need."""
 
     @property
     def demand(self) -> Demand:
@@ -210,83 +284,131 @@ class Planned:
 
 
 class Attached:
-    """A part on a solver; what does not apply stays as it is here."""
+    """Capability attached to a solver; subclasses override only the methods that apply."""
 
     calls: Sequence[Call] = ()
     channels: Sequence[Any] = ()
-    """Messages to other processes that it takes part in."""
+    """Message channels to other processes that the capability takes part in."""
     interval: float | None = None
-    """Of its outputs [s], where a case with ``output.sync`` wants steps to meet them."""
+    """Output interval [s] that time steps should meet if the case sets ``output.sync``, None for none."""
 
     def state(self) -> Mapping[str, State | BlockState]:
-        """What a checkpoint keeps of it, by name. All processes ask at the same time."""
+        """Return the arrays that a checkpoint stores, by name (collective)."""
         return {}
 
     def shared_errors(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Frequencies [Hz] and relative errors of waves there that runs of other orders on the mesh have as well, where it makes any. The
-        first process is told; all ask at the same time."""
+        """Return wave errors that runs of other orders on the same mesh share, or None if there are none (collective).
+
+        Returns
+        -------
+        (ndarray, ndarray) or None
+            Frequencies [Hz] and relative errors, on process 0.
+        """
         return None
 
     @property
     def samples_complete(self) -> bool:
-        """Whether all clusters have delivered the same samples, so that a checkpoint can be taken."""
+        """True if all clusters have delivered the same samples, so that a checkpoint can be taken."""
         return True
 
     def begin(self) -> None:
-        """A run starts, or goes on."""
+        """Prepare for a run that starts or resumes."""
 
     def finish_reads(self, wait: bool = True) -> None:
-        """Where all clusters have met: process values read from buffers; without ``wait`` only those that have arrived."""
+        """Process the values read from buffers, when all clusters have reached the same time.
+
+        Parameters
+        ----------
+        wait : bool
+            If False, process only values that have already arrived.
+        """
 
     def open(self, files: Files) -> None:
-        """Open what is written while the run goes on."""
+        """Open the files that are written during the run."""
 
     def close(self) -> None:
-        """The files of ``open`` are closed."""
+        """Release the files of ``open``, which the run closes."""
 
     def finish(self, time: float) -> None:
-        """Take what falls on the very end of a run [s]."""
+        """Record the samples that fall on the end time of the run [s]."""
 
     asks_energies = False
-    """Whether it asks the solver for energies."""
+    """True if the capability requests energies from the solver."""
 
     def prepare_energies(self) -> None:
-        """Have what ``energies`` needs compiled and at hand."""
+        """Compile and allocate everything that ``energies`` needs."""
 
     def energies(self) -> Mapping[str, float]:
-        """Energies, work and moment [J, N m] of this process that it adds to the table of energies."""
+        """Return energies, work and moment [J, N m] of this process for the energy table."""
         return {}
 
     def energy_given(self) -> float:
-        """Energy [J] of this process that it has given to the waves since the start, at most. Infinite: not known."""
+        """Return an upper bound of the energy [J] that this process has added to the waves, infinite if unknown."""
         return 0.0
 
     def results(self) -> Iterable[Result]:
-        """What it found so far. Of several processes all ask; the first gets them."""
+        """Return the results so far (collective); process 0 receives them."""
         return ()
 
     def sample(self, points: np.ndarray, cells: np.ndarray, fields: Sequence[str]) -> np.ndarray:
-        """Its ``fields`` (n, points, fields) now in cells (n,) of this process at ``points`` (m, 3) of the reference cell."""
+        """Return current values of volume fields at points of the reference cell.
+
+        Parameters
+        ----------
+        points : ndarray, shape (m, 3)
+            Points of the reference cell.
+        cells : ndarray of int, shape (n,)
+            Cells of this process.
+        fields : sequence of str
+            Names from ``Part.volume_fields``.
+
+        Returns
+        -------
+        ndarray, shape (n, m, fields)
+        """
         raise NotImplementedError
 
     def remarks(self) -> Iterable[Problem]:
-        """Warnings about the results that are only known at the end."""
+        """Return warnings about the results that are known only at the end."""
         return ()
 
     def report(self) -> Mapping[str, Sequence[tuple[str, ...]]]:
-        """Rows for ``faultwave plan`` that only its living half knows, by section."""
+        """Return rows for ``faultwave plan`` by section that only the attached capability knows."""
         return {}
 
     def drives(self, faces: Any, points: np.ndarray, project: np.ndarray) -> Sequence[Any]:
-        """Waves that it gives on the faces of its demand, of all ``faces`` that are given waves: see ``dg.driven``."""
+        """Return the waves prescribed on the faces of ``Demand.faces``; see ``dg.driven``.
+
+        Parameters
+        ----------
+        faces : Faces
+            All prescribed faces of this process.
+        points : ndarray, shape (p, 2)
+            Quadrature points in face coordinates.
+        project : ndarray, shape (modes, p)
+            Projection of values at these points onto the modes of a face.
+        """
         return ()
 
     def over(self) -> bool:
-        """Whether the run may end now. All processes ask where all clusters have met."""
+        """Return True if the run may end now (collective, when all clusters have reached the same time)."""
         return False
 
     def diagnosis(self, place: np.ndarray, cells: np.ndarray) -> tuple[Sequence[str], Sequence[str]]:
-        """Of a blow-up at ``place`` (3,) and in ``cells`` (n,): lines that tell the part's state there, and likely causes."""
+        """Describe the state of the capability at a blow-up.
+
+        Parameters
+        ----------
+        place : ndarray, shape (3,)
+            Point of the blow-up [m].
+        cells : ndarray of int, shape (n,)
+            Cells around it.
+
+        Returns
+        -------
+        (sequence of str, sequence of str)
+            Lines on the state there, and likely causes.
+        """
         return (), ()
 
     @property
@@ -296,26 +418,39 @@ class Attached:
 
 
 class Snapshots(Protocol):
-    """A series of snapshots, as the file's keeper sees it."""
+    """Progress of a series of snapshots, as the run's checkpoints see it."""
 
     @property
     def next_number(self) -> int:
-        """Number of the first snapshot that is not complete."""
+        """Number of the first incomplete snapshot."""
 
     def go_on(self, number: int) -> None:
-        """Snapshots before ``number`` are there already."""
+        """Continue with snapshot ``number``; earlier ones are already written."""
 
 
 class Writes(Protocol):
-    """A file that takes one snapshot after the other."""
+    """File that takes one snapshot after the other."""
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None: ...
 
 
 @dataclass(frozen=True)
 class LatticeSeries:
-    """Snapshots on a lattice, to be written: ``fields`` in the ``formats`` of the case, about ``count`` times. ``mesh``: points (n, 3)
-    and triangles (m, 3), two for each point of the lattice, where the fields shall be written on those, too (XDMF)."""
+    """Series of snapshots on a lattice that is to be written.
+
+    Attributes
+    ----------
+    lattice : Lattice
+        Points of the snapshots.
+    fields : sequence of str
+        Names of the fields.
+    formats : sequence of str
+        Output formats of the case.
+    count : int
+        Approximate number of snapshots.
+    mesh : tuple of ndarray or None
+        Points (n, 3) and triangles (m, 3), two for each point of the lattice, if the fields are also written on a mesh (XDMF).
+    """
 
     lattice: Lattice
     fields: Sequence[str]
@@ -329,17 +464,20 @@ class LatticeFiles(Protocol):
 
     @property
     def fields(self) -> Sequence[str]:
-        """What a snapshot must hold, the same on all processes: the series' fields and those that a format always has."""
+        """Fields that a snapshot must hold on every process, from the series and from the formats."""
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """Write the snapshot of a time [s], arrays of the lattice's shape. All processes call it; the first one's values count."""
+        """Write the snapshot of a time [s] (collective).
+
+        The arrays have the lattice's shape and those on process 0 are written.
+        """
 
 
 class Files(Protocol):
-    """The run's files: opened by parts, kept, resumed and closed by the run."""
+    """Output files of a run: capabilities open them, the run owns, resumes and closes them."""
 
     end: float
-    """The time [s] until which the run goes on now."""
+    """End time of the current run [s]."""
 
     def cells(
         self,
@@ -351,14 +489,31 @@ class Files(Protocol):
         interval: float,
         kind_of_cells: CellKind = "linear",
     ) -> Sequence[Writes]:
-        """Snapshot files of fields on cells: ``points`` (n, 3), ``cells`` (m, 3 or 4), or (m, nodes) of cells of high degree, of which
-        fields have a value at each node; all processes ask together."""
+        """Open snapshot files of fields on cells (collective).
+
+        Parameters
+        ----------
+        kind : str
+            Name of the output.
+        points : ndarray, shape (n, 3)
+            Coordinates [m].
+        cells : ndarray of int, shape (m, 3), (m, 4) or (m, nodes)
+            Points of each cell. With cells of high degree, fields have a value at each node.
+        static : mapping of str to ndarray
+            Fields that do not change in time.
+        fields : sequence of str
+            Names of the fields of each snapshot.
+        interval : float
+            Time between snapshots [s].
+        kind_of_cells : CellKind
+            Type of the cells.
+        """
 
     def lattice(self, kind: str, series: LatticeSeries) -> LatticeFiles:
-        """Open the files of snapshots on a lattice; those of a resumed run go on. All processes ask together."""
+        """Open the files of snapshots on a lattice, or continue them in a resumed run (collective)."""
 
     def follow(self, kind: str, snapshots: Snapshots) -> None:
-        """Keep account of a series in checkpoints, and let it go on where the files of a resumed run end."""
+        """Record the progress of a series in checkpoints, and continue it where the files of a resumed run end."""
 
 
 __all__ = [

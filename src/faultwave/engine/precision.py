@@ -1,8 +1,8 @@
-"""How much single precision may change seismograms and slip, and the choice of ``numerics.precision: auto``.
+"""Estimate of the effect of single precision on seismograms and slip, and the choice of ``numerics.precision: auto``.
 
-The estimate is a bound found by measurement (docs/theory/single-precision.md): errors of rounding grow as the root of the number of steps,
-with the order, and with what the case simulates beside waves in rock. What lasts in a closed box, where no side takes waves out, is rounded
-in the same way in every step: these errors grow as the number of steps.
+The estimate is a bound found by measurement (docs/theory/single-precision.md): rounding errors grow as the square root of the number of
+steps, with the order, and with what the case simulates in addition to waves in rock. Permanent stress or displacement in a closed box,
+where no side absorbs waves, is rounded in the same way in every step: these errors grow linearly with the number of steps.
 """
 
 from __future__ import annotations
@@ -19,24 +19,41 @@ ROUNDING = 2.0**-24
 """Largest relative error of rounding to single precision."""
 
 OF_ORDER = {2: 4.0, 3: 4.0, 4: 6.0, 5: 9.0, 6: 15.0, 7: 20.0, 8: 30.0}
-"""On tetrahedra, in units of ``ROUNDING`` times the root of the number of steps."""
+"""Error on tetrahedra by order, in units of ``ROUNDING`` times the square root of the number of steps."""
 OF_GRIDS = 4.0
 COMPENSATED = 0.7
-"""Share that is left with ``numerics.compensated``."""
+"""Factor on the error with ``numerics.compensated``."""
 STORED_WAVES = 0.1
-"""Share that is left where only waves between cells are in single precision (``numerics.stored_waves``)."""
+"""Factor on the error if only waves at cell faces are in single precision (``numerics.stored_waves``)."""
 LASTING = 1.0
-"""What a step adds in a closed box that holds stress or displacement for good, in units of ``ROUNDING`` times ``OF_ORDER``. It depends on
-where in its cell a source lies, by a factor of thirty; the largest that was found is 0.57."""
+"""Error per step in a closed box with permanent stress or displacement, in units of ``ROUNDING`` times ``OF_ORDER``.
+
+It varies by a factor of 30 with the position of a source within its cell; the largest value found is 0.57.
+"""
 LASTING_OF_FAULTS = 0.1
-"""The same of a fault without sources, whose points average: 0.0004 to 0.011 was found in closed boxes after 15,000 steps."""
+"""Error per step of a fault without sources in a closed box, in the same units.
+
+The errors of fault points average out: 0.0004 to 0.011 was found after 15,000 steps.
+"""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What single precision changes by the end of a run of so many ``steps``, at most, relative to the largest values: ``scheme`` is of
-    waves alone, ``more`` by what else multiplies it; ``lasting`` is what a step adds where something lasts in a closed box, 0 elsewhere;
-    ``material`` comes besides, where coefficients have fewer digits."""
+    """Upper bound of the change due to single precision at the end of a run, relative to the largest values.
+
+    Attributes
+    ----------
+    steps : float
+        Number of time steps.
+    scheme : float
+        Error of waves alone, in units of ``ROUNDING`` times the square root of ``steps``.
+    more : mapping of str to float
+        Factors on ``scheme`` by cause.
+    material : float
+        Error of coefficients that are stored with fewer digits, which is added.
+    lasting : float
+        Error per step of permanent stress or displacement in a closed box, in units of ``ROUNDING``; 0 elsewhere.
+    """
 
     steps: float
     scheme: float
@@ -46,6 +63,7 @@ class Estimate:
 
     @property
     def error(self) -> float:
+        """Error relative to the largest seismogram and slip."""
         return ROUNDING * max(self._noise, self._drift) + self.material
 
     @property
@@ -66,9 +84,11 @@ class Estimate:
         return f"up to {self.error:.1e} of the largest seismogram and slip ({', '.join(reasons)})"
 
     def compensated(self) -> Estimate:
+        """Return the estimate with compensated sums."""
         return self._times(COMPENSATED)
 
     def stored_waves(self) -> Estimate:
+        """Return the estimate if only waves at cell faces are in single precision."""
         return self._times(STORED_WAVES)
 
     def _times(self, share: float) -> Estimate:
@@ -77,18 +97,36 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Choice:
-    """Settings with a precision that a backend can have, and what is told of it: empty where nothing was left to choose."""
+    """Settings with a precision that the backend supports, and a note on the choice (empty if there was none)."""
 
     numerics: Any
     note: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """Notes of a plan on the choice, at most one."""
         return (self.note,) if self.note else ()
 
 
 def settle(numerics: Any, found: Estimate, can_compensate: bool, problems: Problems) -> Choice:
-    """The precision of a case: what ``auto`` stands for, and a warning where single precision was asked for and may not be enough."""
+    """Choose the precision of a case.
+
+    Parameters
+    ----------
+    numerics : Numerics
+        Numerical settings of the case.
+    found : Estimate
+        Estimated error of plain single precision.
+    can_compensate : bool
+        True if the engine supports compensated sums for this case.
+    problems : Problems
+        Collects a warning if single precision was requested and may exceed ``numerics.precision_error``.
+
+    Returns
+    -------
+    Choice
+        Settings in which ``auto`` is replaced, with a note.
+    """
     most, kept = numerics.precision_error, found.compensated()
     if numerics.precision == "double" and numerics.stored_waves == "single":
         own = found.stored_waves()

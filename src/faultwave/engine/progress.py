@@ -1,4 +1,4 @@
-"""What a run tells while it goes."""
+"""Progress of a run as it is reported to the user."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Progress:
-    """State of a run: simulated and final time [s], element updates so far and per second, seconds left."""
+    """Progress of a run.
+
+    Attributes
+    ----------
+    time, end_time : float
+        Simulated time and end time [s].
+    updates : int
+        Cell or grid-point updates so far.
+    rate : float
+        Updates per second.
+    eta : float
+        Estimated time left [s].
+    """
 
     time: float
     end_time: float

@@ -1,4 +1,4 @@
-"""What a run asks of an engine: a plan, a solver that steps it, a report."""
+"""Protocols that connect a run with an engine: plan, solver, report and the run's controls."""
 
 from __future__ import annotations
 
@@ -18,45 +18,51 @@ Sections = list[tuple[str, list[tuple[str, ...]]]]
 
 
 TimeErrors = Callable[[np.ndarray, float, float], np.ndarray]
-"""Of series (n, ...) at multiples of an interval [s], of a run of the same case whose steps are so many times shorter: by how much its
-steps in time change them."""
+"""Function that estimates the time-stepping error of time series.
+
+Arguments are series (n, ...) at multiples of a sampling interval, that interval [s], and the factor by which the time steps of another run
+of the same case are shorter. The result is the change of the series due to the time steps.
+"""
 
 
 class BlowUp(Exception):
-    """The state holds numbers that are not finite, or grows as nothing physical does."""
+    """Raised if the state is not finite or grows as no physical solution does."""
 
 
 class Control(Protocol):
-    """The run, as a solver that steps sees it. Its flags may differ between processes; what the solver does with them it agrees upon."""
+    """Controls of a run, as the solver sees them.
+
+    The flags may differ between processes; the solver agrees on them with the other processes before it acts.
+    """
 
     @property
     def stop_asked(self) -> bool:
-        """Whether a signal asked this process to stop."""
+        """True if a signal requested this process to stop."""
 
     stopped: bool
-    """Set by the solver: whether it stopped for that, before the end."""
+    """True if the solver stopped on request, before the end; set by the solver."""
 
     @property
     def keeps(self) -> bool:
-        """Whether checkpoints can be taken."""
+        """True if checkpoints can be taken."""
 
     @property
     def checkpoint_interval(self) -> float:
-        """Simulated time [s] between checkpoints; infinite where none are due by it."""
+        """Simulated time [s] between checkpoints, infinite if none are due by simulated time."""
 
     def overdue(self) -> bool:
-        """Whether the wall clock asks for a checkpoint. All processes ask."""
+        """Return True if a checkpoint is due by wall-clock time (collective)."""
 
     def checkpoint(self) -> None:
-        """Take one now. All processes together; nothing may be half recorded."""
+        """Write a checkpoint now (collective); no sample may be half recorded."""
 
     def progress(self, state: Progress) -> None:
-        """Show how far the run is."""
+        """Show the progress of the run."""
 
 
 @dataclass
 class Unattended:
-    """A ``Control`` of runs that nobody watches: nothing is kept on the way, nothing stops them."""
+    """``Control`` of unattended runs, which take no checkpoints and are never stopped."""
 
     stop_asked: bool = False
     stopped: bool = False
@@ -70,13 +76,24 @@ class Unattended:
         raise NotImplementedError("nothing is kept")
 
     def progress(self, state: Progress) -> None:
-        """Nobody looks."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Why a run blew up: text for the user and, where it helps, cells (m, 4) of points (n, 3) with named fields (m,) at a good time
-    [s] to look at."""
+    """Diagnosis of a blow-up.
+
+    Attributes
+    ----------
+    text : str
+        Explanation for the user.
+    time : float
+        Time [s] at which ``fields`` were taken.
+    points, cells : ndarray or None
+        Points (n, 3) and tetrahedra (m, 4) around the blow-up, for visualisation.
+    static, fields : mapping of str to ndarray or None
+        Constant and time-dependent fields (m,) on these cells.
+    """
 
     text: str
     time: float = 0.0
@@ -87,7 +104,7 @@ class Diagnosis:
 
 
 class Solver(Protocol):
-    """A plan in memory, ready to step."""
+    """Plan with its arrays in memory, ready to step."""
 
     @property
     def plan(self) -> Any: ...
@@ -97,11 +114,11 @@ class Solver(Protocol):
 
     @property
     def parts(self) -> Mapping[str, Attached]:
-        """Attached parts by name, in the order in which they act."""
+        """Attached capabilities by name, in the order in which they act."""
 
     @property
     def wall(self) -> dict[str, float]:
-        """Seconds of set-up and stepping; a resumed run adds to those before."""
+        """Wall-clock time [s] of set-up and stepping; a resumed run adds to the values of the earlier run."""
 
     @property
     def warnings(self) -> Sequence[Problem]: ...
@@ -112,7 +129,7 @@ class Solver(Protocol):
 
     @property
     def size(self) -> int:
-        """Cells or grid points of this process's plan."""
+        """Number of cells or grid points of this process's plan."""
 
     @property
     def runs_on(self) -> str:
@@ -124,54 +141,88 @@ class Solver(Protocol):
 
     @property
     def halo(self) -> str | None:
-        """How halo exchanges between devices go; None where there are none."""
+        """Path of halo messages between devices, None if there are none."""
 
     def take_memory(self) -> None:
-        """A run begins: take memory that only steps write to, beside what comes before them. Not earlier, when what set-up and restarts
-        need for a moment is still held."""
+        """Allocate memory that only time stepping writes to.
+
+        It is called when the run begins and not before, because set-up and restart need temporary memory until then.
+        """
 
     def hook(self) -> None:
-        """Take the parts' calls as they are now."""
+        """Refresh the callbacks of the attached capabilities."""
 
     def run(self, end: float, control: Control) -> None:
-        """Advance to ``end`` [s] or until stopped. Raises BlowUp, and RunError where a device fails."""
+        """Advance to ``end`` or until stopped.
+
+        Parameters
+        ----------
+        end : float
+            End time [s].
+        control : Control
+            Controls of the run.
+
+        Raises
+        ------
+        BlowUp
+            If the solution becomes unstable.
+        RunError
+            If a device fails.
+        """
 
     def diagnose(self) -> Diagnosis:
-        """Of a blow-up. All processes ask together."""
+        """Diagnose a blow-up (collective)."""
 
     def state(self) -> Mapping[str, Mapping[str, State | BlockState]]:
-        """What a checkpoint keeps besides the parts' states: group -> name -> state."""
+        """Return the arrays that a checkpoint stores in addition to the capabilities' states, by group and name."""
 
     def notes(self) -> dict[str, Any]:
-        """What a checkpoint tells of the run: numbers and texts, as JSON. All processes ask together."""
+        """Return the metadata of a checkpoint, numbers and texts that JSON can hold (collective)."""
 
     def accept(self, notes: Mapping[str, Any], where: str) -> bool:
-        """Before a restart: raise InputError where the run cannot go on from a checkpoint in ``where`` with these notes; whether its
-        clusters are the same. All processes ask together."""
+        """Check that the run can resume from a checkpoint (collective).
+
+        Parameters
+        ----------
+        notes : mapping
+            Metadata of the checkpoint.
+        where : str
+            Location of the checkpoint, for messages.
+
+        Returns
+        -------
+        bool
+            True if the checkpoint has the same clusters.
+
+        Raises
+        ------
+        InputError
+            If the run cannot resume from it.
+        """
 
     def restored(self, notes: Mapping[str, Any]) -> None:
-        """All states are back in their places: take what else the notes say."""
+        """Restore the remaining state from the metadata, after all arrays have been restored."""
 
     def energies(self) -> dict[str, float]:
-        """Energies, work and moment now, summed over all processes on the first. All processes ask together."""
+        """Return current energies, work and moment [J, N m], summed over all processes on process 0 (collective)."""
 
     def sample(self, points: np.ndarray) -> np.ndarray:
-        """State (n, Q) at points (n, 3) now; NaN outside."""
+        """Return the current state (n, Q) at points (n, 3) [m]; NaN outside of the domain."""
 
     def time_errors(self) -> TimeErrors | None:
-        """What steps in time do to seismograms, where a law says it; None where none does. All processes ask together, after the run."""
+        """Return the estimator of time-stepping errors, None if the wave law has none (collective, after the run)."""
 
     def error(self, solution: Callable[..., np.ndarray], inside: Any = None) -> np.ndarray:
-        """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q)."""
+        """Return the relative L2 error (Q,) with respect to ``solution(points (n, 3), time) -> (n, Q)``."""
 
     def set_initial(self, solution: Callable[..., np.ndarray]) -> None:
-        """Start from solution(points (n, 3), time) -> (n, Q)."""
+        """Set the initial state to ``solution(points (n, 3), time) -> (n, Q)``."""
 
     def rates(self) -> dict[str, float]:
-        """What was computed and how fast; the unit is in the name."""
+        """Return counts of the work done and its rates; the unit is part of each name."""
 
     def timings(self) -> dict[str, float]:
-        """Seconds of each part of the run."""
+        """Return the wall-clock time [s] of each phase of the run."""
 
 
 def _no_model(plan: Any) -> Model:
@@ -180,10 +231,28 @@ def _no_model(plan: Any) -> Model:
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine: ``plan(case)`` and, for one of several processes, ``share(case, world)`` raise InputError with every problem;
-    ``solver(plan)``; ``report(plan, case)``: sections for ``faultwave plan``; ``going_on(case, notes)``: the case of a run that goes on
-    from a checkpoint to another end, with what must stay as it was; ``model(plan)``: a plan as pictures see it; ``processes(plan, count)``:
-    why a whole plan cannot be shared by so many processes."""
+    """Engine as a record of functions.
+
+    Attributes
+    ----------
+    name : str
+        Name of the engine.
+    plan : callable
+        ``plan(case)`` returns the plan; raises InputError with every problem.
+    share : callable
+        ``share(case, world)`` returns the plan of one of several processes; raises InputError with every problem.
+    solver : callable
+        ``solver(plan)`` returns the solver.
+    report : callable
+        ``report(plan, case)`` returns the sections of ``faultwave plan``.
+    going_on : callable
+        ``going_on(case, notes)`` returns the case of a run that resumes from a checkpoint with another end time, with the settings that
+        must not change.
+    model : callable
+        ``model(plan)`` returns the plan as pictures show it.
+    processes : callable
+        ``processes(plan, count)`` returns the reasons why a plan cannot be distributed over ``count`` processes.
+    """
 
     name: str
     plan: Callable[[Any], Any]

@@ -1,6 +1,6 @@
-"""A run: case -> plan -> solver -> results.
+"""Runs of cases: case -> plan -> solver -> results.
 
-The room itself is called, ``faultwave.run(case)``. What a run needs is imported when there is one: looking at a case needs less.
+The package itself is callable, ``faultwave.run(case)``. The modules of a run are imported only when one starts.
 """
 
 from __future__ import annotations
@@ -25,24 +25,31 @@ def run(
     case: Case | dict[str, Any] | str | Path, force: bool = False, progress: Callable[[Progress], None] | bool | str | None = None,
     **overrides: Any,
 ) -> Session:  # fmt: skip
-    """Run a case to its end and write its outputs; return the session with the results.
+    """Run a case to its end, write its outputs and return the session with the results.
 
     Parameters
     ----------
-    case, overrides
-        As for ``simulate``.
-    force
-        Whether results of an earlier run in the folder are replaced.
-    progress
-        How the run's progress is shown, as for ``Session.run``: True, False, a function, or None for a bar at IPython only. The words
-        'polling' and 'thread' are ways to move messages between processes, as for ``simulate``.
+    case : Case, dict, str or Path
+        Case, nested settings, file, or name of an example, as for ``simulate``.
+    force : bool
+        If True, results of an earlier run in the folder are replaced.
+    progress : callable, bool or str, optional
+        Display of the progress, as for ``Session.run``: True, False, a function, or None for a bar in interactive IPython only. The words
+        'polling' and 'thread' select how messages between processes progress, as for ``simulate``.
+    **overrides
+        Settings to replace, as for ``simulate``.
+
+    Returns
+    -------
+    Session
+        Finished run.
 
     Raises
     ------
     InputError
         With every problem found, before anything is written.
     RunError
-        Where the run fails.
+        If the run fails.
     """
     from faultwave.run.simulation import ready
 

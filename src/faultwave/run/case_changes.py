@@ -1,4 +1,4 @@
-"""Differences between two cases, by setting: which of them a run may go on with, which are left as they were, which it refuses."""
+"""Differences between two cases by setting: which a resumed run applies, ignores or refuses."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ APPLIED: tuple[Location, ...] = (
     ("output", "receivers", "names"),
     ("output", "receivers", "network"),
 )
-"""Settings that a run goes on with as the case now has them. Everything else under ``output`` keeps its first value, because the files
-that exist hold it; whatever else differs is another simulation."""
+"""Settings that a resumed run takes from the current case.
+
+All others under ``output`` retain their first value, because the existing files hold it; any other difference is another simulation.
+"""
 
 NOT_COMPARED: tuple[Location, ...] = (("source_files",), ("output", "folder"))
 LONGEST = 60
-"""Characters of a value that a message repeats."""
+"""Largest number of characters of a value in a message."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A setting that differs: its location, its value when the run began (``then``) and its value in the case (``now``)."""
+    """Setting that differs: its location, its value at the start of the run (``then``) and in the case (``now``)."""
 
     location: Location
     then: Any
@@ -42,39 +44,43 @@ class Change:
 
     @property
     def path(self) -> str:
-        """The setting's name, as 'material.constant.vs'."""
+        """Name of the setting, such as 'material.constant.vs'."""
         return dotted(self.location)
 
     @property
     def kind(self) -> Kind:
-        """What a run that goes on does about it."""
+        """Treatment of the change in a resumed run."""
         if any(self.location[: len(a)] == a for a in APPLIED):
             return "applied"
         return "ignored" if self.location[0] == "output" else "refused"
 
     @property
     def values(self) -> str:
-        """Both values, as '3464 m/s in the checkpoint, 3000 m/s in the case'."""
+        """Text with both values, such as '3464 m/s in the checkpoint, 3000 m/s in the case'."""
         return f"{_shown(self.location, self.then)} in the checkpoint, {_shown(self.location, self.now)} in the case"
 
 
 def settings_of(case: Case) -> dict[str, Any]:
-    """Return every setting of a case, defaults included, as plain JSON."""
+    """Return every setting of a case, including defaults, as plain JSON."""
     return dict(plain(case.model_dump(mode="json")))
 
 
 def compare_cases(
     then: Mapping[str, Any], now: Mapping[str, Any], same_content: Mapping[tuple[str, str], bool] | None = None
 ) -> tuple[Change, ...]:
-    """Return the settings that differ between two cases, both as ``settings_of`` gives them.
+    """Return the settings that differ between two cases.
 
     Parameters
     ----------
-    then, now
-        Settings when the run began, and of the case it shall go on with.
-    same_content
-        For pairs of names of input files, whether the contents are equal. Such a pair is no change, whatever the names; other pairs of
-        different names are.
+    then, now : mapping
+        Settings at the start of the run and of the current case, from ``settings_of``.
+    same_content : mapping of (str, str) to bool, optional
+        True for pairs of names of input files with equal content. Such a pair is no change, even if the names differ; other pairs of
+        different names are changes.
+
+    Returns
+    -------
+    tuple of Change
     """
     known = same_content or {}
     found = []
@@ -82,13 +88,13 @@ def compare_cases(
         if any(change.location[: len(n)] == n for n in NOT_COMPARED) or known.get((str(change.then), str(change.now))):
             continue
         if change.location == ("grid", "step") and change.now is None:
-            continue  # without a given step the grid keeps that of the checkpoint
+            continue  # without a given step, the grid uses the checkpoint's
         found.append(change)
     return tuple(found)
 
 
 def merge_cases(now: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
-    """Return the settings ``now`` with those that are ignored put back to what they were."""
+    """Return the settings ``now`` with ignored changes reverted."""
     merged = given(now)
     for change in changes:
         if change.kind == "ignored":
@@ -130,7 +136,7 @@ def _differences(location: Location, then: Any, now: Any) -> Iterator[Change]:
 
 
 def _put(settings: dict[str, Any], location: Location, value: Any) -> None:
-    """Set one value; groups on the way are made."""
+    """Set one value, and create the groups along the path."""
     group: Any = settings
     for part, following in zip(location, location[1:], strict=False):
         if isinstance(group, dict) and group.get(part) is None:
@@ -140,7 +146,7 @@ def _put(settings: dict[str, Any], location: Location, value: Any) -> None:
 
 
 def _shown(location: Location, value: Any) -> str:
-    """A value with its unit, '(not given)' for one that is absent; of groups and lists as much as fits."""
+    """Return a value with its unit as text, '(not given)' if absent; groups and lists are truncated."""
     if value is None:
         return "(not given)"
     if isinstance(value, bool):
@@ -170,14 +176,18 @@ def _unit(location: Location) -> str:
 def file_changes(
     then: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]], names: Mapping[Location, str]
 ) -> list[tuple[str, str]]:
-    """Return place and text of each input file whose content is not what it was when the run began.
+    """Return place and text for each input file whose content has changed since the start of the run.
 
     Parameters
     ----------
-    then, now
+    then, now : mapping
         Size and checksum of each input file by its path, as ``output.digests.Digests`` finds them.
-    names
-        Files that the case names, by the setting.
+    names : mapping of Location to str
+        Files that the case names, by setting.
+
+    Returns
+    -------
+    list of (str, str)
     """
     settings = {path: dotted(location) for location, path in names.items()}
     found = []
@@ -191,7 +201,7 @@ def file_changes(
 
 
 def same_digest(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
-    """Return whether two entries of ``Digests`` are of equal files."""
+    """Return True if two entries of ``Digests`` describe equal files."""
     sums = {k for k in (*a, *b) if k.startswith("sha256")}
     return a.get("bytes") == b.get("bytes") and bool(sums) and all(a.get(k) == b.get(k) for k in sums)
 

@@ -1,4 +1,4 @@
-"""Everything wrong with a case, without running it."""
+"""Complete check of a case without running it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,23 @@ from faultwave.run.inputs import read_case
 
 
 def check(case: Case | dict[str, Any] | str | Path, ranks: int = 1, **overrides: Any) -> Problems:
-    """Everything wrong with a case, found by reading every input: mesh, material, fault, points, sources. Nothing is written.
+    """Find every problem of a case by reading all its inputs: mesh, material, fault, points and sources.
 
-    case, overrides: as for ``faultwave.simulate``; ranks: processes that the run will have, none of which is started. Returns the problems,
-    errors and warnings, none where the case can run; each says where, what, what is allowed and what to do.
+    Nothing is written.
+
+    Parameters
+    ----------
+    case : Case, dict, str or Path
+        Case, as for ``faultwave.simulate``.
+    ranks : int
+        Number of processes of the intended run; none is started.
+    **overrides
+        Settings to replace, as for ``faultwave.simulate``.
+
+    Returns
+    -------
+    Problems
+        Errors and warnings, each with place, description, allowed values and advice. A case without errors can run.
     """
     problems = Problems()
     if overrides or not isinstance(case, Case):
@@ -34,7 +47,7 @@ def check(case: Case | dict[str, Any] | str | Path, ranks: int = 1, **overrides:
         shared = engine.processes(made, ranks) if ranks > 1 else ()
         told = {problem.what for problem in shared}
         problems.extend([*(doubt for doubt in made.warnings if doubt.what not in told), *shared])
-        problems.notes += getattr(made, "notes", ())  # engines of other packages may have none
+        problems.notes += getattr(made, "notes", ())  # engines of other packages may lack notes
     except InputError as error:
         problems.extend(error.problems)
     except FaultwaveError as error:

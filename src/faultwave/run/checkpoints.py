@@ -1,4 +1,4 @@
-"""Checkpoints of a run: the states of the solver and of its parts, written by every process, read by as many or others."""
+"""Checkpoints of a run: states of the solver and its capabilities, written and read by any number of processes."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ from faultwave.run.files import Reached, merge_files, reached_of
 log = get_logger(__name__)
 
 FORM = 4
-"""Of what a checkpoint holds: another number where an earlier version's cannot be read."""
+"""Version number of the content of checkpoints; others cannot be read."""
 
 SHARED = ("case", "settings", "inputs")
-"""Notes that are the same on every process; only those of the first are kept."""
+"""Notes that are equal on every process; only those on process 0 are stored."""
 
 Told = tuple[dict[str, str], dict[str, tuple[int, int]], dict[str, Any], str]
-"""What a process tells of its part: name and checksum, spans of its rows, its notes, and why it has none."""
+"""Report of a process on its part: names and checksums, row ranges, notes, and the reason of a failure."""
 
 Group = Mapping[str, State | BlockState]
 
 
 def described(case: Case) -> dict[str, Any]:
-    """Return what a checkpoint notes of its case: the settings that were given and all of them, the file, and the options that replaced
-    settings of that file."""
+    """Return a checkpoint's notes on its case: given settings, all settings, file, and options of the run."""
     return {
         "case": case.model_dump(mode="json", exclude_unset=True),
         "settings": settings_of(case),
@@ -47,13 +46,15 @@ def described(case: Case) -> dict[str, Any]:
 
 
 def groups_of(solver: Solver) -> dict[str, Group]:
-    """States of the solver and of its parts, by group. All processes ask together."""
+    """Return the states of the solver and its capabilities by group (collective)."""
     return {**solver.state(), **{name: part.state() for name, part in solver.parts.items()}}
 
 
 def capture(groups: Mapping[str, Group]) -> dict[str, np.ndarray]:
-    """Every array of this process by the name it has in the file. Rows of a state are numbered by the array '#...' beside it; of arrays
-    without rows, the first process that has one counts."""
+    """Return every array of this process by its name in the file.
+
+    The row indices of an array are stored as '#...' next to it. Of arrays without rows, the first process that has one counts.
+    """
     arrays: dict[str, np.ndarray] = {}
     for group, states in groups.items():
         for name, state in states.items():
@@ -68,7 +69,7 @@ def capture(groups: Mapping[str, Group]) -> dict[str, np.ndarray]:
 
 
 class Keeper:
-    """The run, as its solver sees it: see ``engine.solver.Control``."""
+    """Checkpoint scheduler of a run, the ``engine.solver.Control`` that its solver sees."""
 
     def __init__(self, session: Any, folder: Path | None, progress: Callable[[Progress], None] | None):
         setting = session.case.output.checkpoint
@@ -94,7 +95,7 @@ class Keeper:
         return bool(self.session.world.largest([clock.perf_counter() - self.taken])[0] >= self.wall)
 
     def checkpoint(self) -> None:
-        """Hand a checkpoint over for writing, after the snapshots that were handed over before."""
+        """Submit a checkpoint for writing, after the snapshots submitted before."""
         session, solver = self.session, self.session.solver
         self.taken = clock.perf_counter()
         groups = groups_of(solver)
@@ -106,31 +107,33 @@ class Keeper:
             "files": session.written.notes() if session.written is not None else {},
         }
         in_place = any(isinstance(s, BlockState) for states in groups.values() for s in states.values())
-        if session.world.size > 1 or in_place:  # arrays of a grid are views, to be written before the next step
+        if session.world.size > 1 or in_place:  # grid arrays are views, which must be written before the next step
             session.background.wait()
             self._write_now(notes, arrays)
         else:
             session.background.submit(lambda: self._write(notes, arrays), sum(a.nbytes for a in arrays.values()))
 
     def _write_now(self, notes: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        """Here, where a second signal ends it: nothing is left of it then, unless it is whole."""
+        """Write in this thread, where a second signal interrupts it and removes an incomplete checkpoint."""
         try:
             self._write(notes, arrays)
         except KeyboardInterrupt:
-            if self.session.world.size == 1:  # else others may still write
+            if self.session.world.size == 1:  # otherwise other processes may still write
                 self.writer.drop()
             raise
 
     def _write(self, notes: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        """All processes at once. Where that fails on one of them the last checkpoint stays, the run goes on, and the first
-        process tells which one failed and why."""
+        """Write a checkpoint (collective).
+
+        If that fails on any process, the last checkpoint remains, the run continues, and process 0 reports where and why it failed.
+        """
         world, writer = self.session.world, self.writer
         parts, failure = dict[str, str](), world.share(self._begin() if world.first else "")
         if not failure:
             try:
                 if self.session.written is not None:
                     self.session.written.sync_for_checkpoint(notes)
-                with WATCHDOG.removing(writer.target()):  # not while it is renamed: then it is the checkpoint
+                with WATCHDOG.removing(writer.target()):  # not while it is renamed, which completes the checkpoint
                     parts = dict([writer.write_part(writer.target(), world.rank, arrays)])
             except FaultwaveError as error:
                 failure = str(error)
@@ -145,7 +148,7 @@ class Keeper:
         self.session.checkpoints, writer.number = world.share((self.session.checkpoints, writer.number))
 
     def _begin(self) -> str:
-        """Make the folder that all write to; why that cannot be."""
+        """Create the folder that all processes write to, and return the reason if that fails."""
         try:
             self.writer.begin()
         except FaultwaveError as error:
@@ -153,7 +156,7 @@ class Keeper:
         return ""
 
     def _commit(self, notes: dict[str, Any], found: Sequence[Told]) -> str:
-        """Every process has written its part or failed to; returns why there is no checkpoint."""
+        """Complete the checkpoint after every process has written or failed, and return the reason of a failure."""
         failed = [(rank, failure) for rank, (*_, failure) in enumerate(found) if failure]
         if failed:
             rank, text = failed[0]
@@ -170,7 +173,7 @@ class Keeper:
 
 
 def _spans(arrays: Mapping[str, np.ndarray]) -> dict[str, tuple[int, int]]:
-    """The least and the largest number of each array's rows; nothing lies between those of an array without rows."""
+    """Return the lowest and highest row index of each array; arrays without rows have an empty range."""
     spans = {}
     for name in (n for n in arrays if "/#" not in n and "/@" not in n):
         rows = arrays.get(name.replace("/", "/#", 1), np.zeros(0, np.int64))
@@ -182,8 +185,25 @@ def _spans(arrays: Mapping[str, np.ndarray]) -> dict[str, tuple[int, int]]:
 
 
 def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, Reached]:
-    """Put a new solver where the checkpoint was taken, by as many processes or others; returns how far the files of every series of
-    snapshots go. Raises InputError where it cannot go on."""
+    """Restore a new solver from a checkpoint, with any number of processes.
+
+    Parameters
+    ----------
+    solver : Solver
+        New solver of the same case.
+    checkpoint : Checkpoint
+        Checkpoint.
+
+    Returns
+    -------
+    dict of str to Reached
+        Extent of the files of every series of snapshots.
+
+    Raises
+    ------
+    InputError
+        If the run cannot resume from it.
+    """
     where, notes = str(checkpoint.folder), checkpoint.notes
     if notes.get("form_of_file") != FORM:
         raise InputError(Problem(where, "was taken by another version", advice=f"Start anew with '{command('run')}'."))
@@ -216,8 +236,11 @@ def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, Reached]:
 
 
 def _check_shape(where: str, found: np.ndarray, now: np.ndarray) -> None:
-    """Raise InputError where rows are no rows of this run: lengths along inner axes follow from the order and from how long it has
-    run, the number of axes and of quantities (the last axis of three or more) do not."""
+    """Raise InputError if stored rows do not fit this run.
+
+    The lengths of inner axes depend on the order and the time reached; the number of axes and the number of quantities (the last of
+    three or more axes) must agree.
+    """
     known = now.ndim < 3 or not now.size or not found.size or found.shape[-1] == now.shape[-1]
     if found.ndim != now.ndim or not known:
         what = f"has the shape {found.shape}, and this run keeps {now.shape}"
@@ -225,8 +248,10 @@ def _check_shape(where: str, found: np.ndarray, now: np.ndarray) -> None:
 
 
 def _read(checkpoint: Checkpoint, groups: Mapping[str, Group]) -> dict[str, dict[str, np.ndarray]]:
-    """Arrays by group and name, with the rows that this process needs in its order, from whichever parts have them; blocks are put in
-    their places."""
+    """Read arrays by group and name from all parts that have them, in the row order of this process.
+
+    Place blocks directly.
+    """
     wanted = {f"{group}/{name}": state for group, states in groups.items() for name, state in states.items()}
     whole: dict[str, np.ndarray] = {}
     pieces: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
@@ -259,8 +284,11 @@ def _read(checkpoint: Checkpoint, groups: Mapping[str, Group]) -> dict[str, dict
 def _needed(
     key: str, state: State | BlockState, span: tuple[int, int], whole: Mapping[str, Any], pieces: Mapping[str, Any]
 ) -> bool:
-    """Whether a part of the checkpoint must be opened for an array: of rows at least one piece, be it empty, tells the shape. Some rows
-    stand in several parts, all alike: those of a source that several processes have."""
+    """Return True if a part of the checkpoint must be opened for an array.
+
+    At least one piece, possibly empty, is needed for the shape. Some rows are in several parts with equal values, such as the rows of a
+    source that several processes have.
+    """
     if isinstance(state, BlockState):
         return True
     if state.rows is None:
@@ -272,7 +300,7 @@ def _needed(
 
 
 def _rows(part: Mapping[str, Any], key: str, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers and values of the wanted rows of one part; what lies between the first and the last is read."""
+    """Return indices and values of the wanted rows of one part; everything between the first and the last is read."""
     here = part[key.replace("/", "/#", 1)][()]
     rows = np.flatnonzero(np.isin(here, wanted))
     first, end = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
@@ -280,7 +308,7 @@ def _rows(part: Mapping[str, Any], key: str, wanted: np.ndarray) -> tuple[np.nda
 
 
 def _stack(pieces: list[np.ndarray]) -> np.ndarray:
-    """Rows of several parts; histories, along the second axis, are filled up to the longest with NaN."""
+    """Concatenate rows of several parts; histories, along the second axis, are padded with NaN to the longest."""
     if pieces[0].ndim > 1 and len({p.shape[1] for p in pieces}) > 1:
         length = max(p.shape[1] for p in pieces)
         pieces = [
@@ -291,7 +319,7 @@ def _stack(pieces: list[np.ndarray]) -> np.ndarray:
 
 
 def _find(mine: np.ndarray, wanted: np.ndarray, key: str, checkpoint: Checkpoint) -> np.ndarray:
-    """Positions in ``mine`` of every number in ``wanted``. Raises InputError where one is missing."""
+    """Return the positions in ``mine`` of every index in ``wanted``. Raises InputError if one is missing."""
     order = np.argsort(mine, kind="stable")
     at = np.minimum(np.searchsorted(mine[order], wanted), max(0, len(mine) - 1))
     found = np.asarray(order[at]) if len(mine) else np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""A case at two coarser resolutions, by which the errors of its seismograms are estimated."""
+"""Case at two coarser resolutions, from which the errors of its seismograms are estimated."""
 
 from __future__ import annotations
 
@@ -17,20 +17,35 @@ from faultwave.output.manifest import given
 from faultwave.run.engines import engine_of
 
 LOWEST = 2
-"""Order of the second of two lower orders; the first is one below that of the run."""
+"""Order of the second of two lower orders; the first is one below the order of the run."""
 CFL = {2: 0.66, 3: 0.66, 4: 0.68, 5: 0.58, 6: 0.53, 7: 0.435}
-"""By order, where the law is elastic and the case says nothing: 3 % below the largest allowed ones. Larger steps than usual change what
-elements err by a fiftieth."""
+"""CFL number by order for elastic cases without a setting, 3 % below the largest stable one.
+
+Larger steps than usual change the error of the elements by two per cent.
+"""
 TIMES, ORDER = (1.5, 2.0), 4
-"""Spacings of the two coarser grids, over that of the run; the order of grids whose errors are estimated."""
+"""Ratio of the spacings of the two coarser grids to the run's, and the order of grids whose errors are estimated."""
 NEAR = 0.2
-"""By how much they may differ from that, where sides allow only some spacings."""
+"""Allowed relative deviation from these spacings, if the sides admit only some spacings."""
 
 
 @dataclass(frozen=True)
 class Coarser:
-    """Two cases, the less coarse first, how errors follow from both, what they are in words, how much longer their distances of points
-    are than those of the run, and whether the less coarse one has to run to the end: the other need not."""
+    """Two coarser cases, and how errors are extrapolated from them.
+
+    Attributes
+    ----------
+    cases : tuple of Case
+        The less coarse case first.
+    method : Method
+        Extrapolation of errors.
+    told : str
+        Description for the user.
+    coarseness : tuple of float
+        Ratio of each case's distance between points to the run's.
+    whole : bool
+        True if the less coarse case must run to the end; the other need not.
+    """
 
     cases: tuple[Case, ...]
     method: Method
@@ -39,8 +54,11 @@ class Coarser:
     whole: bool
 
     def until(self, half: float, end: float) -> tuple[float, ...]:
-        """Times [s] until which the cases run: ``end``, that of the run, or ``half``, when half has been recorded, and some samples more.
-        The cases keep their own ends: what is planned for these, as a burst of ports, need not be over."""
+        """Return the times [s] at which the cases stop.
+
+        That is ``end``, the end of the run, or slightly after ``half``, by when half of the record has been taken. The cases retain
+        their own end times, for which some capabilities plan, such as bursts of ports.
+        """
         return tuple(end if self.whole and not i else min(end, _after(case, half)) for i, case in enumerate(self.cases))
 
 
@@ -50,7 +68,13 @@ def _after(case: Case, half: float) -> float:
 
 
 def coarser(case: Case) -> Coarser:
-    """In single precision, with receivers as their only output. Raises InputError where a case cannot be made coarser."""
+    """Return the case at two coarser resolutions, in single precision and with receivers as its only output.
+
+    Raises
+    ------
+    InputError
+        If the case cannot be made coarser.
+    """
     if case.output.receivers is None:
         what = "there are none, and errors are estimated of the seismograms of receivers"
         raise InputError(Problem("output.receivers", what, "a case with receivers"))
@@ -58,7 +82,13 @@ def coarser(case: Case) -> Coarser:
 
 
 def check_coarser(case: Case) -> Coarser:
-    """``coarser``, once both cases are known to lie on their grids. Raises InputError where they have no room for blocks, too."""
+    """Return ``coarser(case)`` after checking that both cases can be planned on their grids.
+
+    Raises
+    ------
+    InputError
+        Also if a coarser grid is too small for its blocks.
+    """
     lower = coarser(case)
     found = list[Problem]()
     for made in lower.cases if getattr(case.grid, "blocks", ()) else ():
@@ -90,7 +120,7 @@ def _lower_orders(case: Case) -> Coarser:
 
 
 def _numerics(case: Case, order: int) -> dict[str, Any]:
-    """At a lower order; sources are the same, so that what is compared is waves."""
+    """Return numerical settings at a lower order, with unchanged sources so that only waves are compared."""
     own = case.numerics
     quick = own.cfl is None and own.integrator == "ader" and case.law == "elastic"
     return {
@@ -101,7 +131,7 @@ def _numerics(case: Case, order: int) -> dict[str, Any]:
 
 
 def _same_edges(case: Case, order: int) -> dict[str, Any]:
-    """Settings of a mesh that is built, with which it is the same at another order."""
+    """Return settings of a built mesh that reproduce the same mesh at another order."""
     built = None if case.mesh is None else case.mesh.build
     if built is None:
         return {}
@@ -137,7 +167,19 @@ def _larger_spacings(case: Case) -> Coarser:
 
 @dataclass(frozen=True)
 class Box:
-    """Corners [m] of a grid, its spacing, which of its axes keep their length, and the largest spacing of its blocks over the smallest."""
+    """Geometry of a grid that limits the choice of coarser spacings.
+
+    Attributes
+    ----------
+    lower, upper : sequence of float
+        Corners [m].
+    spacing : float
+        Spacing [m].
+    kept : tuple of bool
+        True for each axis whose length must not change.
+    ratio : int
+        Ratio of the largest to the smallest spacing of its blocks.
+    """
 
     lower: Any
     upper: Any
@@ -147,15 +189,23 @@ class Box:
 
 
 def _kept(case: Case) -> tuple[bool, ...]:
-    """Axes with a period, and those at whose far side waves are reflected: grids begin at x-, y- and z+ and end at the next point."""
+    """Return True for periodic axes and axes with a reflecting far side, whose length must not change.
+
+    Grids begin at x-, y- and z+ and end at the next point.
+    """
     sides, bends = getattr(case.grid, "boundaries", None) or {}, getattr(case.grid, "topography", None) is not None
     far = [sides.get(side, sides.get(side[0])) for side in ("x+", "y+", "z-")]
     return tuple(kind in ("periodic", "rigid") and not (bends and i == 2) for i, kind in enumerate(far))
 
 
 def _spacing(box: Box, times: float) -> float:
-    """About ``times`` that of the run: sides that must stay where they are are whole numbers of it apart. Raises InputError where none
-    is near."""
+    """Return a spacing [m] near ``times`` the run's that divides all lengths that must not change.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
     wanted = float(times * box.spacing)
     units = (box.ratio, box.ratio, 1)
     ends = zip(box.lower, box.upper, box.kept, units, strict=True)
@@ -176,7 +226,7 @@ def _spacing(box: Box, times: float) -> float:
 
 
 def _check_least(count: int, spacing: float) -> None:
-    """A grid grows to its least number of cells: lengths that must stay would not. Raises InputError."""
+    """Raise InputError if a fixed length has fewer cells than the least number, to which the grid would grow."""
     if count < LEAST_CELLS[ORDER]:
         what = f"errors are not estimated: of periodic and rigid axes, one is {count} points of {spacing:g} m"
         raise InputError(Problem("grid", what, f"{LEAST_CELLS[ORDER]} or more at twice the spacing"))
@@ -188,8 +238,15 @@ def _ratio(case: Case) -> int:
 
 
 def _blocks(case: Case, box: Box, spacing: float) -> dict[str, Any]:
-    """Settings of blocks under one of a larger ``spacing`` [m]: faces lie at the planes nearest to those of the run, and the box grows
-    along x and y to a multiple of the largest spacing. Raises InputError where the bottom would reflect from elsewhere."""
+    """Return settings of blocks below a first block of larger ``spacing`` [m].
+
+    Interfaces lie at the planes nearest to the run's, and the box grows along x and y to a multiple of the largest spacing.
+
+    Raises
+    ------
+    InputError
+        If the bottom would reflect at another depth.
+    """
     given = getattr(case.grid, "blocks", ())
     if not given:
         return {}
@@ -208,7 +265,7 @@ def _blocks(case: Case, box: Box, spacing: float) -> dict[str, Any]:
 
 
 def _changed(case: Case, changes: Mapping[str, Any]) -> Case:
-    """The case with other settings, nothing but its receivers as output, and to the same end."""
+    """Return the case with other settings and only receivers as output, to the same end time."""
     data = case.model_dump(exclude_unset=True)
     plain = {"precision": "single", "compensated": False, "stored_waves": None, "halo_compression": "exact"}
     _merge(data, {"numerics": plain})
@@ -222,7 +279,7 @@ def _changed(case: Case, changes: Mapping[str, Any]) -> Case:
 
 
 def _merge(data: dict[str, Any], changes: Mapping[str, Any]) -> None:
-    """Put ``changes`` into nested settings."""
+    """Merge ``changes`` into nested settings."""
     for name, value in changes.items():
         if isinstance(value, Mapping):
             _merge(data.setdefault(name, {}), value)

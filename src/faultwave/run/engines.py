@@ -1,7 +1,7 @@
-"""The engines a case can run on: each makes a plan of a case, a solver of a plan and a report of both.
+"""Registry of engines, each of which makes a plan of a case, a solver of a plan, and a report of both.
 
-Folders of the package with a file ``engine.py`` that has ``ENGINE``, and packages of that shape that the entry points 'faultwave.engines'
-name.
+Engines are folders of the package with a file ``engine.py`` that defines ``ENGINE``, and packages of this form that the entry points
+'faultwave.engines' name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from faultwave.run.inputs import with_other_inputs
 
 
 def engine_of(case: Case) -> Engine:
-    """The engine a case asks for; only that one is imported. What is wrong with a case is told with file and line."""
+    """Return the engine of a case, the only one imported; its errors and warnings state file and line of the case."""
     package = entries("faultwave", "engine", "faultwave.engines")[case.engine].value
     found: Engine = importlib.import_module(f"{package}.engine").ENGINE
     return replace(
@@ -31,7 +31,7 @@ def engine_of(case: Case) -> Engine:
 
 
 def _telling(make: Callable[..., Any]) -> Callable[..., Any]:
-    """``make(case, ...)`` whose errors and warnings say where they stand in the case's file, and which finds files beside that."""
+    """Wrap ``make(case, ...)`` to locate its problems in the case file and to find files next to that."""
 
     def plan(case: Case, *more: Any) -> Any:
         try:
@@ -46,7 +46,7 @@ def _telling(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _telling_of_many(ask: Callable[[Any, int], Sequence[Problem]]) -> Callable[[Any, int], Sequence[Problem]]:
-    """The same of what is wrong with a plan on many processes."""
+    """Wrap the check of a plan on several processes in the same way."""
 
     def asked(made: Any, count: int) -> Sequence[Problem]:
         with beside_case(made.case.source_files):

@@ -1,4 +1,4 @@
-"""How much the seismograms of a finished run err: its case run again at two coarser resolutions, in memory, and what these tell."""
+"""Error estimates of the seismograms of a finished run, by running its case again at two coarser resolutions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,21 @@ from faultwave.run.start import start
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that is over: its folder, the prefix of its files, its manifest, its case, and the time [s] that it reached."""
+    """Finished run.
+
+    Attributes
+    ----------
+    folder : Path
+        Folder of the run.
+    prefix : str
+        Prefix of its files.
+    manifest : dict
+        Manifest.
+    case : Case
+        Case.
+    end : float
+        Time reached [s].
+    """
 
     folder: Path
     prefix: str
@@ -40,18 +54,36 @@ class Finished:
 
     @property
     def seismograms(self) -> Path:
+        """File of the seismograms."""
         return self.folder / f"{self.prefix}-receivers.h5"
 
 
 def estimate_errors(
     folder: str | Path, report: Callable[[Progress], None] | bool | None = None, threads: int | None = None
 ) -> Dataset:
-    """Estimate by how much every seismogram of the finished run in ``folder`` errs, and write that beside them.
+    """Estimate the errors of all seismograms of the finished run in ``folder``, and write them next to the seismograms.
 
-    The case runs twice more, in memory and in single precision, at lower orders (engine dg) or larger spacings (fd).
-    PREFIX-receivers.h5 gets the variables ``relative_error`` and ``relative_error_of_velocity`` and so on, PREFIX-errors.csv a row a
-    receiver. report: as ``progress`` of ``Session.run``. Returns the estimates; its attribute ``cost`` is the time that they took over
-    that of the run. Raises InputError where there is no such run or it cannot be made coarser.
+    The case runs twice more, in memory and in single precision, at lower orders (engine dg) or larger spacings (fd). PREFIX-receivers.h5
+    receives the variables ``relative_error``, ``relative_error_of_velocity`` and so on, PREFIX-errors.csv a row for each receiver.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of the run.
+    report : callable, bool or None
+        Display of the progress, as ``progress`` of ``Session.run``.
+    threads : int, optional
+        Number of threads.
+
+    Returns
+    -------
+    Dataset
+        Estimates; the attribute ``cost`` is their computing time relative to the run's.
+
+    Raises
+    ------
+    InputError
+        If there is no such run or it cannot be made coarser.
     """
     together = world()
     found = together.agree(lambda: _finished(Path(folder), threads))
@@ -70,7 +102,7 @@ def estimate_errors(
 
 
 def _finished(folder: Path, threads: int | None) -> Finished:
-    """Raises InputError where a folder holds no finished run with seismograms."""
+    """Return the finished run in a folder. Raises InputError if there is none with seismograms."""
     prefix = find_prefix(folder)
     path = folder / f"{prefix}{MANIFEST}"
     manifest = read_manifest(path)
@@ -86,14 +118,16 @@ def _finished(folder: Path, threads: int | None) -> Finished:
     if case.output.receivers is None or not (folder / f"{prefix}-receivers.h5").is_file():
         advice = "Seismograms are written where output.receivers says so."
         raise InputError(Problem(str(folder), "holds no seismograms of receivers", "a run with receivers", advice))
-    reached = float(manifest.get("time_reached", case.end_time))  # before its end where ``stop`` has ended it
+    reached = float(manifest.get("time_reached", case.end_time))  # earlier than its end if ``stop`` ended it
     end = case.end_time if abs(reached - case.end_time) <= 1e-6 * case.end_time else reached
     return Finished(folder, prefix, manifest, case, end)
 
 
 def known_errors(session: Any, lower: Coarser) -> Known:
-    """What the session of the nearer of two coarser cases tells of errors that runs share, and of those of steps in time. All processes ask
-    together; the first is told."""
+    """Return the shared errors and the time-stepping errors of the less coarse session (collective).
+
+    The result is complete on process 0.
+    """
     found = [part.shared_errors() for part in session.solver.parts.values()]
     time = session.solver.time_errors()
     near = lower.coarseness[0]
@@ -102,14 +136,14 @@ def known_errors(session: Any, lower: Coarser) -> Known:
 
 
 def _late(time: TimeErrors, finer: float, series: np.ndarray, interval: float) -> np.ndarray:
-    """Of a run whose steps are so many times shorter than those that ``time`` knows."""
+    """Return the time-stepping errors for steps that are ``finer`` times shorter than the session's."""
     return time(series, interval, finer)
 
 
 def _written(
     found: Finished, lower: Coarser, records: Sequence[Dataset | None], known: Known, seconds: float
 ) -> Dataset:
-    """The estimates, once they stand in the files."""
+    """Compute the estimates, write them to the files and return them."""
     written = read_receivers(found.seismograms)
     errors = estimated(written["receivers"], [r for r in records if r is not None], lower.method, lower.told, known)
     timings = found.manifest["timings_s"]
@@ -127,7 +161,7 @@ def _written(
 
 
 def summary(errors: Dataset) -> list[tuple[str, ...]]:
-    """Texts of velocity and so on: median over receivers, what 90 % are below, the largest, and the number of the receiver that has it."""
+    """Return rows with quantity, median over receivers, 90 % quantile, maximum, and receiver of the maximum."""
     rows = []
     for name in (n for n in errors.variables if n.startswith(OF)):
         found = errors[name]

@@ -1,4 +1,4 @@
-"""The earthquake of a run as catalogues have it: place, depth, onset and magnitude, for the files that have room for them."""
+"""Earthquake parameters of a run (place, depth, onset, magnitude), for file formats that store them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ OF_EVENTS = ("receivers", "fault_receivers")
 
 
 def with_event(case: Case, found: Sequence[Result]) -> list[Result]:
-    """Return the results, those of receivers with attributes of the event, as far as it is known: ``event_location`` (3,) [m],
-    ``event_onset`` [s] after the simulated time began, ``event_depth`` [m] below z = 0, ``event_longitude`` and ``event_latitude``
-    [deg], and ``event_magnitude``."""
+    """Return the results with attributes of the event added to receivers, as far as it is known.
+
+    The attributes are ``event_location`` (3,) [m], ``event_onset`` [s] after the simulated time began, ``event_depth`` [m] below z = 0,
+    ``event_longitude`` and ``event_latitude`` [deg], and ``event_magnitude``.
+    """
     if not any(result.kind in OF_EVENTS for result in found):
         return list(found)
     try:
@@ -35,7 +37,7 @@ def with_event(case: Case, found: Sequence[Result]) -> list[Result]:
             event |= _placed(case, event["event_location"])
     except (
         Exception
-    ) as error:  # results without the event are better than none, whatever a reader of sources raises now
+    ) as error:  # results without the event are better than none, whatever error a reader of sources raises
         log.warning("results do not state the event: %s: %s", type(error).__name__, error)
         return list(found)
     return [
@@ -44,10 +46,10 @@ def with_event(case: Case, found: Sequence[Result]) -> list[Result]:
 
 
 def _of_sources(case: Case) -> dict[str, Any]:
-    """The source that begins first, and the moment of all; its magnitude is known where no strength depends on the rock."""
+    """Return place and onset of the earliest source, and the magnitude of all if no moment depends on the rock."""
     try:
         sources = load_sources(case.sources, projection=case.projection, warned=Problems())
-    except InputError:  # a file that has gone since the run began
+    except InputError:  # a file was removed since the run began
         return {}
     acting = sources.chosen(sources.acting)
     if not len(acting):
@@ -57,14 +59,14 @@ def _of_sources(case: Case) -> dict[str, Any]:
         "event_location": [float(x) for x in acting.location[first]],
         "event_onset": float(acting.onset[first]),
     }
-    volume, own = acting.potency[:, :3].sum(1) != 0, acting.potency.any(1)  # their moment depends on the rock
+    volume, own = acting.potency[:, :3].sum(1) != 0, acting.potency.any(1)  # sources whose moment depends on the rock
     moduli = np.stack([np.where(volume, np.nan, 0.0), np.where(own, np.nan, 0.0)], 1)
     moment = moments_of(acting, acting.moment_tensors(*moduli.T), case.end_time).scalar
     return found | ({"event_magnitude": float(magnitude(moment))} if np.isfinite(moment) and moment > 0 else {})
 
 
 def _of_rupture(found: Sequence[Result]) -> dict[str, Any]:
-    """Where the rupture began, of runs that map it, and the magnitude, of those that sum up its moment."""
+    """Return place and onset of the rupture from its map, and the magnitude from the recorded moment."""
     data = {result.kind: result.data for result in found}
     event: dict[str, Any] = {}
     if "rupture_map" in data:

@@ -1,4 +1,4 @@
-"""Snapshot files of a run: opened for the parts, written in the background, kept account of in checkpoints."""
+"""Snapshot files of a run: opened for the capabilities, written in the background, recorded in checkpoints."""
 
 from __future__ import annotations
 
@@ -32,7 +32,17 @@ FORMATS: dict[CellKind, tuple[Format, ...]] = {
 
 @dataclass(frozen=True)
 class Reached:
-    """How far the files of a series go: the number of its next snapshot, times [s] and, by file, checksums of those before."""
+    """Extent of the files of a series.
+
+    Attributes
+    ----------
+    next : int
+        Number of the next snapshot.
+    times : list of float
+        Times of the earlier snapshots [s].
+    sums : dict of str to list of int
+        Checksums of the earlier snapshots, by file.
+    """
 
     next: int
     times: list[float]
@@ -40,14 +50,14 @@ class Reached:
 
 
 def reached_of(files: Mapping[str, Mapping[str, Any]]) -> dict[str, Reached]:
-    """Return how far files go, by series, from what a checkpoint notes of them."""
+    """Return the extent of the files by series, from the notes of a checkpoint."""
     return {
         kind: Reached(int(f["next"]), list(f.get("times", [])), dict(f.get("sums", {}))) for kind, f in files.items()
     }
 
 
 def merge_files(everywhere: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Return how far the files go of all processes together; who has no cells in a file knows nothing of it."""
+    """Merge the extents of files of all processes; a process without cells in a file has no record of it."""
     merged = {}
     for kind in dict.fromkeys(kind for files in everywhere for kind in files):
         having = [files[kind] for files in everywhere if kind in files]
@@ -63,7 +73,7 @@ def merge_files(everywhere: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[s
 
 
 class RunFiles:
-    """See ``engine.part.Files``. ``stack`` closes the files, or throws them away on an error."""
+    """Implementation of ``engine.part.Files``; ``stack`` closes the files, or discards them on an error."""
 
     def __init__(self, session: Any, folder: Path, stack: ExitStack):
         self.session, self.folder, self.stack = session, folder, stack
@@ -111,13 +121,13 @@ class RunFiles:
         return files
 
     def keep(self, kind: str, writer: Any) -> None:
-        """Close ``writer`` with the run, and name its files in the manifest."""
+        """Close ``writer`` at the end of the run, and list its files in the manifest."""
         self.stack.enter_context(writer)
         self.writers.setdefault(kind, []).append(writer)
         self.session.files += [*getattr(writer, "parts", {}).values(), writer.path]
 
     def earlier(self, kind: str) -> Earlier:
-        """Snapshots that a resumed run has written already."""
+        """Return the snapshots that a resumed run has already written."""
         found = (self.session.resumed or {}).get(kind)
         return Earlier() if found is None else Earlier(found.times, found.sums, self.session.put_aside)
 
@@ -125,17 +135,17 @@ class RunFiles:
         self.series[kind] = snapshots
 
     def resume(self) -> None:
-        """Let every series go on where the files of a resumed run end."""
+        """Continue every series where the files of a resumed run end."""
         for kind, reached in (self.session.resumed or {}).items():
             if kind in self.series:
                 self.series[kind].go_on(reached.next)
 
     def notes(self) -> dict[str, dict[str, Any]]:
-        """What a checkpoint tells of each series."""
+        """Return the notes of a checkpoint on each series."""
         return {kind: {"next": series.next_number} for kind, series in self.series.items()}
 
     def reached(self) -> dict[str, Reached]:
-        """How far the files of every series go. All processes ask together, and each hears of its own files."""
+        """Return the extent of the files of every series (collective), on each process for its own files."""
         notes: dict[str, Any] = {"files": self.notes()}
         self.sync_for_checkpoint(notes)
         world = self.session.world
@@ -143,7 +153,7 @@ class RunFiles:
         return reached_of(world.share(None if everywhere is None else merge_files(everywhere)))
 
     def sync_for_checkpoint(self, notes: dict[str, Any]) -> None:
-        """Bring what was handed over before to the disk and note how far the files go."""
+        """Flush submitted snapshots to disk and record the extent of the files."""
         for kind, writers in self.writers.items():
             if kind in notes["files"]:
                 times: list[float] = min((w.sync_for_checkpoint() for w in writers), key=len, default=[])

@@ -1,5 +1,7 @@
-"""What is wrong in files that can be read without a mesh: neither a broken mesh nor a misspelt setting hides the errors of models,
-sources and stations."""
+"""Check of input files that need no mesh, so that neither a broken mesh nor an invalid setting hides their errors.
+
+These are models, sources and stations.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,11 @@ from faultwave.physics.sources.load import load_sources
 from faultwave.physics.waves import law
 
 LARGEST_MESH = 1 << 30
-"""Bytes of a mesh file that is read only to see whether it is sound, beside settings that are not."""
+"""Largest size [bytes] of a mesh file that is read only for its errors, next to invalid settings."""
 
 
 def read_case(case: object, overrides: Mapping[str, Any] | None = None) -> tuple[Case | None, Problems]:
-    """``load_case``; of a case that is wrong also what its sound settings lack together, and what is wrong in the files that they name."""
+    """Load a case; if it is invalid, also find the problems of its valid settings and of the files they name."""
     settings, problems = load_case(case, overrides)
     if settings is None:
         rest, later = load_case(case, overrides, partial=True)
@@ -36,7 +38,7 @@ def read_case(case: object, overrides: Mapping[str, Any] | None = None) -> tuple
 
 
 def load_sound(case: object, overrides: Mapping[str, Any] | None = None) -> tuple[Case, Problems]:
-    """``read_case`` of a case without errors, and its warnings. Raises InputError with all errors at once."""
+    """Load a case and return it with its warnings. Raises InputError with all errors at once."""
     settings, problems = read_case(case, overrides)
     problems.raise_errors()
     assert settings is not None  # it is None only where there are errors
@@ -44,14 +46,17 @@ def load_sound(case: object, overrides: Mapping[str, Any] | None = None) -> tupl
 
 
 def with_other_inputs(case: Case, error: InputError) -> InputError:
-    """The error of a plan with what is wrong in all other inputs, each once."""
+    """Return the error of a plan extended by the errors of all other inputs, without duplicates."""
     everything = tuple(dict.fromkeys([*error.problems, *_of_files(case, False)]))
     only = isinstance(error, NotBuiltError) and len(everything) == len(error.problems)
     return NotBuiltError(everything) if only else InputError(everything)
 
 
 def _of_files(case: Case, mesh: bool) -> list[Problem]:
-    """``mesh``: of a mesh file and of the law, too, which a plan would have read."""
+    """Return the problems of the input files.
+
+    ``mesh`` includes the mesh file and the law, which a plan would have read.
+    """
     found = Problems()
     with beside_case(case.source_files):
         for read in _readings(case, mesh):
@@ -61,13 +66,13 @@ def _of_files(case: Case, mesh: bool) -> list[Problem]:
 
 
 def _readings(case: Case, mesh: bool) -> list[Callable[[], Any]]:
-    """What is read, each for itself. Of settings with something left out only what does not need that."""
+    """Return the independent readings of inputs, without any that need invalid settings that were removed."""
     missing = {location[:2] for location in case.left_out} | {location[:1] for location in case.left_out}
-    mapped = ("projection",) not in missing  # else longitudes and latitudes cannot be told
+    mapped = ("projection",) not in missing  # otherwise longitudes and latitudes cannot be converted
     readings: list[Callable[[], Any]] = []
     volumes = {
         str(key): number for number, key in enumerate(case.material.regions)
-    }  # whether the mesh has them is told elsewhere
+    }  # a plan checks that the mesh contains them
     for where, field in _fields(case):
         if any(getattr(field, way) for way in ("easi", "constant", "expression", "layers", "models", "regions")):
             here = volumes if where == "material" else None
@@ -97,7 +102,7 @@ def _fields(case: Case) -> list[tuple[str, Any]]:
 
 
 def _is_small_mesh(path: Path | None) -> bool:
-    """Whether it is a file that is read, not one that Gmsh meshes first."""
+    """Return True for a file that is read directly, not meshed by Gmsh first, and is small enough."""
     return path is not None and path.suffix.lower() not in (*SCRIPTS, *SHAPES) and path.stat().st_size < LARGEST_MESH
 
 

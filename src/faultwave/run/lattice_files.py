@@ -1,4 +1,4 @@
-"""Snapshot files of fields on lattices, in the formats that a case asks for."""
+"""Snapshot files of fields on lattices, in the formats of the case."""
 
 from __future__ import annotations
 
@@ -21,8 +21,21 @@ from faultwave.output.snapshot_sums import Earlier
 
 @dataclass(frozen=True)
 class Opening:
-    """How the files of a series are opened: ``stem``, folder and first part of their names; ``earlier``, the snapshots that they hold
-    already and go on from; ``writes``, whether this process writes."""
+    """Options for opening the files of a series.
+
+    Attributes
+    ----------
+    stem : Path
+        Folder and first part of the file names.
+    dtype : dtype
+        Type of the values.
+    title : str
+        Title of the case.
+    earlier : Earlier
+        Snapshots that the files already hold and are continued from.
+    writes : bool
+        True if this process writes.
+    """
 
     stem: Path
     dtype: DTypeLike = np.float32
@@ -32,19 +45,22 @@ class Opening:
 
     @property
     def done(self) -> Sequence[float]:
-        """Times [s] of the earlier snapshots."""
+        """Times of the earlier snapshots [s]."""
         return self.earlier.times
 
 
 class Triangles(XdmfWriter):
-    """A plane of cells (ny, nx) as two triangles each."""
+    """Plane of cells (ny, nx), written as two triangles each."""
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
         super().append(time, {name: np.repeat(v.reshape(-1), 2) for name, v in values.items()})
 
 
 class LatticeFiles:
-    """All files of one series: ``engine.part.LatticeFiles``. A context: on an error they are thrown away."""
+    """All files of one series, an implementation of ``engine.part.LatticeFiles``.
+
+    An error in its context discards them.
+    """
 
     def __init__(self, series: LatticeSeries, opening: Opening):
         self.series, self.opening = series, opening
@@ -82,24 +98,24 @@ class LatticeFiles:
 
     @property
     def next_number(self) -> int:
-        """Snapshots so far."""
+        """Number of snapshots so far."""
         return len(self.writers[0].times) if self.writers else 0
 
     def go_on(self, number: int) -> None:
-        """The files were opened with what there is already."""
+        """Do nothing, as the files were opened with the earlier snapshots."""
 
     def sync_for_checkpoint(self) -> list[float]:
-        """Bring all snapshots to the disk, for a checkpoint; the times that all files have."""
+        """Flush all snapshots to disk for a checkpoint, and return the times that all files contain."""
         return min((writer.sync_for_checkpoint() for writer in self.writers), key=len, default=[])
 
     @property
     def sums(self) -> dict[str, list[int]]:
-        """Checksums of all snapshots, by the file's name."""
+        """Checksums of all snapshots, by file name."""
         return {writer.path.name: list(writer.sums) for writer in self.writers if hasattr(writer, "sums")}
 
     @property
     def paths(self) -> list[Path]:
-        """Files that will be there once all is closed."""
+        """Files that will exist after closing."""
         return [path for writer in self.writers for path in (*getattr(writer, "parts", {}).values(), writer.path)]
 
     def __enter__(self) -> Self:

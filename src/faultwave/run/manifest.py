@@ -1,4 +1,4 @@
-"""The manifest of a run: case, machine, timings and rates."""
+"""Manifest of a run: case, machine, timings and rates."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any, Literal
 from faultwave.output.manifest import build_manifest, read_manifest, write_manifest
 
 PATIENCE = 5.0
-"""Seconds for the note of a failure: a file system that hangs must not hold up the end of a run."""
+"""Time limit [s] of the note on a failure; a file system that hangs must not delay the end of a run."""
 
 
 def _paths(value: Any) -> Iterator[Path]:
-    """Every file that settings name."""
+    """Yield every file that settings name."""
     if isinstance(value, Path):
         yield value
     elif isinstance(value, dict | list | tuple):
@@ -25,7 +25,7 @@ def _paths(value: Any) -> Iterator[Path]:
 
 
 def inputs(sim: Any) -> list[Path]:
-    """The files that the case reads, each once."""
+    """Return the files that the case reads, without duplicates."""
     settings = sim.case.model_dump(exclude={"output": {"folder"}})
     return list(dict.fromkeys(p for p in (*_paths(settings), *sim.files_read) if p.is_file()))
 
@@ -33,7 +33,17 @@ def inputs(sim: Any) -> list[Path]:
 def write_run_manifest(
     sim: Any, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
 ) -> Path:
-    """The manifest, in ``folder``."""
+    """Write the manifest of a run and return its path.
+
+    Parameters
+    ----------
+    sim : Session
+        Run.
+    folder : Path
+        Output folder.
+    status : {'running', 'finished', 'interrupted', 'failed'}, optional
+        Status; by default finished or interrupted, as the session states.
+    """
     case, solver = sim.case, sim.solver
     halo = {} if solver.halo is None else {"halo": solver.halo}
     manifest = build_manifest(
@@ -53,8 +63,10 @@ def _path(sim: Any, folder: Path) -> Path:
 
 
 def note_failure(sim: Any, folder: Path, error: BaseException) -> None:
-    """Let the manifest the run began with say that it failed, and why; by any process. It runs while the error is on its way:
-    what stands against it is passed over, and nobody waits for it for long."""
+    """Record the failure of a run in its manifest, from any process.
+
+    It runs while the error propagates: any obstacle is ignored, and the wait is limited to ``PATIENCE``.
+    """
 
     def note() -> None:
         with contextlib.suppress(Exception):

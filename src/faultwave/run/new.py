@@ -1,4 +1,4 @@
-"""A new case from a place: region, model, stations, source or faults, all as files in a folder that `run` takes."""
+"""New case for a place: region, model, stations, source or faults, as files in a folder that can be run."""
 
 from __future__ import annotations
 
@@ -27,28 +27,48 @@ from faultwave.run.new_text import Rupture
 from faultwave.run.new_times import LARGEST, acting, grid_frequency, latest_reflections
 
 COHESIVE_SHARE = 0.12
-"""Of the shorter side of the fault, that the cohesive zone is at most: the patch that starts the rupture must fit."""
+"""Largest ratio of the cohesive zone to the shorter side of the fault, so that the nucleation patch fits."""
 POINTS = 3.0
-"""In the cohesive zone, with so much to spare: 1.2."""
+"""Number of points in the cohesive zone, with a margin of 1.2."""
 PATCH = 1.31 * 1.5
-"""Radius of that patch in cohesive zones: one and a half times the critical half length (Uenishi & Rice 2003)."""
+"""Radius of the nucleation patch in cohesive zones: 1.5 critical half lengths (Uenishi & Rice 2003)."""
 AGREE = 0.1
-"""Cosine between a reference direction and a normal from which it tells the sides of a fault, though the mesh bends it a little."""
+"""Smallest cosine between a reference direction and a normal that reliably distinguishes the fault's sides."""
 SHALLOW = 0.002
-"""Of the length of its trace, that a fault is deep at least: a smaller depth was meant in kilometres."""
+"""Smallest ratio of fault depth to trace length; a smaller depth was meant in kilometres."""
 STATIONS = 6
-"""Along a side."""
+"""Number of stations along a side of the region."""
 
 
 class Made(NamedTuple):
-    """Files of a new case, case.yaml first, and what whoever asked for it should know."""
+    """Files of a new case, case.yaml first, and warnings for the user."""
 
     files: list[Path]
     warnings: tuple[Problem, ...]
 
 
 def new_case(asked: Asked, folder: Path, force: bool = False) -> Made:
-    """Write the case into ``folder``. Raises InputError for what does not fit; its problems of places carry them (``run/sketch.py``)."""
+    """Write a new case.
+
+    Parameters
+    ----------
+    asked : Asked
+        Options.
+    folder : Path
+        Folder of the case.
+    force : bool
+        If True, an existing folder may be written to.
+
+    Returns
+    -------
+    Made
+        Files and warnings.
+
+    Raises
+    ------
+    InputError
+        For inconsistent options; problems that concern places carry them (``run/sketch.py``).
+    """
     check(asked, folder, force)
     lon, lat, size = _place(asked)
     epsg = _utm(lon, lat)
@@ -80,9 +100,9 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> Made:
 
 
 def _with_properties(asked: Asked, projection: Projection) -> tuple[Asked, list[Problem]]:
-    """Return the options with those that stand at their default as the properties of the traces say, and warnings that say so.
+    """Return the options with defaults replaced by properties of the traces, and warnings that say so.
 
-    Dip and rake are those of the longest trace that has them; the depth is that of the deepest.
+    Dip and rake come from the longest trace that has them, the depth from the deepest.
     """
     usual, said = Asked(), list[Problem]()
     of_files = {path: read_traces(path, projection) for path in asked.faults}
@@ -109,7 +129,7 @@ def _with_properties(asked: Asked, projection: Projection) -> tuple[Asked, list[
 
 
 def _traces(asked: Asked, projection: Projection, half: float) -> list[Trace]:
-    """Every line of the files of traces, all within the region. Raises InputError."""
+    """Return every line of the trace files. Raises InputError unless all lie within the region."""
     of_files = [read_traces(path, projection) for path in asked.faults]
     traces = [t for found in of_files for t in found]
     problems = Problems()
@@ -129,8 +149,20 @@ def _traces(asked: Asked, projection: Projection, half: float) -> list[Trace]:
 
 
 def _times(asked: Asked, size: float, acts: float, warned: Problems) -> tuple[float, float]:
-    """End of the run, and when the first reflections may come back [s]; warnings where what ``acts`` so long [s] does not fit."""
-    usual = float(np.ceil(0.75 * size / text.SLOWEST + acts))  # until waves have come from the middle to the corners
+    """Return the end of the run and the time of the first reflections [s], with warnings if they do not fit.
+
+    Parameters
+    ----------
+    asked : Asked
+        Options.
+    size : float
+        Side of the region [m].
+    acts : float
+        Duration of source or rupture [s].
+    warned : Problems
+        Collects the warnings.
+    """
+    usual = float(np.ceil(0.75 * size / text.SLOWEST + acts))  # time of waves from the middle to the corners
     end = asked.end_time or usual
     if end < acts:
         what = f"{end:g} s is less than the {acts:.3g} s that the {'rupture takes, about' if asked.faults else 'source acts'}"
@@ -144,7 +176,7 @@ def _times(asked: Asked, size: float, acts: float, warned: Problems) -> tuple[fl
 
 
 def draft(asked: Asked) -> Case | None:
-    """What is known of a case that cannot be made, for a picture of it: map, region, traces and relief. None where no place is named."""
+    """Return the known part of an invalid case for a picture: map, region, traces and relief; None without a place."""
     try:
         lon, lat, size = _place(asked)
     except InputError:
@@ -163,7 +195,7 @@ def draft(asked: Asked) -> Case | None:
 
 
 def _place(asked: Asked) -> tuple[float, float, float]:
-    """Longitude, latitude and size, from the traces where they are not given."""
+    """Return longitude and latitude [deg] and the size of the region [m], derived from the traces if not given."""
     lon, lat, size = asked.lon, asked.lat, asked.size
     if lon is None or lat is None:
         degrees = [t.geographic for path in asked.faults for t in _by_degrees(path)]
@@ -188,9 +220,7 @@ def _place(asked: Asked) -> tuple[float, float, float]:
                 Problem("--size", "is missing: nothing else says how large the region is", "a length, e.g. --size 40km")
             )
         reach = float(np.abs(np.concatenate(lines)).max())
-        around = asked.fault_depth * max(
-            1.5, 0.5 + 1 / np.tan(np.radians(asked.dip))
-        )  # a fault that dips little reaches far
+        around = asked.fault_depth * max(1.5, 0.5 + 1 / np.tan(np.radians(asked.dip)))  # a fault of low dip extends far
         size = 5e3 * np.ceil(2 * (reach + around) / 5e3)
     if size > LARGEST:
         advice = "Are coordinates of the traces metres under a header that says km?" if asked.faults else ""
@@ -209,13 +239,16 @@ def _by_degrees(path: Path) -> list[Trace]:
 
 
 def _utm(lon: float, lat: float) -> str:
-    """The zone of a place in Universal Transverse Mercator."""
+    """Return the UTM zone of a place as EPSG code."""
     zone = int(((lon + 180.0) % 360.0) // 6.0) + 1
     return f"EPSG:{32600 + zone if lat >= 0 else 32700 + zone}"
 
 
 def _rupture(asked: Asked, traces: Sequence[Trace], projection: Projection) -> Rupture:
-    """Cohesive zone, patch and elements that fit each other, the fault and the frequency; the hypocentre is on the longest trace."""
+    """Return the parameters of a rupture that nucleates on the fault of the longest trace.
+
+    Cohesive zone, nucleation patch and element size are consistent with the fault and the frequency.
+    """
     lengths = [_length(t.xy) for t in traces]
     longest = traces[int(np.argmax(lengths))].xy
     dip = np.radians(asked.dip)
@@ -237,9 +270,14 @@ def _rupture(asked: Asked, traces: Sequence[Trace], projection: Projection) -> R
 
 
 def _reference(asked: Asked, traces: Sequence[Trace], right: np.ndarray, projection: Projection) -> np.ndarray:
-    """A direction (3,) that all hanging walls have their outward normals along; ``right`` of the longest trace.
+    """Return a direction (3,) along which the outward normals of all upper fault blocks point.
 
-    Raises InputError where there is none and the slip has a part up or down the dip, whose sense depends on it.
+    ``right`` is the right side of the longest trace.
+
+    Raises
+    ------
+    InputError
+        If there is none and the slip has a component along the dip, whose sense depends on it.
     """
     dip = np.radians(asked.dip)
     outward = np.array([*(-right * np.sin(dip)), -np.cos(dip)])
@@ -265,13 +303,13 @@ def _length(line: np.ndarray) -> float:
 
 
 def _middle(line: np.ndarray) -> np.ndarray:
-    """Halfway along a line."""
+    """Return the midpoint of a line by arc length."""
     at = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
     return np.array([np.interp(0.5 * at[-1], at, line[:, k]) for k in range(2)])
 
 
 def _deep(asked: Asked, needed: float) -> float:
-    """How deep a source, or a grid whose planes bend below hills and that ``needed`` so much, wants the region [m]."""
+    """Return the depth [m] of the region that a source, or a grid with the minimum ``needed`` [m], requires."""
     return max(2.0 * asked.mechanism.depth if asked.mechanism else 0.0, needed)
 
 
@@ -332,7 +370,7 @@ def _numerics(asked: Asked, ruptures: bool, size: float) -> str:
     often = max(0.1, round(0.02 * size / text.SLOWEST, 1))
     lines = ["", "output:", "  folder: results", "  prefix: run"]
     numerics = [f"order: {asked.order}"] if asked.engine == "dg" else []
-    if asked.source is not None:  # a file may radiate frequencies that nothing resolves
+    if asked.source is not None:  # a file may radiate unresolved frequencies
         numerics.append(f"source_lowpass: {0.6 * asked.frequency:g} Hz")
     if numerics:
         lines = ["", f"numerics: {{ {', '.join(numerics)} }}", *lines]
@@ -373,7 +411,7 @@ def _write(asked: Asked, folder: Path, case: str, half: float) -> list[Path]:
 
 @contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
-    """A folder beside ``folder`` for what is not yet known to be sound, gone at the end."""
+    """Create a temporary folder next to ``folder`` for files that are not yet checked, removed at the end."""
     parent = folder.absolute().parent
     created = [p for p in (parent, *parent.parents) if not p.exists()]
     parent.mkdir(parents=True, exist_ok=True)
@@ -383,12 +421,12 @@ def _beside(folder: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(made)
         for one in created:
-            with suppress(OSError):  # the case is in it
+            with suppress(OSError):  # fails if it contains the case
                 one.rmdir()
 
 
 def _check_made(made: Path, folder: Path) -> None:
-    """Raise InputError for what is wrong with the case, by its place to be."""
+    """Raise InputError for problems of the case, with paths in its final folder."""
     problems = load_case(made / "case.yaml")[1]
     errors = [replace(p, where=p.where.replace(str(made), str(folder))) for p in problems.errors]
     if errors:

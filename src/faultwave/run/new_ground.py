@@ -1,4 +1,4 @@
-"""How deep a grid must reach whose planes bend below the ground of a place, for ``faultwave new``."""
+"""Depth that a grid with curvilinear planes below a topography must reach, for ``faultwave new``."""
 
 from __future__ import annotations
 
@@ -13,19 +13,33 @@ from faultwave.run.new_options import Asked
 from faultwave.run.new_text import SLOWEST
 
 LOOK = 300
-"""Places along x and y at which the ground is looked at."""
+"""Number of places along x and y at which the ground is sampled."""
 POINTS = 6.0
-"""A wavelength, as grids have unless they are asked for others."""
+"""Points per wavelength, the default of grids."""
 SPACINGS = 16.0
-"""That bent planes and the flat ones below them take at least, half of them each (fd/topography.py)."""
+"""Smallest number of spacings in the curvilinear planes and the flat ones below, half each (fd/topography.py)."""
 OVER_RELIEF = 2.0
-"""Thickness of the bent planes at least; some more, as the grid sees peaks that this look misses."""
+"""Smallest ratio of the curvilinear layer's thickness to the relief.
+
+``SPARE`` covers peaks that the sampling misses.
+"""
 SPARE = 1.2
 
 
 def depth_below_ground(asked: Asked, mapped: Any, half: float) -> float:
-    """Metres below z = 0 that the grid of a region of 2 ``half`` a side must reach at least; 0 where it is flat, and where the raster
-    cannot be read or has holes there, which the check of the case tells. ``mapped``: crs, origin and azimuth of the case's map."""
+    """Return the depth below z = 0 [m] that the grid of a new case must reach.
+
+    It is 0 for flat ground, and if the raster is unreadable or has gaps, which the check of the case reports.
+
+    Parameters
+    ----------
+    asked : Asked
+        Options.
+    mapped : object
+        Map projection of the case, with crs, origin and azimuth.
+    half : float
+        Half side of the region [m].
+    """
     if asked.engine != "fd" or asked.topography is None:
         return 0.0
     setting = SimpleNamespace(file=asked.topography, variable=None, crs=asked.topography_crs)

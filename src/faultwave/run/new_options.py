@@ -1,4 +1,4 @@
-"""What a new case is made from, checked before anything is written, and the names its files have there."""
+"""Options of a new case, checked before anything is written, and the names of its files."""
 
 from __future__ import annotations
 
@@ -11,15 +11,25 @@ from faultwave.base.errors import NotBuiltError, Problem, Problems
 from faultwave.run import new_text as text
 
 OWN = ("case.yaml", "layers.txt", "stations.txt", "results")
-"""What a new case calls its own files and folder."""
+"""Names of the generated files and the results folder."""
 
 SMALL = 0.1
-"""Of the shortest wavelength, that a region measures at least: a smaller one was meant in kilometres."""
+"""Smallest ratio of region size to shortest wavelength; a smaller size was meant in kilometres."""
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A double couple: angles [deg], moment magnitude, depth [m]."""
+    """Double-couple source.
+
+    Attributes
+    ----------
+    strike, dip, rake : float
+        Angles [deg].
+    magnitude : float
+        Moment magnitude.
+    depth : float
+        Depth [m].
+    """
 
     strike: float
     dip: float
@@ -30,8 +40,11 @@ class Mechanism:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a new case is made from; lengths in metres. ``lon``, ``lat``, ``size`` None: from the traces. Exactly one of ``faults``,
-    ``mechanism``, ``source`` (a file srf or cmtsolution by ``source_kind``)."""
+    """Options of a new case, with lengths in metres and times in seconds.
+
+    ``lon``, ``lat`` and ``size`` are derived from the traces if None. Exactly one of ``faults``, ``mechanism`` and ``source`` (a file of
+    ``source_kind`` srf or cmtsolution) is given.
+    """
 
     lon: float | None = None
     lat: float | None = None
@@ -52,11 +65,11 @@ class Asked:
     sea: bool = False
     end_time: float | None = None
     of_traces: frozenset[tuple[Path, str]] = frozenset()
-    """Files of traces, and the options (dip, fault_depth) that their own properties stand for."""
+    """Pairs of trace file and option (dip, fault_depth) that the file's own properties define."""
 
 
 def check(asked: Asked, folder: Path, force: bool) -> None:
-    """Raise InputError with everything that is wrong with the options."""
+    """Raise InputError with every problem of the options."""
     problems = Problems()
     ways = [bool(asked.faults), asked.mechanism is not None, asked.source is not None]
     if sum(ways) != 1:
@@ -117,7 +130,7 @@ def _check_mechanism(m: Mechanism, problems: Problems) -> None:
         and 0 < m.magnitude < 10
         and 0 < m.depth < 700e3
     )
-    if not sound:  # nan is not, either
+    if not sound:  # NaN is rejected, too
         what = f"{m.strike:g},{m.dip:g},{m.rake:g},{m.magnitude:g},{m.depth / 1e3:g}"
         allowed = "strike and rake -360 to 360, dip 0 to 90 degrees, magnitude 0 to 10, depth 0 to 700 km"
         problems.error("--moment-tensor", what, allowed)
@@ -132,7 +145,7 @@ def _check_files(asked: Asked, problems: Problems) -> None:
 
 
 def _check_of_no_use(asked: Asked, problems: Problems) -> None:
-    """Tell of options that would change nothing."""
+    """Report options that would have no effect."""
     usual = Asked()
     if asked.sea and asked.topography is None and asked.engine == "dg":
         problems.error("--sea", "needs --topography, whose raster says where the sea floor is", "--topography FILE")
@@ -151,9 +164,9 @@ def _check_of_no_use(asked: Asked, problems: Problems) -> None:
 
 
 def names(asked: Asked) -> dict[Path, str]:
-    """Every file that the case needs, and its name in the case's folder: its own, with a number where that is taken."""
+    """Return the name in the case's folder of every file it needs: its own, with a number if that is taken."""
     found: dict[Path, str] = {}
-    taken = {name.lower() for name in OWN}  # some file systems take upper and lower case for the same
+    taken = {name.lower() for name in OWN}  # some file systems ignore case
     for path in [*asked.faults, asked.source, asked.topography]:
         if path is None or path in found:
             continue
@@ -162,7 +175,7 @@ def names(asked: Asked) -> dict[Path, str]:
             name, number = f"{path.stem}-{number}{path.suffix}", number + 1
         found[path] = name
         taken.add(name.lower())
-    if asked.topography is not None and asked.topography.with_suffix(".prj").is_file():  # its projection
+    if asked.topography is not None and asked.topography.with_suffix(".prj").is_file():  # projection of the raster
         found[asked.topography.with_suffix(".prj")] = str(Path(found[asked.topography]).with_suffix(".prj"))
     return found
 

@@ -1,4 +1,4 @@
-"""The text of a case that `faultwave new` writes: every group with a word on what it is, and why its numbers are what they are."""
+"""Text of the case that `faultwave new` writes: every group with comments on its purpose and its numbers."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ depth[km] vp[km/s] vs[km/s] rho[g/cm^3]
 35        8.04     4.47     3.3198
 """
 SLOWEST = 3360.0
-"""S speed [m/s] of the first layer."""
+"""S-wave speed of the first layer [m/s]."""
 FASTEST = 8040.0
-"""P speed [m/s] of the last layer."""
+"""P-wave speed of the last layer [m/s]."""
 BELL = 0.39
-"""Standard deviation of a Gaussian times the frequency at which its spectrum has fallen to 5 %."""
+"""Standard deviation of a Gaussian times the frequency at which its spectrum has decreased to 5 %."""
 OVER = 10.0
-"""Of these after which it is over."""
+"""Number of standard deviations after which the Gaussian has ended."""
 STATIC, DYNAMIC, SHARE = 0.6, 0.3, 0.45
-"""Friction before and after slip, and shear over normal stress at the start: strength excess over stress drop, S, is 1."""
+"""Static and dynamic friction, and initial ratio of shear to normal stress: the strength parameter S is 1."""
 DEEPEST_STRESS = 60e6
-"""Effective normal stress [Pa] where it no longer grows with depth."""
+"""Effective normal stress below the depth at which it stops increasing [Pa]."""
 MODULUS = 2720.0 * SLOWEST**2 / (1 - 0.25)
-"""mu/(1 - nu) of the first layer [Pa]."""
+"""Modulus mu/(1 - nu) of the first layer [Pa]."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """Region from -``half`` to ``half`` along x and y and down to ``depth`` [m]. On a mesh reflections come back after ``late`` [s],
-    which may be ``too_early``."""
+    """Region from -``half`` to ``half`` along x and y and down to ``depth`` [m].
+
+    Reflections from the sides of a mesh return after ``late`` [s]; ``too_early`` is True if that is before the end of the run.
+    """
 
     half: float
     depth: float
@@ -45,8 +47,23 @@ class Box:
 
 @dataclass(frozen=True)
 class Rupture:
-    """What a spontaneous rupture starts from: ``cohesive_zone`` [m], element ``size`` on faults [m], ``centre`` (3,) [m] and ``radius`` of
-    the patch that breaks first, ``reference`` (3,): outward normal of the hanging wall; ``rake`` [deg]."""
+    """Parameters of a spontaneous rupture.
+
+    Attributes
+    ----------
+    cohesive_zone : float
+        Length of the cohesive zone [m].
+    size : float
+        Element edge on faults [m].
+    centre : ndarray, shape (3,)
+        Centre of the nucleation patch [m].
+    radius : float
+        Radius of the nucleation patch [m].
+    reference : ndarray, shape (3,)
+        Outward normal of the upper fault block.
+    rake : float
+        Rake [deg].
+    """
 
     cohesive_zone: float
     size: float
@@ -57,32 +74,33 @@ class Rupture:
 
     @property
     def slip_weakening(self) -> float:
-        """d_c [m] that makes the cohesive zone as long (Day et al. 2005)."""
+        """Slip-weakening distance d_c [m] that yields the cohesive zone (Day et al. 2005)."""
         return self.cohesive_zone * (STATIC - DYNAMIC) * DEEPEST_STRESS / (9 * np.pi / 32 * MODULUS)
 
 
 def number(value: float) -> str:
-    """Rounded to what a person would write."""
+    """Return a number with four significant digits."""
     return f"{value:.4g}"
 
 
 def quoted(words: str) -> str:
-    """As YAML reads them back, whatever they hold: its quoted strings are those of JSON."""
+    """Return a text in YAML quotes; JSON strings are valid YAML."""
     return json.dumps(words, ensure_ascii=False)
 
 
 def kilometres(value: float) -> str:
+    """Return a length [m] as text in kilometres."""
     return f"{value / 1e3:.6g} km"
 
 
 def _square(axis: str, value: float) -> str:
-    """(axis - value)^2 in the language of expressions."""
+    """Return (axis - value)^2 in the expression language."""
     side = f"({axis} {'-' if value >= 0 else '+'} {abs(value):.1f})"
     return f"{side} * {side}"
 
 
 def _shear(factor: float, rupture: Rupture, about: str) -> str:
-    """An expression of shear stress: a share of the normal stress, and above the strength in the patch."""
+    """Return an expression of shear stress: a fraction of the normal stress, and above the strength in the patch."""
     if abs(factor) < 1e-9:
         return f'"0"                   # {about}'
     sign = "" if factor == 1.0 else f"{factor:.6f} * "
@@ -95,7 +113,7 @@ def _shear(factor: float, rupture: Rupture, about: str) -> str:
 
 
 def fault_text(rupture: Rupture) -> str:
-    """The group ``fault``."""
+    """Return the text of the group ``fault``."""
     rake = np.radians(rupture.rake)
     strike, dip = -float(np.cos(rake)), float(np.sin(rake))
     reference = ", ".join(f"{v:.4f}" for v in rupture.reference)
@@ -122,7 +140,7 @@ fault:
 
 
 Ground = tuple[str, str | None, bool]
-"""File of heights, its coordinates, and whether there is a sea."""
+"""File of heights, its coordinate system, and True if there is a sea."""
 
 
 def mesh_text(
@@ -132,7 +150,21 @@ def mesh_text(
     rupture: Rupture | None,
     topography: Ground | None,
 ) -> str:
-    """The group ``mesh``; ``faults``: a line each."""
+    """Return the text of the group ``mesh``.
+
+    Parameters
+    ----------
+    box : Box
+        Region.
+    frequency : float
+        Highest resolved frequency [Hz].
+    faults : sequence of str
+        Line of each fault.
+    rupture : Rupture or None
+        Rupture, which determines the element size on faults.
+    topography : Ground or None
+        Raster of heights.
+    """
     why = "after this time, which is BEFORE the end: no map is larger" if box.too_early else "after the end of the run"
     lines = [
         "# Tetrahedra, made by Gmsh when the case is first planned, and kept. They follow the slowest wave at their place.",
@@ -162,7 +194,17 @@ def mesh_text(
 
 
 def grid_text(box: Box, frequencies: tuple[float, float], topography: Ground | None) -> str:
-    """The group ``grid``; ``frequencies``: the one asked for, and that of a grid fine enough for the source."""
+    """Return the text of the group ``grid``.
+
+    Parameters
+    ----------
+    box : Box
+        Region.
+    frequencies : tuple of float
+        Requested frequency, and that of a grid fine enough for the source [Hz].
+    topography : Ground or None
+        Raster of heights.
+    """
     frequency, finer = frequencies
     why = "highest one that is resolved"
     if finer > frequency:
@@ -184,7 +226,17 @@ def grid_text(box: Box, frequencies: tuple[float, float], topography: Ground | N
 
 
 def double_couple_text(values: Mapping[str, str], place: Sequence[float], duration: float) -> str:
-    """A point source; ``values``: strike, dip, rake and magnitude, ``place``: longitude, latitude, z."""
+    """Return the text of a point source.
+
+    Parameters
+    ----------
+    values : mapping of str to str
+        strike, dip, rake and magnitude.
+    place : sequence of float
+        Longitude, latitude [deg] and z [m].
+    duration : float
+        Standard deviation of the source time function [s].
+    """
     lon, lat, z = place
     angles = "\n".join(f"    {name}: {value}" for name, value in values.items())
     return f"""\

@@ -1,4 +1,4 @@
-"""How long source or rupture of a new case act, and how late the sides of its mesh may send waves back."""
+"""Durations of a new case: of its source or rupture, and until reflections from the sides of its mesh return."""
 
 from __future__ import annotations
 
@@ -12,30 +12,42 @@ from faultwave.run import new_text as text
 from faultwave.run.new_options import Asked
 
 LARGEST = 2000e3
-"""Side [m] of a region, and of the box around it: the map's projection serves no larger one."""
+"""Largest side [m] of a region and of the box around it that the map projection supports."""
 STARTS = 2.0
-"""Seconds that a rupture takes to leave the patch in which it starts, about."""
+"""Approximate time [s] in which a rupture leaves its nucleation patch."""
 RUPTURE_SPEED = 0.8
-"""Of a rupture, in the S speed."""
+"""Rupture speed relative to the S-wave speed."""
 
 ABOVE, MOST = 4.0, 200.0
-"""Points of a grid between the ground and a source, and along the region for the sake of that."""
+"""Grid points between the ground and a source, and the limit on points along the region for this purpose."""
 PER_WAVELENGTH = 6.0
-"""Points of a grid."""
+"""Grid points per wavelength."""
 
 
 @dataclass(frozen=True)
 class Acting:
-    """``time`` [s] until source or rupture are over, about; ``depth`` [m] of the source where it is a point, else None."""
+    """Approximate duration [s] of source or rupture, and depth [m] of a point source, else None."""
 
     time: float
     depth: float | None = None
 
 
 def acting(asked: Asked, mapped: Any, longest: float) -> Acting:
-    """Of a source, or of a rupture from the middle to the ends of a trace so long [m]. ``mapped``: crs, origin and azimuth of the map.
+    """Return the duration of a source, or of a rupture from the middle to the ends of a trace.
 
-    Raises InputError for a file of sources that cannot be read.
+    Parameters
+    ----------
+    asked : Asked
+        Options.
+    mapped : object
+        Map projection of the case, with crs, origin and azimuth.
+    longest : float
+        Length of the longest trace [m].
+
+    Raises
+    ------
+    InputError
+        If a file of sources cannot be read.
     """
     if asked.faults:
         return Acting(STARTS + 0.5 * longest / (RUPTURE_SPEED * text.SLOWEST))
@@ -48,8 +60,25 @@ def acting(asked: Asked, mapped: Any, longest: float) -> Acting:
 
 
 def grid_frequency(frequency: float, size: float, depth: float | None) -> float:
-    """For which a grid is made: the one asked for, or a higher one, so that a point source so deep [m] is not less than ``ABOVE`` points
-    below the ground and the waves near it are right; no more than ``MOST`` points along a region of this size."""
+    """Return the frequency of a grid: the requested one, or a higher one for a shallow source.
+
+    A point source is then at least ``ABOVE`` points below the ground, so that the waves near it are accurate, unless a side of the region
+    would have more than ``MOST`` points.
+
+    Parameters
+    ----------
+    frequency : float
+        Requested frequency [Hz].
+    size : float
+        Side of the region [m].
+    depth : float or None
+        Depth of a point source [m].
+
+    Returns
+    -------
+    float
+        Frequency [Hz].
+    """
     if depth is None or not depth > 0:
         return frequency
     finest = max(depth / ABOVE, size / MOST)
@@ -57,7 +86,7 @@ def grid_frequency(frequency: float, size: float, depth: float | None) -> float:
 
 
 def latest_reflections(end: float, size: float) -> float:
-    """Seconds for which sides and bottom around a region of this size [m] can be kept from sending waves back, ``end`` at most."""
+    """Return the time [s], at most ``end``, until which reflections can be kept out of a region of ``size`` [m]."""
     return min(end, (LARGEST - size) / text.FASTEST)
 
 

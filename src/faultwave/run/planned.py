@@ -1,4 +1,4 @@
-"""What a run would cost and resolve, without running it."""
+"""Plan of a run: its cost and resolution, without running it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,18 @@ from faultwave.run.inputs import load_sound
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """A case and what exactly will be computed.
+    """Case with the plan of its computation.
 
-    sections: by title, rows (what, value) as ``faultwave plan`` shows them, texts with units; plan: the engine's plan with the mesh
-    or the grid, the material and the time steps as arrays; warnings: what may be wrong.
+    Attributes
+    ----------
+    case : Case
+        Case.
+    plan : object
+        Plan of the engine, with the mesh or grid, the material and the time steps as arrays.
+    sections : dict of str to list
+        Rows (description, value) by title, as ``faultwave plan`` shows them: texts with units.
+    warnings : tuple of Problem
+        Possible mistakes.
     """
 
     case: Case
@@ -33,7 +41,7 @@ class PlannedCase:
 
     @property
     def model(self) -> Model:
-        """What pictures show of it: places, surfaces with values, vertical cuts. ``faultwave.plot`` draws it."""
+        """Plan as pictures show it: places, surfaces with values, vertical cuts; ``faultwave.plot`` draws it."""
         return engine_of(self.case).model(self.plan)
 
     def __str__(self) -> str:
@@ -52,27 +60,46 @@ class PlannedCase:
 
 
 def plan(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> PlannedCase:
-    """Show what a run would cost and resolve: memory, time steps, an estimate of the run time from a few seconds' measurement,
-    size of outputs, points per wavelength, worst cells. Nothing is written.
+    """Return the cost and resolution of a run: memory, time steps, run time, output size, points per wavelength.
 
-    case, overrides: as for ``faultwave.simulate``. print() shows the tables. Raises InputError with every problem found.
+    The run time is estimated from a measurement of a few seconds. Nothing is written. ``print`` shows the tables.
+
+    Parameters
+    ----------
+    case : Case, dict, str or Path
+        Case, as for ``faultwave.simulate``.
+    **overrides
+        Settings to replace, as for ``faultwave.simulate``.
+
+    Raises
+    ------
+    InputError
+        With every problem found.
     """
     settings, problems = load_sound(case, overrides)
     engine = engine_of(settings)
-    made = engine.share(settings, World())  # as a run does, which may be too large for this machine
+    made = engine.share(settings, World())  # the plan of a single process, which may exceed the memory of this machine
     found = {title: [tuple(map(str, row)) for row in rows] for title, rows in engine.report(made, settings)}
     return PlannedCase(settings, made, found, (*problems.warnings, *doubts(settings, made)))
 
 
 def doubts(case: Case, made: Any) -> tuple[Problem, ...]:
-    """What may be wrong with a case of which ``made`` is the plan. A folder that cannot be written is a doubt: a plan writes nothing,
-    and the run may be elsewhere."""
+    """Return warnings about a case with the plan ``made``.
+
+    A folder without write permission is only a warning: a plan writes nothing, and the run may take place elsewhere.
+    """
     folder = [replace(problem, severity="warning") for problem in check_folder(case.output.folder)]
     return (*folder, *located(case, doubt_case(case).items), *made.warnings)
 
 
 def model_of(case: Case) -> tuple[Model, tuple[Problem, ...]]:
-    """A case as pictures of its plan see it, and its warnings; nothing is measured. Raises InputError with every problem found."""
+    """Return a case as pictures of its plan show it, and its warnings; nothing is measured.
+
+    Raises
+    ------
+    InputError
+        With every problem found.
+    """
     engine = engine_of(case)
     made = engine.plan(case)
     return engine.model(made), made.warnings

@@ -1,8 +1,8 @@
-"""Going on from a checkpoint: which case the run goes on with, and why it cannot.
+"""Resumption of a run from a checkpoint: the case it continues with, and reasons for refusal.
 
 A checkpoint notes every setting of its run, the file that the case was read from, and the checksums of all input files. Before anything is
-prepared, these are compared with that file as it is now, or with a case that is named. What may change between runs is applied; outputs
-that exist keep their settings, which is told; everything else that differs is refused.
+prepared, these are compared with that file in its current state, or with another case that is given. Changes that are allowed between runs
+are applied; existing outputs retain their settings, with a warning; any other difference is refused.
 """
 
 from __future__ import annotations
@@ -40,16 +40,27 @@ log = get_logger(__name__)
 
 AsGiven = Case | Mapping[str, Any] | str | Path | None
 OF_THE_RUN = ("engine", "order", "precision")
-"""Options of the first run that hold also where another case file is named."""
+"""Options of the first run that hold also if another case file is given."""
 SHOWN = 20
-"""Differences that a refusal lists."""
+"""Largest number of differences listed in a refusal."""
 
 
 @dataclass(frozen=True)
 class Resumption:
-    """A run that can go on: its checkpoint, the case it goes on with, what changes in that, and what to warn of.
+    """Run that can resume.
 
-    finished: simulated time [s] that the run has reached where it has come to the end of this case, else None.
+    Attributes
+    ----------
+    checkpoint : Checkpoint
+        Checkpoint.
+    case : Case
+        Case it continues with.
+    changes : tuple of Change
+        Differences from the checkpoint's case.
+    warnings : tuple of Problem
+        Warnings.
+    finished : float or None
+        Simulated time [s] reached if the run has already finished this case, else None.
     """
 
     checkpoint: Checkpoint
@@ -67,23 +78,25 @@ class Resumption:
 def find_resumption(
     folder: str | Path, case: AsGiven = None, as_recorded: bool = False, **overrides: Any
 ) -> Resumption:
-    """Find the last whole checkpoint in ``folder`` and the case to go on with. All processes call it together; nothing is prepared.
+    """Find the last complete checkpoint in ``folder`` and the case to continue with (collective).
+
+    Nothing is prepared.
 
     Parameters
     ----------
-    folder
+    folder : str or Path
         Folder of the run.
-    case
-        The case that the run must be of: a file, settings or a Case. By default the file that the run's case was read from.
-    as_recorded
-        Whether to go on with the settings in the checkpoint, whatever that file says now.
-    overrides
-        Options as for ``simulate``; those of the first run hold unless given again.
+    case : Case, mapping, str or Path, optional
+        Case that the run must belong to. By default the file that the run's case was read from.
+    as_recorded : bool
+        If True, continue with the settings in the checkpoint and ignore that file.
+    **overrides
+        Options as for ``simulate``; options of the first run hold unless given again.
 
     Raises
     ------
     InputError
-        Where no checkpoint is whole, or the case is another than the checkpoint's: every difference, by its path with both values.
+        If no checkpoint is complete, or if the case differs from the checkpoint's: every difference, by its path with both values.
     """
     together = world()
     found = latest(together.agree(lambda: find_checkpoints(folder)), together)
@@ -94,7 +107,13 @@ def find_resumption(
 
 
 def refuse_another_case(folder: Path, case: Path, **overrides: Any) -> Resumption | None:
-    """Return how a run in ``folder`` would go on as ``case``, None where there is no checkpoint. Raises InputError for another case."""
+    """Return how a run in ``folder`` would resume as ``case``, None without a checkpoint.
+
+    Raises
+    ------
+    InputError
+        For another case.
+    """
     if not any(folder.glob("*-checkpoints/[0-9]*/index.json")):
         return None
     return find_resumption(folder, case, **overrides)
@@ -103,7 +122,10 @@ def refuse_another_case(folder: Path, case: Path, **overrides: Any) -> Resumptio
 def _case_as_given(
     found: Checkpoint, case: AsGiven, as_recorded: bool, asked: Mapping[str, Any]
 ) -> tuple[Case | None, tuple[Problem, ...]]:
-    """The case to compare with, with the options of the first run; None where the checkpoint's own is all there is."""
+    """Return the case to compare with, including options of the first run.
+
+    None if only the checkpoint's is available.
+    """
     notes = found.notes
     if case is None:
         named = notes.get("case_file")
@@ -128,7 +150,7 @@ def _loaded(case: Any, options: dict[str, Any]) -> tuple[Case, tuple[Problem, ..
 
 
 def _options(notes: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """Values of the options with which the run began, of these names; the folder is where the run lies now."""
+    """Return the values of the given options at the start of the run; the folder is the run's current one."""
     found = {}
     for name in notes.get("options", ()):
         value: Any = notes["settings"]
@@ -140,9 +162,9 @@ def _options(notes: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]
 
 
 def _digests(together: World, notes: Mapping[str, Any], case: Case | None) -> dict[str, dict[str, Any]]:
-    """Size and checksum of every file that the case names and that the run has read, as they are now, on every process."""
+    """Return current size and checksum of every file that the case names or the run has read (collective)."""
     names = named_files(notes["settings"] if case is None else settings_of(case)).values()
-    own = set(notes["settings"].get("source_files", ()))  # compared by their settings
+    own = set(notes["settings"].get("source_files", ()))  # the case files themselves, which are compared by settings
     paths = dict.fromkeys(Path(p) for p in (*names, *notes.get("inputs", {})) if p not in own)
     made = Digests(together, [p for p in paths if p.is_file()])
     return dict(together.share(made.found()))
@@ -156,7 +178,7 @@ def _decide(
     named: bool,
     asked: dict[str, Any],
 ) -> Resumption:
-    """Compare, refuse or merge."""
+    """Compare the cases and merge or refuse the differences."""
     _check_manifest(found)
     notes, changes = found.notes, tuple[Change, ...]()
     then = notes["settings"]
@@ -197,7 +219,7 @@ KEPT = "The records so far are made with it; a run from the start in another fol
 
 
 def _still_used(notes: Mapping[str, Any], now: Mapping[Any, str]) -> dict[str, Mapping[str, Any]]:
-    """Digests of the input files of the run but those that the case names elsewhere now, and the case's own, compared by settings."""
+    """Return digests of the run's input files, except case files and files that the case now names elsewhere."""
     settings = notes["settings"]
     left = {*named_files(settings).values(), *settings.get("source_files", ())} - set(now.values())
     return {path: entry for path, entry in notes.get("inputs", {}).items() if path not in left}
@@ -206,7 +228,7 @@ def _still_used(notes: Mapping[str, Any], now: Mapping[Any, str]) -> dict[str, M
 def _same_content(
     then: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
 ) -> dict[tuple[str, str], bool]:
-    """For every pair of a file then and one now under other names, whether they are equal."""
+    """Return the pairs of a former file and a current file of another name with equal content."""
     return {(a, b): True for a, was in then.items() for b, entry in now.items() if a != b and same_digest(was, entry)}
 
 
@@ -224,7 +246,7 @@ def _refusal(found: Checkpoint, problems: list[Problem], named: bool) -> list[Pr
 
 
 def _refuse_end_in_the_past(case: Case, found: Checkpoint) -> None:
-    """Raise InputError where results that are there would be lost to an end before them."""
+    """Raise InputError if the new end lies before existing results, which would be lost."""
     reached = float(found.notes["time"])
     manifest = _manifest(case, found)
     reached = max(reached, manifest.get("time_reached", 0.0))
@@ -234,7 +256,7 @@ def _refuse_end_in_the_past(case: Case, found: Checkpoint) -> None:
 
 
 def _manifest(case: Case, found: Checkpoint) -> Mapping[str, Any]:
-    """The manifest of the run in the folder; empty where there is none that can be read."""
+    """Return the manifest of the run in the folder, empty if none is readable."""
     path = found.folder.parent.parent / f"{case.output.prefix}-manifest.json"
     try:
         return read_manifest(path)
@@ -243,17 +265,17 @@ def _manifest(case: Case, found: Checkpoint) -> Mapping[str, Any]:
 
 
 def _check_manifest(found: Checkpoint) -> None:
-    """Raise InputError where a checkpoint is of another run than the manifest that lies beside it."""
+    """Raise InputError if a checkpoint belongs to another run than the manifest next to it."""
     prefix = found.folder.parent.name.removesuffix("-checkpoints")
     manifest = found.folder.parent.parent / f"{prefix}-manifest.json"
     try:
         known, _ = load_case(without_none(read_manifest(manifest)["case"]))
     except (InputError, KeyError):
-        return  # there is no manifest to compare with
+        return  # no manifest to compare with
     if known is None:
         return
     now = settings_of(known)
-    files = {*named_files(now), *named_files(found.notes["settings"])}  # the same file may have another name since
+    files = {*named_files(now), *named_files(found.notes["settings"])}  # the same file may have been renamed
     other = [
         c.path
         for c in compare_cases(found.notes["settings"], now)
@@ -266,11 +288,11 @@ def _check_manifest(found: Checkpoint) -> None:
 
 
 FOLLOW = ("grid.step", "numerics.compensated")
-"""Settings that follow from others where a run goes on."""
+"""Settings that derive from others in a resumed run."""
 
 
 def _finished(case: Case, found: Checkpoint) -> float | None:
-    """Time [s] at which the run has come to the end of ``case``, with all its files still there; None where something is left to do."""
+    """Return the time [s] at which the run finished ``case`` with all files still present, None if work remains."""
     manifest = _manifest(case, found)
     reached = manifest.get("time_reached")
     folder = found.folder.parent.parent
@@ -286,7 +308,7 @@ def _finished(case: Case, found: Checkpoint) -> float | None:
 
 
 def _for_precision(settings: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a run without compensated sums where it goes on in double precision, which has none."""
+    """Return the settings without compensated sums if the run resumes in double precision, which has none."""
     numerics = settings.get("numerics", {})
     if asked.get("precision") != "double" or not numerics.get("compensated"):
         return dict(settings)

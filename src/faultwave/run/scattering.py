@@ -1,4 +1,4 @@
-"""Scattering parameters: a case with ports, run once for each of them."""
+"""Scattering parameters of a case with ports, from one run for each port."""
 
 from __future__ import annotations
 
@@ -18,15 +18,26 @@ from faultwave.output.formats.touchstone import write_touchstone
 from faultwave.run.start import start
 
 LEFT = 1e-4
-"""Share of a run's energy: where more is left at its end, a hundredth of the amplitude may be missing in its echoes."""
+"""Share of energy left at the end of a run above which S may lack a hundredth of the amplitude."""
 WORST = 1e8
-"""Condition of the incoming waves above which the runs do not distinguish the ports."""
+"""Condition number of the incoming waves above which the runs do not distinguish the ports."""
 
 
 @dataclass(frozen=True)
 class Scattering:
-    """S (nf, n, n) at frequencies (nf,) [Hz]; S[:, i, j]: from port j + 1 to port i + 1. impedances (nf, n) [ohm]: of the ports' modes,
-    by which the waves are normalised; left (n,): share of the energy still inside when each run ended."""
+    """Scattering parameters of a case.
+
+    Attributes
+    ----------
+    frequencies : ndarray, shape (nf,)
+        Frequencies [Hz].
+    s : ndarray, shape (nf, n, n)
+        S[:, i, j] from port j + 1 to port i + 1.
+    impedances : ndarray, shape (nf, n)
+        Impedances of the ports' modes [ohm], by which the waves are normalised.
+    left : ndarray, shape (n,)
+        Share of the energy still inside when each run ended.
+    """
 
     frequencies: np.ndarray
     s: np.ndarray
@@ -35,7 +46,7 @@ class Scattering:
 
     @property
     def remarks(self) -> list[str]:
-        """What keeps the parameters from being exact."""
+        """Remarks on the accuracy of the parameters."""
         return [
             f"CUT SHORT: the run that drives port {i} ended with {100 * share:.2g} % of its energy still inside; let it go on longer"
             for i, share in enumerate(self.left, 1)
@@ -44,8 +55,24 @@ class Scattering:
 
 
 def scattering(case: Any, progress: Callable[[str], None] = lambda text: None, **overrides: Any) -> Scattering:
-    """Run a case with ports once for each of them; warns of runs that were too short. Raises InputError where it has none, and every
-    problem of the case, and RunError where what the runs recorded gives no parameters."""
+    """Run a case once for each of its ports and return the scattering parameters; warns of runs that were too short.
+
+    Parameters
+    ----------
+    case : Case, dict, str or Path
+        Case with ports, as for ``faultwave.simulate``.
+    progress : callable
+        Receives a text before each run.
+    **overrides
+        Settings to replace, as for ``faultwave.simulate``.
+
+    Raises
+    ------
+    InputError
+        If the case has no ports, with every problem of the case.
+    RunError
+        If the records do not determine the parameters.
+    """
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None
@@ -75,7 +102,18 @@ def scattering(case: Any, progress: Callable[[str], None] = lambda text: None, *
 
 
 def _solved(into: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """S (nf, n, n) of waves into and out of the mesh (run, port, nf): out = S into, for every run. Raises RunError."""
+    """Solve out = S into for the scattering parameters S (nf, n, n).
+
+    Parameters
+    ----------
+    into, out : ndarray, shape (run, port, nf)
+        Waves into and out of the mesh.
+
+    Raises
+    ------
+    RunError
+        If the runs do not distinguish the ports.
+    """
     a, b = into.transpose(2, 0, 1), out.transpose(2, 0, 1)  # (nf, run, port)
     largest = np.abs(a).max((0, 2), keepdims=True)
     if (
@@ -92,7 +130,19 @@ def _solved(into: np.ndarray, out: np.ndarray) -> np.ndarray:
 def save_scattering(
     case: Any, folder: str | Path, progress: Callable[[str], None] = lambda text: None, **overrides: Any
 ) -> Path:
-    """``scattering`` written as a Touchstone file into ``folder``, called as the case's prefix."""
+    """Write the scattering parameters of a case as a Touchstone file and return its path.
+
+    Parameters
+    ----------
+    case : Case, dict, str or Path
+        Case with ports, as for ``faultwave.simulate``.
+    folder : str or Path
+        Folder of the file, which is named by the case's prefix.
+    progress : callable
+        Receives a text before each run.
+    **overrides
+        Settings to replace, as for ``faultwave.simulate``.
+    """
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None

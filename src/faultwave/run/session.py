@@ -1,4 +1,4 @@
-"""How a run goes, whatever its engine: the folder, the manifest, interrupts, checkpoints, what is kept when it fails."""
+"""Session of a run on any engine: folder, manifest, interrupts, checkpoints, and results saved on failure."""
 
 from __future__ import annotations
 
@@ -37,15 +37,24 @@ from faultwave.run.manifest import inputs, note_failure, write_run_manifest
 
 Status = Literal["failed"] | None
 SHOWN = 10
-"""Of many times that are told."""
+"""Largest number of times listed in a message."""
 TWICE = "told to stop a second time"
 
 
 class Session:
-    """One case ready to run; ``run`` advances to the end time and writes the case's outputs.
+    """Case that is ready to run; ``run`` advances to the end time and writes the outputs.
 
     Results so far are Datasets by kind: ``sim.result("receivers")``, or ``sim.receivers``, ``sim.energies``, ``sim.fault_receivers``;
-    ``sim.results()`` gives all of them.
+    ``sim.results()`` returns all of them.
+
+    Parameters
+    ----------
+    solver : Solver
+        Solver of the case.
+    force : bool
+        If True, results of an earlier run in the folder may be replaced.
+    warnings : sequence of Problem
+        Warnings from loading the case.
     """
 
     def __init__(self, solver: Solver, force: bool = False, warnings: Sequence[Problem] = ()):
@@ -53,24 +62,24 @@ class Session:
         self.case: Case = solver.plan.case
         self.force, self.warnings = force, (*warnings, *solver.warnings)
         self.interrupted, self.advancing = False, False
-        self.end, self.folder = self.case.end_time, cast(Path | None, None)  # of the run that goes on
-        self.resumed: dict[str, Reached] | None = None  # how far the files of the run go, by series of snapshots
-        self.put_aside = False  # whether files that do not hold what the checkpoint says make room for new ones
-        self.noted = False  # whether the manifest in the folder is that of the run that goes on
+        self.end, self.folder = self.case.end_time, cast(Path | None, None)  # of the current run
+        self.resumed: dict[str, Reached] | None = None  # extent of the run's files, by series of snapshots
+        self.put_aside = False  # True to rename files that do not match the checkpoint and begin new ones
+        self.noted = False  # True if the manifest in the folder is the current run's
         self.checkpoints = 0
-        self.missing: list[tuple[float, str]] = []  # checkpoints: times [s], and why they could not be written
-        self.came_from = 0  # number of the checkpoint that this run goes on from
-        self.background = Background()  # what is written while the run goes on
+        self.missing: list[tuple[float, str]] = []  # failed checkpoints: times [s] and reasons
+        self.came_from = 0  # number of the checkpoint that this run resumed from
+        self.background = Background()  # writes in the background
         self.wall = solver.wall
         self.files: list[Path] = []
-        self.files_read: tuple[Path, ...] = ()  # that no setting names, but a file that one names
+        self.files_read: tuple[Path, ...] = ()  # read files that only other files name
         self.resolved_frequency = math.inf
-        self.inputs: dict[str, dict[str, Any]] = {}  # what the manifest says of the files that are read
-        self.digests: Digests | None = None  # of those files, while they are made
-        self.started = datetime.now(UTC)  # the run, for the manifest
-        self.held = ExitStack()  # the folder, while the run goes on
-        self.written: RunFiles | None = None  # snapshot files while the run goes on
-        self.reached: dict[str, Reached] = {}  # by the last run of this session, as ``resumed``
+        self.inputs: dict[str, dict[str, Any]] = {}  # entries of the input files in the manifest
+        self.digests: Digests | None = None  # checksums of these files, while they are computed
+        self.started = datetime.now(UTC)  # start of the run, for the manifest
+        self.held = ExitStack()  # lock of the folder during the run
+        self.written: RunFiles | None = None  # snapshot files during the run
+        self.reached: dict[str, Reached] = {}  # extent of the files after the last run of this session, as ``resumed``
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix
@@ -84,15 +93,18 @@ class Session:
     # ---- results --------------------------------------------------------------------------------------------------
 
     def results(self, kind: str | None = None) -> list[Result]:
-        """Everything that parts found so far, or what is of one kind. Of several processes all must ask; the first gets them."""
+        """Return all results so far, or all of one kind (collective); process 0 receives them."""
         part = self.solver.parts.get(kind) if kind else None
         asked = self.solver.parts.values() if part is None else [part]
         return [r for one in asked for r in one.results() if kind is None or r.kind == kind]
 
     def result(self, kind: str) -> Dataset | None:
-        """The first result of a kind so far, None where there is none. Of several processes all must ask; the first gets it.
+        """Return the first result of a kind so far, None if there is none (collective); process 0 receives it.
 
-        Raises InputError for a name that is neither a result of this run nor an output that a case may ask for.
+        Raises
+        ------
+        InputError
+            For a name that is neither a result of this run nor an output of any case.
         """
         found = self.results(kind)
         if kind not in self.solver.parts and kind not in type(self.case.output).model_fields:
@@ -108,25 +120,25 @@ class Session:
 
     @property
     def receivers(self) -> Dataset | None:
-        """Seismograms: values (time, receiver, quantity)."""
+        """Seismograms with values (time, receiver, quantity)."""
         return self.result("receivers")
 
     @property
     def fault_receivers(self) -> Dataset | None:
-        """Histories on the fault: values (time, receiver, quantity), NaN where a slower cluster has fewer samples."""
+        """Fault histories with values (time, receiver, quantity), NaN where a slower cluster has fewer samples."""
         return self.result("fault_receivers")
 
     @property
     def energies(self) -> Dataset | None:
-        """Energies, work and moment at the times asked for."""
+        """Energies, work and moment at the output times."""
         return self.result("energies")
 
     def energy_now(self) -> dict[str, float]:
-        """Energies, work and moment at the time reached; summed over all processes on the first."""
+        """Return energies, work and moment [J, N m] at the time reached, summed over all processes on process 0."""
         return self.solver.energies()
 
     def sample(self, points: Any) -> np.ndarray:
-        """State (n, Q) at points (n, 3) at the time reached; NaN outside."""
+        """Return the state (n, Q) at points (n, 3) [m] at the time reached; NaN outside of the domain."""
         try:
             places = np.asarray(points, float).reshape(-1, 3)
         except (TypeError, ValueError):
@@ -135,11 +147,11 @@ class Session:
         return np.asarray(self.solver.sample(places))
 
     def error(self, solution: Callable[..., np.ndarray], *inside: Any) -> np.ndarray:
-        """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q)."""
+        """Return the relative L2 error (Q,) with respect to ``solution(points (n, 3), time) -> (n, Q)``."""
         return np.asarray(self.solver.error(solution, *inside))
 
     def set_initial(self, solution: Any) -> None:
-        """Start from solution(points (n, 3), time) -> (n, Q). Raises InputError where it gives anything else."""
+        """Set the initial state to ``solution(points (n, 3), time) -> (n, Q)``. Raises InputError for other shapes."""
         given: Any = solution
         if not callable(given):
             what = f"{solution!r} is no function"
@@ -163,11 +175,30 @@ class Session:
         until: float | str | None = None,
         write: bool = True,
     ) -> Self:
-        """Advance to ``until``, seconds or a text with a unit, or the case's end time; ``write=False`` leaves the disk alone.
+        """Advance to a time and write the outputs.
 
-        progress is called as the run goes on; True shows a bar, or lines where the screen has none; None shows one to whom types at
-        IPython or a notebook only. Raises InputError for a time that is none, RunError where the run fails, Interrupted (a RunError)
-        where somebody stopped it and a checkpoint is left.
+        Parameters
+        ----------
+        progress : callable, bool or None
+            Function called during the run; True shows a bar, or lines without a terminal; None shows one only in interactive IPython.
+        until : float or str, optional
+            Time [s], or text with a unit; by default the case's end time.
+        write : bool
+            If False, nothing is written to disk.
+
+        Returns
+        -------
+        Session
+            This session.
+
+        Raises
+        ------
+        InputError
+            For an invalid time.
+        RunError
+            If the run fails.
+        Interrupted
+            If the run was stopped and left a checkpoint (a RunError).
         """
         end = seconds(until, option("until"))
         if end is not None and not end >= self.time * (1 - 1e-9):
@@ -178,7 +209,7 @@ class Session:
         self.started = datetime.now(UTC)
         self.interrupted, self.advancing = False, True
         with self._interruptible(), ExitStack() as self.held:
-            try:  # whatever fails here, on whichever process: none may be left waiting for it
+            try:  # no process may be left waiting for one that fails here
                 self.solver.take_memory()
                 self.resolved_frequency = -self.world.largest([-self.solver.resolved_frequency])[0]
                 if write:
@@ -190,7 +221,7 @@ class Session:
                 if self.folder:
                     self.inputs = digests.found()
                     self._write(self.folder, "failed" if failure else None)
-                    self.resumed = self.reached  # a later run of this session goes on with the same files
+                    self.resumed = self.reached  # a later run of this session continues the same files
             except BaseException as error:
                 if error.args == (TWICE,):
                     error.args = (self._ended_at_once,)
@@ -208,7 +239,7 @@ class Session:
         return self
 
     def _advance(self, progress: Callable[[Progress], None] | None) -> RunError | None:
-        """To the end, fields written on the way; what to tell of a blow-up, if there was one."""
+        """Advance to the end and write fields on the way; return the error of a blow-up, if there was one."""
         failure, parts = None, self.solver.parts.values()
         with ExitStack() as stack:
             self.background = Background()
@@ -218,17 +249,17 @@ class Session:
                 for part in parts:
                     part.open(self.written)
                 self.written.resume()
-                # once files of an earlier run are found sound
+                # after the files of an earlier run have been verified
                 self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
-                self.noted = True  # on every process: any of them may fail
+                self.noted = True  # on every process, as any may fail
             self.solver.hook()
-            stack.callback(self.background.close)  # before the files it writes to are closed or thrown away
+            stack.callback(self.background.close)  # before the files it writes to are closed or discarded
             control = checkpoints.Keeper(self, self.folder, progress)
             try:
                 self._step(control)
                 for part in parts:
                     part.finish(self.time)
-            except BlowUp as error:  # snapshots up to here are good: they are closed, not thrown away
+            except BlowUp as error:  # snapshots up to here are valid and are closed, not discarded
                 failure = RunError(self._explain(error))
             self.background.wait()
             if self.written is not None:
@@ -249,14 +280,14 @@ class Session:
         self.interrupted = control.stopped
 
     def _close(self) -> None:
-        """The files are closed: parts forget them."""
+        """Release the closed files in all capabilities."""
         for part in self.solver.parts.values():
             part.close()
         self.solver.hook()
         self.written = None
 
     def _explain(self, error: BlowUp) -> str:
-        """Text for the user; where there is something to look at, it is written into the folder."""
+        """Return the explanation of a blow-up, and write the state around it into the folder if available."""
         found = self.solver.diagnose()
         if self.folder is None or found.points is None:
             return found.text
@@ -271,7 +302,7 @@ class Session:
             writer.append(found.time, found.fields)
 
     def _fail(self, error: BaseException) -> None:
-        """Note the failure in the manifest, if the disk takes that, and end every process that does not have the error."""
+        """Record the failure in the manifest, if possible, and end every process that does not have the error."""
         try:
             if self.noted and self.folder and (self.world.first or not self.world.is_raised_by_all(error)):
                 note_failure(self, self.folder, error)
@@ -279,18 +310,18 @@ class Session:
             self.world.abort(error)
 
     def _save(self) -> None:
-        """What was recorded until a run failed, as far as the disk takes it."""
+        """Save what was recorded before a failure, as far as possible."""
         assert self.folder is not None
-        with suppress(Exception):  # the run's own error is on its way
+        with suppress(Exception):  # the original error is propagating
             self.files += write_results(self.results(), self.folder, self.case.output.prefix, self._layout)
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Go on where the checkpoint was taken. Raises InputError where that cannot be."""
+        """Restore the state of a checkpoint. Raises InputError if that is impossible."""
         self.resumed = checkpoints.restore(self.solver, checkpoint)
         self.came_from = checkpoint.number
 
     def _write(self, folder: Path, status: Status) -> None:
-        """Write what was recorded, and the manifest."""
+        """Write the results and the manifest."""
         found = self.results()
         remarks = [remark for part in self.solver.parts.values() for remark in part.remarks()]
         self.warnings = (*self.warnings, *remarks, *self._lost())
@@ -304,7 +335,7 @@ class Session:
         self.world.together(write)
 
     def _lost(self) -> list[Problem]:
-        """Of checkpoints that could not be written."""
+        """Return a warning about checkpoints that could not be written."""
         if not self.missing:
             return []
         times = ", ".join(f"{time:g}" for time, _ in self.missing[:SHOWN]) + (", ..." if self.missing[SHOWN:] else "")
@@ -313,19 +344,19 @@ class Session:
 
     @property
     def _can_go_on(self) -> bool:
-        """Whether there is a checkpoint: of this run, or the one that it has gone on from."""
+        """True if there is a checkpoint, of this run or the one that it resumed from."""
         return self.folder is not None and bool(self.checkpoints or self.came_from)
 
     @property
     def _ended_at_once(self) -> str:
-        """What a second signal did, told when a checkpoint that was being written is whole or gone."""
+        """Message after a second signal, once a checkpoint in progress is complete or removed."""
         there = self.folder is not None and are_there(checkpoints_folder(self.folder, self.case.output.prefix))
         last = f"; go on from the last checkpoint with: {self._go_on}" if there else ""
         return f"{TWICE}: ended at once at t = {self.time:g} s{last}"
 
     @property
     def _where_to_go_on(self) -> str:
-        """What is told where the run is ended in the middle of a step, or of writing."""
+        """Message if the run is ended in the middle of a step or of writing."""
         folder = self.case.output.folder
         return f"; outputs since the last checkpoint are lost. Go on from that, if there is one, with: {command('resume', folder)}"
 
@@ -338,11 +369,11 @@ class Session:
         return "seissol" if self.case.output.seissol_layout else "native"
 
     def input_digests(self) -> dict[str, dict[str, Any]]:
-        """Return size and checksum of every input file, for checkpoints. All processes ask together; the first gets them."""
+        """Return size and checksum of every input file for checkpoints (collective); process 0 receives them."""
         return {} if self.digests is None else self.digests.found()
 
     def _prepare(self) -> Path:
-        """The folder for the outputs; an earlier run's are removed unless this run goes on from it."""
+        """Prepare the output folder; results of an earlier run are removed unless this run resumes it."""
         out = self.case.output
         if self.resumed is not None:
             return prepare_folder(out.folder, True, held=self.held)
@@ -351,8 +382,11 @@ class Session:
         return folder
 
     def _interruptible(self) -> ExitStack:
-        """Ctrl-C, SIGTERM, SIGUSR1 (which launchers pass on) and a lost terminal end the run after the current step, the first if it has
-        not begun; a second one is immediate."""
+        """Let signals stop the run.
+
+        Ctrl-C, SIGTERM, SIGUSR1 (which launchers forward) and a lost terminal end the run after the current step, or after the first if
+        none has begun; a second signal ends it at once.
+        """
         stack, told = ExitStack(), list[int]()
 
         def stop(number: int, frame: Any) -> None:
@@ -360,7 +394,7 @@ class Session:
             signals.forget_lost_terminal()
             if len(told) > 1:
                 raise signals.Told(TWICE, number)
-            self.interrupted |= self.advancing  # what is computed is written
+            self.interrupted |= self.advancing  # the results so far are written
 
         stack.enter_context(WATCHDOG.phase(2, f"ended at once{self._where_to_go_on}"))
         for number in signals.telling_to_stop():

@@ -1,4 +1,4 @@
-"""A case that cannot be planned, as far as it can be drawn: region, faults, sources, receivers, and where something is wrong."""
+"""Picture of a case that cannot be planned: region, faults, sources, receivers, and the places of problems."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from faultwave.observe.points import read_points
 from faultwave.physics.sources.load import load_sources
 
 LOOK = 150
-"""Places along x and y at which a raster is drawn."""
+"""Number of places along x and y at which a raster is drawn."""
 AROUND = 0.25
-"""Of the region, that it is drawn beyond."""
+"""Margin around the region that is drawn, relative to its size."""
 
 
 def sketch(case: Case, problems: Sequence[Problem]) -> Model | None:
-    """What pictures show of it; None where no problem says where it is. What cannot be read is left out."""
+    """Return the model for a picture, None if no problem has places; unreadable inputs are omitted."""
     named = [p for p in problems if p.places]
     if not named:
         return None
@@ -42,7 +42,7 @@ def sketch(case: Case, problems: Sequence[Problem]) -> Model | None:
 
 
 def _box(case: Case, points: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The region that the case states, else that of all that is drawn."""
+    """Return the region that the case states, else the bounding box of everything drawn."""
     for setting in (case.grid, getattr(case.mesh, "build", None), getattr(case.mesh, "generate", None)):
         low, high = getattr(setting, "lower", None), getattr(setting, "upper", None)
         if low is not None and high is not None:
@@ -68,7 +68,7 @@ def _marks(case: Case) -> Iterator[Marks]:
 
 
 def _faults(case: Case) -> Iterator[Sheet]:
-    """Faults by their traces, drawn as if they were vertical."""
+    """Yield the faults given by traces, drawn as if vertical."""
     built = getattr(case.mesh, "build", None)
     projection = None
     if case.projection is not None:
@@ -83,7 +83,7 @@ def _faults(case: Case) -> Iterator[Sheet]:
 
 
 def _ground(case: Case, lower: np.ndarray, upper: np.ndarray) -> Iterator[Sheet]:
-    """What a raster of heights has in the region and somewhat around it; nothing where it has no value."""
+    """Yield the ground from a raster in the region and its margin, omitting places without a value."""
     setting = getattr(case.grid, "topography", None) or getattr(getattr(case.mesh, "build", None), "topography", None)
     if setting is None:
         return

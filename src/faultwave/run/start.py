@@ -1,4 +1,4 @@
-"""From a case to a session that is ready to run, by all processes together."""
+"""Start of a run: from a case to a session that is ready to run, on all processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,22 @@ from faultwave.run.session import Session
 
 
 def start(case: Case, force: bool = False, warnings: Sequence[Problem] = ()) -> Session:
-    """Raises InputError with every problem found; ``force``: results of an earlier run may be replaced."""
+    """Plan a case and create its session (collective).
+
+    Parameters
+    ----------
+    case : Case
+        Case.
+    force : bool
+        If True, results of an earlier run may be replaced.
+    warnings : sequence of Problem
+        Warnings from loading.
+
+    Raises
+    ------
+    InputError
+        With every problem found.
+    """
     together, engine = world(), engine_of(case)
     with noting_files() as read:
         plan = together.agree(lambda: engine.share(case, together))
