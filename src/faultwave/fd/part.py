@@ -1,8 +1,9 @@
-"""What a capability of the engine fd says of itself: one file each in ``fd/parts``.
+"""Interfaces between the finite-difference engine and its capabilities, one file each in ``fd/parts``.
 
-A module there has a function ``plan(planning)`` that gives a ``GridPart``, or None where the case does not ask for it. The part is
-planned in the order in which things become known, and collects problems on the way: ``plan`` knows the case and its files, ``placed`` the
-grid, ``checked`` the material and the step. ``attach`` gives its living half.
+A module of ``fd/parts`` has a function ``plan(planning)``, which returns a ``GridPart``, or None if the case does not
+request the capability. Planning proceeds in the order in which data become known, and problems are collected on the
+way: ``plan`` knows the case and its files, ``placed`` the grid, ``checked`` the material and the time step. ``attach``
+then returns the running counterpart of the plan on a solver.
 """
 
 from __future__ import annotations
@@ -36,12 +37,25 @@ from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import Law
 
 Solution = Callable[[np.ndarray, float], np.ndarray]
-"""Values (n, 9) of the wave field at points (n, 3) [m] and a time [s]."""
+"""Wave field as a function of points (n, 3) [m] and a time [s], with values (n, 9): stresses and velocities."""
 
 
 @dataclass(frozen=True)
 class Planning:
-    """The case, its law, the box asked for (3,) [m] and its sides; what is wrong goes to ``problems``."""
+    """Input of the first planning stage: the case and the requested box, before there is a grid.
+
+    Attributes
+    ----------
+    case : Case
+    law : Law
+        Wave law of the case.
+    lower, upper : ndarray (3,)
+        Corners of the requested box [m], without absorbing layers.
+    sides : mapping of str to SideKind
+        Boundary condition of each side, by name (``x-`` ... ``z+``).
+    problems : Problems
+        Collector of errors and warnings.
+    """
 
     case: Case
     law: Law
@@ -62,7 +76,7 @@ class Placing:
     upper: np.ndarray
     problems: Problems
     blocks: tuple[Laid, ...] = ()
-    """From the uppermost down."""
+    """Blocks of the grid, from the uppermost down."""
 
     @property
     def faces(self) -> tuple[float, ...]:
@@ -71,15 +85,15 @@ class Placing:
 
     @property
     def order(self) -> int:
-        """Of differences in the uppermost block."""
+        """Order of the spatial differences in the uppermost block."""
         return self.blocks[0].order
 
     def block_at(self, z: np.ndarray) -> np.ndarray:
-        """Numbers of the blocks in which heights z (n,) [m] lie."""
+        """Return the numbers (n,) of the blocks that contain the heights ``z`` (n,) [m]."""
         return np.asarray((np.asarray(z)[:, None] < np.array(self.faces)).sum(1))
 
     def of_block(self, number: int) -> Placing:
-        """Of one block alone."""
+        """Return the same for one block alone."""
         if len(self.blocks) == 1:
             return self
         block = self.blocks[number]
@@ -87,12 +101,15 @@ class Placing:
 
     @property
     def surface(self) -> tuple[int, int]:
-        """Points of the surface along x and y, without layers."""
+        """Number of surface points along x and y, without absorbing layers."""
         nx, ny = np.round((self.upper - self.lower) / self.grid.spacing).astype(int)[:2].tolist()
         return nx, ny
 
     def check_inside(self, named: Sequence[tuple[str, np.ndarray]], what: str = "") -> None:
-        """Errors of what (name, place) lies outside of the box; z of ``what``, receivers for example, may have been given as depth."""
+        """Report an error for each named place (name, point) outside the box.
+
+        ``what`` is the kind of places ('receivers' for example), whose z may have been given as a depth.
+        """
         for (name, p), distance in zip(named, self.outside(np.array([p for _, p in named])), strict=True):
             if distance > 0:
                 x = ", ".join(f"{v:g}" for v in p)
@@ -105,16 +122,20 @@ class Placing:
                 )
 
     def outside(self, points: np.ndarray) -> np.ndarray:
-        """How far (n,) [m] points (n, 3) lie outside of the box."""
+        """Return the distance (n,) [m] of ``points`` (n, 3) from the box, 0 inside."""
         return np.asarray(outside(self.grid, self.lower, self.upper, points.reshape(-1, 3)))
 
     def exchanged(self, point: np.ndarray, distance: float) -> str:
-        """Return that a point so far outside would be in the box with its longitude and latitude, depth or unit changed, if it would."""
+        """Return advice for a point at ``distance`` [m] outside the box.
+
+        If exchanging longitude and latitude, the sign of the depth or the unit would move the point into the box, the
+        advice says so; otherwise it is general.
+        """
         exchanged = exchange_advice(self.case.projection, point, distance, self.lower, self.upper)
         return exchanged or advice_outside(point, self.lower, self.upper)
 
     def above(self, point: np.ndarray, what: str) -> str:
-        """That a point of sources or receivers (``what``) is above the ground, if it is, for messages."""
+        """Return the part of a message that says that a point of sources or receivers (``what``) is above the ground, if it is."""
         if self.grid.relief is None:
             return ""
         ground = float(self.grid.relief.ground(np.clip(point, self.lower, self.upper)))
@@ -124,14 +145,17 @@ class Placing:
         return f", above the ground, which is at z = {ground:.6g} m there{signs}" if point[2] > ground else ""
 
     def located(self, points: np.ndarray, what: str, references: np.ndarray | None = None) -> np.ndarray:
-        """Return places (n, 3) [m] of sources or receivers (``what``), whose z may be depth below the ground: as the case says, or as
-        ``references`` (n,) do."""
+        """Return places (n, 3) [m] of sources or receivers (``what``) with z as elevation.
+
+        z may be a depth below the ground, according to the case or to ``references`` (n,) if given (see
+        ``topography.placed``).
+        """
         setting = None if self.case.grid is None else self.case.grid.topography
         return placed(self.grid.relief, points, None if setting is None else getattr(setting, what), references)
 
     @property
     def box(self) -> str:
-        """Its extent, for messages."""
+        """Extent of the box, for messages."""
         if self.grid.relief is not None:
             sides = " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(self.lower[:2], self.upper[:2], strict=True))
             return f"{sides} x [{self.lower[2]:g}, ground]"
@@ -140,8 +164,31 @@ class Placing:
 
 @dataclass(frozen=True)
 class Checking:
-    """The material, also ``coarse``: rho, lambda and mu on a lattice of the box; the frequency [Hz] that is resolved everywhere, the step
-    [s] and how many; of the blocks, from the uppermost down, what each feels of the material, and its grid and the box of this process."""
+    """Input of the third planning stage: the material and the time step.
+
+    Attributes
+    ----------
+    placing : Placing
+        Input of the second stage.
+    field : Field
+        Material parameters.
+    coarse : mapping of str to ndarray
+        rho, lambda and mu on a coarse lattice of the box.
+    sides : mapping of str to SideKind
+        Boundary condition of each side.
+    resolved : float
+        Frequency that is resolved everywhere [Hz].
+    step : float
+        Time step [s].
+    steps : int
+        Number of time steps.
+    media : sequence of Medium
+        Effective medium of each block, from the uppermost down.
+    blocks : sequence of (Grid, Box)
+        Grid of each block and the box of this process in it.
+    world : World
+        Processes of the run.
+    """
 
     placing: Placing
     field: Field
@@ -155,13 +202,13 @@ class Checking:
     world: World = World()
 
     def of_block(self, number: int) -> Checking:
-        """Of one block alone."""
+        """Return the same for one block alone."""
         media, blocks = [self.media[number]], [self.blocks[number]]
         return replace(self, placing=self.placing.of_block(number), media=media, blocks=blocks)
 
     @property
     def medium(self) -> Medium:
-        """Of the uppermost block."""
+        """Effective medium of the uppermost block."""
         return self.media[0]
 
     @property
@@ -170,7 +217,7 @@ class Checking:
 
     @property
     def box(self) -> Box:
-        """Of this process in the uppermost block."""
+        """Box of this process in the uppermost block."""
         return self.blocks[0][1]
 
     @property
@@ -180,8 +227,27 @@ class Checking:
 
 @dataclass(frozen=True)
 class FdPlan:
-    """Frozen answer to: what exactly will be computed. ``lower`` and ``upper`` (3,) [m] bound the box asked for, which
-    absorbing layers surround."""
+    """Frozen plan of a run on a grid: everything that determines what will be computed.
+
+    Attributes
+    ----------
+    case : Case
+    law : Law
+    scheme : Scheme
+        Grid, time step, boundary conditions and order of the uppermost block.
+    lower, upper : ndarray (3,)
+        Corners of the requested box [m], which absorbing layers surround.
+    medium : Medium
+        Effective medium of the uppermost block.
+    relaxation : Relaxation or None
+        Maxwell elements of attenuation, None for an elastic case.
+    frequency : float
+        Frequency that is resolved everywhere [Hz].
+    steps : int
+        Number of time steps.
+    parts : mapping of str to GridPart
+        Planned capabilities by name.
+    """
 
     case: Case
     law: Law
@@ -206,33 +272,33 @@ class FdPlan:
 
     @property
     def machine(self) -> Machine:
-        """What computes."""
+        """Backend, precision and number of threads that compute the run."""
         numerics = self.case.numerics
         return Machine(numerics.backend, numerics.precision, numerics.threads)
 
     @property
     def projection(self) -> Projection | None:
-        """How x and y become longitude and latitude."""
+        """Map projection between x, y and longitude, latitude; None if the case has none."""
         p = self.case.projection
         return None if p is None else Projection(p.crs, p.origin, p.azimuth)
 
     @property
     def world(self) -> World:
-        """The processes of the run."""
+        """Processes of the run."""
         return self.shared.world if self.shared else World()
 
     @property
     def points(self) -> int:
-        """Of the whole grid."""
+        """Number of points of the whole grid, all blocks together."""
         return sum(block.scheme.grid.box.points for block in self.blocks)
 
     @property
     def blocks(self) -> tuple[FdPlan, ...]:
-        """Of the grid, from the uppermost down."""
+        """Plans of the blocks of the grid, from the uppermost down."""
         return (self, *self.below)
 
     def shares(self, part: GridPart) -> list[Share]:
-        """Of a part: what of its places lies in each block that holds some."""
+        """Return one share of a capability for each block that contains some of its places."""
         places = part.places
         if not self.below:
             return [Share(0, np.arange(len(places)), part, self)]
@@ -243,28 +309,40 @@ class FdPlan:
 
     @property
     def box(self) -> Box:
-        """What this process computes on."""
+        """Box that this process computes on, its overlap with neighbours included."""
         return self.shared.subdomain.box if self.shared else self.scheme.grid.box
 
     @property
     def sources(self) -> Sources:
-        """Point sources of all parts."""
+        """Point sources of all capabilities."""
         return Sources.joined([part.sources for part in self.parts.values()])
 
     @property
     def source_material(self) -> np.ndarray:
-        """Lambda, mu and rho (n, 3) at the sources."""
+        """Lambda, mu and rho (n, 3) at the point sources."""
         return np.concatenate([np.zeros((0, 3)), *(part.source_material for part in self.parts.values())])
 
     @property
     def radiating(self) -> Sources:
-        """All that radiates: its time functions and strengths, wherever it acts."""
+        """Time functions and strengths of everything that radiates, wherever it acts."""
         return Sources.joined([part.radiating for part in self.parts.values()])
 
 
 @dataclass(frozen=True)
 class Share:
-    """What of a part lies in the block number ``block``: the ``numbers`` of its places, the part with these, the plan of the block."""
+    """Share of a capability in one block of the grid.
+
+    Attributes
+    ----------
+    block : int
+        Number of the block.
+    numbers : ndarray (n,) of int
+        Indices of the capability's places in the block.
+    part : GridPart
+        Capability restricted to these places.
+    plan : FdPlan
+        Plan of the block.
+    """
 
     block: int
     numbers: np.ndarray
@@ -273,98 +351,108 @@ class Share:
 
 
 class GridPart(Planned):
-    """A planned capability, frozen; what does not apply stays as it is here."""
+    """Base class of planned, frozen capabilities on a grid; its methods are the defaults."""
 
     name: str
     on_surface = False
-    """Whether it looks at the motion of the free surface, which the program then computes."""
+    """True if it reads the motion of the free surface, which the program then computes."""
 
     sources: Sources = Sources.of(())
     source_material: np.ndarray = np.zeros((0, 3))
     radiating: Sources = Sources.of(())
     boxed = False
-    """Whether it pushes or reads around a box, which keeps away from faces between blocks by itself."""
+    """True if it acts on or reads a whole box, which itself keeps its distance from faces between blocks."""
     acts_until: float = 0.0
-    """Time [s] until which it pushes the grid in ways that ``radiating`` does not tell."""
+    """Time [s] until which it drives the grid in ways that ``radiating`` does not include."""
     must_match: Any = None
-    """What must be the same in a run that goes on from a checkpoint, as JSON."""
+    """JSON data that must be equal in a run that continues from a checkpoint."""
 
     @property
     def places(self) -> np.ndarray:
-        """Where (n, 3) [m] it pushes or reads the grid; what a part has elsewhere is in one block."""
+        """Places (n, 3) [m] at which it drives or reads the grid; empty if it acts elsewhere, within one block."""
         return np.zeros((0, 3))
 
     @property
     def forced(self) -> np.ndarray:
-        """At which (n,) of its places it pushes velocities, not stresses alone."""
+        """Mask (n,) of the places at which it drives velocities, not stresses alone."""
         return np.ones(len(self.places), bool)
 
     def some(self, numbers: np.ndarray) -> Self:
-        """The same with some of its places only."""
+        """Return the capability restricted to the places ``numbers`` (n,)."""
         return self
 
     def placed(self, placing: Placing) -> Self:
-        """The same where it lies in the grid."""
+        """Return the capability positioned in the grid."""
         return self
 
     def checked(self, checking: Checking) -> Self:
-        """The same in the material, all its checks done."""
+        """Return the capability in the material, with all checks done."""
         return self
 
     def memory(self, steps: int, world: World) -> Memory | None:
-        """What it keeps of a run of so many steps, on the first process."""
+        """Return the memory that it needs on the first process for a run of ``steps`` time steps; None if negligible."""
         return None
 
     def observers(self, box: Box, step: float) -> Sequence[Observer]:
-        """What the program computes for it in a box whose upper side is the surface; its motion is there, where it is asked for."""
+        """Return its launches on the free surface of a box whose upper side is the surface.
+
+        Arrays of the surface motion exist there if ``on_surface`` is True. ``step`` is the time step [s].
+        """
         return ()
 
     def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
-        """What the program computes for it at all points of a box, which may be the whole grid's or that of one process."""
+        """Return its launches at all points of a box, which is the whole grid or the box of one process."""
         return ()
 
     def drive(self, plan: FdPlan) -> Drive | None:
-        """How it pushes the grid."""
+        """Return the source injector of the capability, None if it drives nothing."""
         return None
 
     def sampler(self, plan: FdPlan) -> Sampler | None:
-        """What it reads after every step."""
+        """Return the sampler of the values that it reads after every step, None if it reads none."""
         return None
 
     def state(self, plan: FdPlan) -> Solution | None:
-        """The wave field with which a run begins, where it is the part's."""
+        """Return the initial wave field, None if the capability does not define it."""
         return None
 
     def attach(self, solver: Running) -> GridAttached:
-        """Its living half."""
+        """Return the running counterpart of the capability on a solver."""
         return GridAttached()
 
 
 @dataclass(frozen=True)
 class AfterSteps:
-    """``act()`` is called after so many steps since the start; those of a pass that end between them are taken together."""
+    """Callback of a run, ``act()``, after certain numbers of ``steps`` since the start.
+
+    A pass of several fused steps ends at each of these numbers, so that the callback sees the state after exactly that
+    step.
+    """
 
     steps: frozenset[int]
     act: Callable[[], None]
 
 
 class GridAttached(Attached):
-    """A part on a solver of a grid; what does not apply stays as it is here. All processes call everything at the same steps."""
+    """Base class of capabilities on a running grid solver; its methods are the defaults.
+
+    All processes call every method after the same steps.
+    """
 
     @property
     def after(self) -> Sequence[AfterSteps]:
-        """What it does while the run goes on."""
+        """Callbacks during the run."""
         return ()
 
     def start(self, state: Solution | None) -> None:
-        """The run begins with this state, at time zero and half a step before it; with rest, if None."""
+        """Start a run from a wave field at time 0 (stresses) and half a step before (velocities); None means from rest."""
 
     def sampled(self, values: np.ndarray) -> None:
-        """What its sampler saw after each of some steps, (steps, places, ...)."""
+        """Take the values of its sampler after each of some steps, (steps, places, ...)."""
 
 
 class Running(Protocol):
-    """A solver, as parts see it."""
+    """Interface of the solver that capabilities use."""
 
     @property
     def plan(self) -> FdPlan: ...
@@ -374,11 +462,11 @@ class Running(Protocol):
 
     @property
     def samplers(self) -> Mapping[str, Sampler]:
-        """By part."""
+        """Samplers by the name of their capability."""
 
 
 def surface_needed(parts: Mapping[str, GridPart]) -> bool:
-    """Whether a part looks at the motion of the surface."""
+    """Return True if a capability reads the motion of the surface."""
     return any(part.on_surface for part in parts.values())
 
 

@@ -1,4 +1,4 @@
-"""Case -> plan of a grid: spacing, step, material and parts, everything checked before a run."""
+"""Planning of a case on a grid: spacing, time step, material and capabilities, with all checks before a run."""
 
 from __future__ import annotations
 
@@ -53,13 +53,27 @@ from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import law
 
 CFL, CFL_LAYERS = 0.95, 0.9
-LARGEST = 2_000  # points of a coarse look at the material, along each axis that it depends on: as far as fits SAMPLES
+LARGEST = 2_000  # points along each axis of the coarse lattice on which the material depends, at most; bounded by SAMPLES in all
 SAMPLES = 400_000
 
 
 @dataclass(frozen=True)
 class _Read:
-    """What files say, the box asked for, and the parts; ``field`` is None where it cannot be had."""
+    """Content of the settings and files of a case, before there is a grid.
+
+    Attributes
+    ----------
+    lower, upper : ndarray (3,)
+        Corners of the requested box [m].
+    sides : dict of str to SideKind
+        Boundary condition of each side.
+    field : Field or None
+        Material; None if it cannot be read.
+    parts : mapping of str to GridPart
+        Capabilities by name.
+    ground : Ground or None
+        Topography, None if the surface is flat.
+    """
 
     lower: np.ndarray
     upper: np.ndarray
@@ -71,7 +85,7 @@ class _Read:
 
 @dataclass(frozen=True)
 class _Filled:
-    """The material on the grid, or on the ``subdomains`` of this process, and a ``coarse`` look at it."""
+    """Material on the grid, or on the ``subdomains`` of this process, and on a ``coarse`` lattice."""
 
     field: Field
     media: Sequence[Medium]  # of each block
@@ -91,15 +105,34 @@ class _Stepped:
 
 
 def make_plan(case: Case, world: World | None = None) -> FdPlan:
-    """Read and check everything; of several processes each for its box. Raises InputError with all problems that can be known at
-    once."""
+    """Read and check a case and return its plan on a grid.
+
+    Parameters
+    ----------
+    case : Case
+    world : World, optional
+        Processes of the run; of several, each plans its own box.
+
+    Returns
+    -------
+    FdPlan
+
+    Raises
+    ------
+    InputError
+        With all problems that can be known at once.
+    """
     started, before = clock.perf_counter(), young_age()
     made = _in_its_precision(case, world or World())
     return replace(made, seconds=before + clock.perf_counter() - started)
 
 
 def _in_its_precision(case: Case, world: World) -> FdPlan:
-    """With ``precision: auto`` single precision is planned first, as its estimate wants the number of steps."""
+    """Plan a case in the precision that it requests.
+
+    With ``precision: auto`` single precision is planned first, because the estimate of its error needs the number of
+    steps.
+    """
     asked, problems = case.numerics, Problems()
     if asked.precision != "auto":
         made = _planned(case, world)
@@ -120,7 +153,7 @@ def _in(case: Case, precision: str) -> Case:
 
 
 def _planned(case: Case, world: World) -> FdPlan:
-    """Of a case whose precision is known."""
+    """Plan a case whose precision is known."""
     problems = Problems()
     read = _read(case, problems)
     placing, laid, parts = _lay(case, read, world, problems)
@@ -146,13 +179,13 @@ def _planned(case: Case, world: World) -> FdPlan:
 
 
 def forecast_disk(made: FdPlan) -> float:
-    """Return the bytes that a planned run takes on the disk."""
+    """Return the disk space [bytes] of a planned run."""
     written = float(sum(part.demand.disk for part in made.parts.values()))
     return disk_needed(made.case, written, 0.0 if made.case.output.checkpoint is None else checkpoint_bytes(made))
 
 
 def _read(case: Case, problems: Problems) -> _Read:
-    """Settings that need no grid, and all files."""
+    """Read all files and the settings that need no grid."""
     _not_built(case, problems)
     lower, upper = _corners(case, problems)
     sides = _sides(case, problems)
@@ -160,7 +193,7 @@ def _read(case: Case, problems: Problems) -> _Read:
     with collected(problems):
         ground = read_ground(case, lower, upper, sides)
     if ground is not None:
-        upper[2] = ground.lowest  # of the flat grid, whose planes bend up to the ground
+        upper[2] = ground.lowest  # top of the flat grid, whose planes are then deformed up to the ground
     field: Field | None = None
     with collected(problems):
         field = load_field(case.material, "material", projection=case.projection)
@@ -176,7 +209,7 @@ def _read(case: Case, problems: Problems) -> _Read:
 
 
 def can_be_read(case: Case) -> bool:
-    """Whether the case's settings go together, as far as that can be known before anything is laid out."""
+    """Return True if the case's settings are consistent, as far as that can be known without a grid."""
     problems = Problems()
     with collected(problems):
         _read(case, problems)
@@ -184,7 +217,7 @@ def can_be_read(case: Case) -> bool:
 
 
 def check_processes(made: FdPlan, count: int) -> Sequence[Problem]:
-    """Why so many processes cannot share the grid of a plan."""
+    """Return the reasons why ``count`` processes cannot share the grid of a plan; none if they can."""
     problems, none = Problems(), Problems()
     with collected(problems):
         _, laid, parts = _lay(made.case, _read(made.case, none), World(), none)
@@ -195,7 +228,7 @@ def check_processes(made: FdPlan, count: int) -> Sequence[Problem]:
 def _lay(
     case: Case, read: _Read, world: World, problems: Problems
 ) -> tuple[Placing, list[Laid], Mapping[str, GridPart]]:
-    """The grid or its blocks, what lies in it, and whether memory and disk hold it."""
+    """Build the grid or its blocks, position the capabilities in it and check memory and disk space."""
     setting, field = _setting(case), read.field
     spacing = setting.spacing
     if spacing is None and field is not None and (read.upper > read.lower).all():
@@ -226,7 +259,7 @@ def _lay(
 
 
 def _fill(field: Field, placing: Placing, laid: Sequence[Laid], parts: Mapping[str, GridPart], world: World) -> _Filled:
-    """The material where the grid needs it; raises InputError where it cannot be had."""
+    """Return the material where the grid needs it; raises InputError where it is not available."""
     case, problems, setting = placing.case, placing.problems, _setting(placing.case)
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
     fitted: Relaxation | None = None
@@ -269,7 +302,7 @@ def _fill(field: Field, placing: Placing, laid: Sequence[Laid], parts: Mapping[s
 def _medium(
     field: Field, case: Case, block: Laid, subdomain: Subdomain | None, fitted: Relaxation | None, world: World
 ) -> Medium:
-    """Of a block."""
+    """Return the effective medium of a block."""
     setting, grid, lower, upper = _setting(case), block.grid, block.lower, block.upper
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
@@ -289,7 +322,7 @@ def _medium(
 def _check(
     read: _Read, placing: Placing, laid: Sequence[Laid], filled: _Filled, parts: Mapping[str, GridPart], world: World
 ) -> _Stepped:
-    """What the material says of waves, outputs and sources; the step."""
+    """Choose the time step and check material, sources, outputs and layers against it."""
     case, problems, field, media = placing.case, placing.problems, filled.field, filled.media
     setting, grid, lower, upper = _setting(case), placing.grid, placing.lower, placing.upper
     coarse = filled.coarse
@@ -344,7 +377,7 @@ def _scene(
 
 
 def _schemes(placing: Placing, laid: Sequence[Laid], filled: _Filled, stepped: _Stepped) -> Iterator[Scheme]:
-    """Of each block; absorbing layers are the same at each depth."""
+    """Yield the scheme of each block; absorbing layers have the same parameters at every depth."""
     setting, absorbing = _setting(placing.case), _setting(placing.case).absorbing
     fastest, shear = max(m.fastest for m in filled.media), min(m.shear for m in filled.media)
     along = absorbing.along if absorbing.along is not None else stable_along(fastest / shear)
@@ -356,7 +389,7 @@ def _schemes(placing: Placing, laid: Sequence[Laid], filled: _Filled, stepped: _
 
 
 def _setting(case: Case) -> Setting:
-    """The case's ``grid``."""
+    """Return the ``grid`` settings of the case."""
     assert case.grid is not None
     return case.grid
 
@@ -415,7 +448,22 @@ def _check_parameters(case: Case, field: Field) -> None:
 def coarse_look(
     field: Field, lower: np.ndarray, upper: np.ndarray, grid: Grid | None = None
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """rho, lambda and mu on a coarse lattice, finer the fewer axes the material depends on; below a topography, that of the ``grid``."""
+    """Return rho, lambda and mu on a coarse lattice of a box.
+
+    The lattice is the finer, the fewer axes the material depends on.
+
+    Parameters
+    ----------
+    field : Field
+    lower, upper : ndarray (3,)
+        Corners of the box [m].
+    grid : Grid, optional
+        Grid below a topography, whose curvilinear coordinates the lattice then follows.
+
+    Returns
+    -------
+    dict of str to ndarray (n,)
+    """
     axes = axes_of(field)
     count = max(2, min(LARGEST, int(SAMPLES ** (1 / max(1, len(axes))))))
     lines = [np.linspace(a, b, count if n in axes else 1) for n, a, b in zip("xyz", lower, upper, strict=True)]
@@ -425,14 +473,14 @@ def coarse_look(
 
 
 def _slowest(field: Field, lower: np.ndarray, upper: np.ndarray) -> float:
-    """Smallest S speed, P speed in fluids, of a coarse look."""
+    """Return the smallest S speed (P speed in fluids) [m/s] on a coarse lattice."""
     values = coarse_look(field, lower, upper)
     modulus = np.where(values["mu"] > 0, values["mu"], values["lambda"])
     return float(np.sqrt((modulus / values["rho"]).min()))
 
 
 def _spacing(field: Field, lower: np.ndarray, upper: np.ndarray, frequency: float | None, points: float) -> float:
-    """Spacing that resolves ``frequency``, rounded down to two digits."""
+    """Return the spacing [m] that resolves ``frequency`` [Hz], rounded down to two digits."""
     assert frequency is not None
     exact = _slowest(field, lower, upper) / (points * frequency)
     digit = 10.0 ** (np.floor(np.log10(exact)) - 1)
@@ -440,8 +488,12 @@ def _spacing(field: Field, lower: np.ndarray, upper: np.ndarray, frequency: floa
 
 
 def _bent(case: Case, laid: Sequence[Laid], read: _Read, problems: Problems) -> list[Laid]:
-    """The grid below the ground: as many planes, the uppermost of which is at its lowest point before it bends; blocks below as deep below
-    that."""
+    """Return the blocks below a topography.
+
+    The uppermost block has the same number of planes as without; its top is at the lowest point of the ground before
+    the planes
+    are made curvilinear. The blocks below move along.
+    """
     if read.ground is None:
         return list(laid)
     first = laid[0]
@@ -461,8 +513,11 @@ def _bent(case: Case, laid: Sequence[Laid], read: _Read, problems: Problems) -> 
 
 
 def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, problems: Problems) -> None:
-    """An error where a spacing was asked for that does not resolve the frequency asked for, a warning where the spacing was
-    chosen by a coarse look that missed the slowest places."""
+    """Check that the grid resolves the requested frequency.
+
+    An error if the spacing was given, a warning if it was chosen from the coarse lattice, which may miss the slowest
+    places.
+    """
     setting = _setting(case)
     if setting.frequency is None or not medium.too_slow:
         return
@@ -482,8 +537,12 @@ def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, 
 def _step(
     case: Case, laid: Sequence[Laid], media: Sequence[Medium], sides: Mapping[str, SideKind], problems: Problems
 ) -> tuple[float, int]:
-    """A step that is stable in all blocks and divides the end time, or the case's own, with which the run goes on to the end or just beyond
-    it."""
+    """Return the time step [s] and the number of steps.
+
+    The step is stable in all blocks and divides the end time. A step given by the case is used as it is; the run then
+    ends
+    at or just after the end time.
+    """
     fraction = case.numerics.cfl or (CFL_LAYERS if "absorbing" in sides.values() else CFL)
     relief = laid[0].grid.relief
     shares = [1.0 if relief is None else step_share(relief)] + [1.0] * (len(laid) - 1)

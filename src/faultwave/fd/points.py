@@ -1,4 +1,4 @@
-"""Places anywhere between the points of the grid, to read and to push at: Lagrange weights of the order of the stencils, 4 or 8."""
+"""Interpolation and injection at places between grid points, by Lagrange polynomials of the order of the stencils (4 or 8)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from faultwave.fd.stencils import AXES
 from faultwave.kernels.stencil import Axis, Box, SampleBuffer
 
 ACROSS = ("sxz", "syz")
-"""Zero on a free surface, as is the strain that belongs to them."""
+"""Stresses that are zero on a free surface, as are the strains that belong to them."""
 FADED = 0.25
-"""Depth in spacings."""
+"""Depth, in spacings, over which shear across the free surface fades to its zero surface value."""
 MOMENT = ("sxx", "syy", "szz", "sxy", "syz", "sxz")
 """Stresses in the order of a source's moment and of the law's quantities."""
 RECORDED = (*MOMENT, "u", "v", "w")
@@ -28,7 +28,7 @@ RECORDED = (*MOMENT, "u", "v", "w")
 
 
 def lagrange(x: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values and slopes (n, m) at x (n,) of the polynomials that are 1 at one of the nodes (n, m)."""
+    """Return values and slopes (n, m) at ``x`` (n,) of the Lagrange polynomials on ``nodes`` (n, m)."""
     away = x[:, None] - nodes
     value, slope = np.zeros(away.shape), np.zeros(away.shape)
     count = nodes.shape[1]
@@ -83,8 +83,12 @@ def _product(x: OnAxis, y: OnAxis, z: OnAxis) -> Stencils:
 
 
 def along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> OnAxis:
-    """Interpolation along an axis at points (n, 3); near a side the polynomial is that of the points next to it inside, of which the
-    free surface is one, and a face to another grid."""
+    """Return the interpolation along an axis at points (n, 3) [m].
+
+    Near a side of the grid the polynomial uses the nearest points inside, among them the free surface and faces to
+    other
+    grids.
+    """
     k = "xyz".index(axis)
     h, count = scheme.grid.spacing, scheme.grid.shape[2 - k]
     x = scheme.grid.index(points, HALF[name])[:, 2 - k]
@@ -102,8 +106,12 @@ def along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> OnAxis:
 
 
 def reading(scheme: Scheme, name: str, points: np.ndarray) -> Stencils:
-    """What a quantity at points (n, 3) [m] is read from, with weights in which pushes there are given, too, so that a grid that is
-    self-adjoint stays it for what is read and pushed anywhere. Everything is a polynomial along each axis, cubic with order 4."""
+    """Return the stencils with which a quantity is read, and driven, at points (n, 3) [m].
+
+    Sources use the same weights as receivers, so that the discrete operator remains self-adjoint (reciprocal) for
+    sources and
+    receivers anywhere. The interpolant is a polynomial along each axis, cubic at order 4.
+    """
     x, y, z = (along(scheme, name, points, axis) for axis in AXES)
     if scheme.free_surface and name in ACROSS:
         z = _fading(scheme, points, z)
@@ -112,7 +120,7 @@ def reading(scheme: Scheme, name: str, points: np.ndarray) -> Stencils:
 
 
 def _upright(relief: Relief, points: np.ndarray, of: Stencils) -> Stencils:
-    """The same with slopes along x, y and z, not along the lines of a bent grid."""
+    """Return the stencils with slopes along x, y and z instead of along the lines of a curvilinear grid."""
     flat = relief.down(points)
     rise, jacobian = relief.rise(flat[:, 2]), relief.jacobian(flat)
     vertical = of.slope[:, 2] / jacobian[:, None]
@@ -122,7 +130,7 @@ def _upright(relief: Relief, points: np.ndarray, of: Stencils) -> Stencils:
 
 
 def stretches(grid: Grid, name: str, points: np.ndarray) -> np.ndarray:
-    """By how much cells around points (..., 3) of a quantity are stretched along z."""
+    """Return the vertical stretch of the cells of a quantity at points (..., 3) of a grid below a topography; 1 if flat."""
     if grid.relief is None:
         return np.ones(points.shape[:-1])
     place = RegularGrid.place(grid, points, HALF[name])
@@ -131,8 +139,12 @@ def stretches(grid: Grid, name: str, points: np.ndarray) -> np.ndarray:
 
 
 def _fading(scheme: Scheme, points: np.ndarray, z: OnAxis) -> OnAxis:
-    """Shear across the free surface is zero on it, and what the grid has there an error of second order: without it on the surface, with
-    all of it from ``FADED`` spacings down, where it makes up for errors of the planes below."""
+    """Return the interpolation along z of shear stresses across the free surface.
+
+    They are zero on the surface, where the grid's value is an error of second order. That value has weight zero on the
+    surface and
+    full weight from ``FADED`` spacings down, where it compensates for errors of the planes below.
+    """
     depth = (scheme.grid.upper[2] - scheme.grid.down(points)[:, 2]) / scheme.grid.spacing
     share = np.maximum(1.0 - depth / FADED, 0.0)[:, None]
     on = z.nodes == scheme.grid.shape[0] - 1
@@ -141,17 +153,19 @@ def _fading(scheme: Scheme, points: np.ndarray, z: OnAxis) -> OnAxis:
 
 
 def held(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
-    """Weights of planes of the grid in the norm H, in which it is self-adjoint (``differences.NORM``): shares of a cell, 1 but beside the
-    free surface and faces to other grids."""
+    """Return the weights of planes in the norm H in which the scheme is self-adjoint (``differences.NORM``).
+
+    They are fractions of a cell: 1 except near the free surface and faces to other grids.
+    """
     return scheme.ends.norm(name, plane)
 
 
 MARGIN, BENT = {4: 6, 8: 14}, 14
-"""Points around a place within which everything lies that a source or receiver there touches, by order; below a topography, along z."""
+"""Points around a place that contain everything a source or receiver there touches, by order; below a topography along z."""
 
 
 def near(scheme: Scheme, box: Box, points: np.ndarray) -> np.ndarray:
-    """Which places (n, 3) [m] may touch points of a box."""
+    """Return a mask of the places (n, 3) [m] that may touch points of a box."""
     cells, found = scheme.grid.cell(points), np.ones(len(points), bool)
     for k, axis in enumerate("zyx"):
         count = scheme.grid.shape[k]
@@ -163,8 +177,22 @@ def near(scheme: Scheme, box: Box, points: np.ndarray) -> np.ndarray:
 
 
 def images(scheme: Scheme, box: Box, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the points (n, 3) of the grid lie in a box or on the free surface above it, and where there: where the grid is periodic,
-    each may more than once."""
+    """Return the grid points that lie in a box or on the free surface above it, periodic images included.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    box : Box
+    points : ndarray (n, 3) of int
+        Indices (z, y, x).
+
+    Returns
+    -------
+    number : ndarray (m,)
+        Index of each found point in ``points``; may repeat along periodic axes.
+    place : ndarray (m, 3)
+        Indices of the found points or their images.
+    """
     number, found, box = np.arange(len(points)), points, scheme.filled(box)
     for k, axis in enumerate("zyx"):
         if axis in scheme.periodic:
@@ -176,25 +204,25 @@ def images(scheme: Scheme, box: Box, points: np.ndarray) -> tuple[np.ndarray, np
 
 
 class Sampler(Protocol):
-    """Sample buffers of the grid points around places, and what a block of sample buffers says about each."""
+    """Sample buffers around places, and the conversion of their content into values at the places."""
 
     @property
     def sample_buffers(self) -> Sequence[SampleBuffer]: ...
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the values of a place."""
+        """Shape of the values of one place."""
 
     @property
     def mine(self) -> np.ndarray:
-        """Numbers of the places whose values this process gets."""
+        """Indices of the places whose values this process receives."""
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
-        """(steps, places, *shape)."""
+        """Return values (steps, places, *shape) from the recorded buffers."""
 
 
 def outside(grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """How far (n,) each point lies outside the box asked for [m]; 0 inside. Below a topography the ground is its upper side."""
+    """Return the distance (n,) [m] of each point from the box, 0 inside; below a topography the ground is its upper side."""
     points = np.array(points, float)
     if grid.relief is not None:
         beyond = points[:, 2] - grid.relief.ground(np.clip(points, lower, upper))

@@ -1,4 +1,4 @@
-"""From a grid, its sides and what shakes it to the program of one step."""
+"""Stencil program of one time step, built from a grid, its boundary conditions and its sources."""
 
 from __future__ import annotations
 
@@ -23,22 +23,26 @@ ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")
 DEFECTS = ("defect_p", "defect_s")
 AXES = stencils.AXES
 MEMORIES = (*(f"psi_{n}" for n in stencils.VELOCITY), *(f"psi_e{n}" for n in stencils.VELOCITY))
-"""Of a matched layer: of the derivatives across it that push each velocity, and of those of each velocity."""
+"""Memory variables of a perfectly matched layer: of the stress derivatives for velocities, then of the velocity gradients."""
 VECTOR = 16
-"""Points along x where layers may begin."""
+"""Granularity along x of the first point of a layer, in points."""
 VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
 LEVELS = 2
 LOSS_LEVEL, YIELD_LEVEL = 2, 3
-"""After the stresses, of rock that yields: the share of them that is lost at each centre, and the stresses without it."""
+"""Levels after the stresses in rock that yields: share of the deviator lost at each centre, then reduction of the stresses."""
 FRICTION_LEVEL, UPRIGHT_LEVEL = 4, 5
-"""Between velocities and stresses, where a fault is: friction of horizontal slip, and of vertical slip. That alone reads a plane above its
-own, so that a pass keeps no more planes at hand than without a fault."""
+"""Levels between velocities and stresses on a fault: friction of horizontal, then of vertical slip.
+
+Only the second reads a plane above its own, so that a pass needs no more planes in cache than without a fault.
+"""
 WITH_FAULT = {VELOCITY_LEVEL: 0, FRICTION_LEVEL: 1, UPRIGHT_LEVEL: 2, STRESS_LEVEL: 3}
 WITH_CAP = (1, 3, 4, 5)
-"""Levels of velocities, stresses and what follows these in programs with a topography: the first two come after what the cap needs for
-them."""
+"""Program levels of velocities, stresses and the two yield levels with a topography.
+
+Velocities and stresses each come after a level of preparations of the curvilinear layer.
+"""
 BELOW_CAP = 4
-"""Planes below the lowest bent one that are computed as if they were bent: they read those."""
+"""Planes below the lowest curvilinear one that are computed as curvilinear, because it reads them."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,32 @@ class Observer:
 
 @dataclass(frozen=True)
 class Scheme:
-    """What the program, sources and receivers depend on. ``step`` [s]; ``speed`` is the largest P speed [m/s]; ``order`` that of
-    differences in space; ``border``: first plane and end of those around fluids beside rock (``fd.borders``); ``yields``: whether
-    rock does beyond its strength; ``fault``: where its nodes are split."""
+    """Discretisation of a block: all that the program, sources and receivers depend on.
+
+    Attributes
+    ----------
+    grid : Grid
+    step : float
+        Time step [s].
+    speed : float
+        Largest P speed [m/s].
+    sides : mapping of str to SideKind
+        Boundary condition of each side.
+    absorber : Absorber
+        Absorbing layers.
+    attenuation : bool
+        True if stresses have memory variables.
+    order : int
+        Order of spatial differences, 4 or 8.
+    border : tuple of int or None
+        First plane and end of the planes around fluid-solid interfaces (``fd.borders``).
+    joined_above, joined_below : bool
+        True if another grid adjoins in that direction.
+    yields : bool
+        True if rock yields beyond its strength.
+    fault : FaultPlane or None
+        Plane on which nodes are split.
+    """
 
     grid: Grid
     step: float
@@ -73,32 +100,32 @@ class Scheme:
 
     @property
     def differences(self) -> Weights:
-        """Those of its order."""
+        """Difference weights of the scheme's order."""
         return WEIGHTS[self.order]
 
     @property
     def deep(self) -> int:
-        """Planes of the arrays that are not as those inside beside a free surface or the face to a grid above."""
+        """Number of planes below a free surface or a face to a grid above whose stencils differ from interior ones."""
         return self.differences.deep if self.cap is None else BENT_DEEP
 
     @property
     def reach(self) -> int:
-        """Points to either side that stencils read."""
+        """Number of points to either side that stencils read."""
         return self.differences.reach
 
     @property
     def weights(self) -> tuple[tuple[str, float], ...]:
-        """Weights of differences away from the free surface, by the names stencils give them."""
+        """Difference weights away from the free surface, by the names that stencils use."""
         return tuple((f"c{n}", c) for n, c in enumerate(self.differences.inside, 1))
 
     @property
     def ends(self) -> Ends:
-        """What is at the ends of the grid along z."""
+        """Closures of the differences at the ends of the grid along z."""
         return Ends(self.grid.shape[0], self.free_surface, self.joined_above, self.joined_below, self.order)
 
     @property
     def stages(self) -> tuple[tuple[int, ...], ...]:
-        """Levels that are run together where other grids are joined to this one, which tell it theirs in between."""
+        """Levels that run together between two exchanges with adjoining grids; empty without such grids."""
         if not (self.joined_above or self.joined_below):
             return ()
         before = 1 if self.cap is None else 2
@@ -106,7 +133,7 @@ class Scheme:
 
     @property
     def away_from_faces(self) -> tuple[int, int]:
-        """The first plane and the end of those whose differences are not those beside a face to another grid."""
+        """First plane and end of the planes whose differences do not involve a face to another grid."""
         first = LOWS[self.order] - 1 if self.joined_below else -FAR
         return first, self.grid.shape[0] + 1 - self.differences.deep if self.joined_above else FAR
 
@@ -120,47 +147,52 @@ class Scheme:
 
     @property
     def cap(self) -> int | None:
-        """The lowest plane of the curvilinear cap below a topography."""
+        """Lowest plane of the curvilinear layer below a topography, None without one."""
         relief = self.grid.relief
         if relief is None:
             return None
         return int(np.floor((relief.bottom - self.grid.lower[2]) / self.grid.spacing)) - BELOW_CAP
 
     def across(self, box: Box) -> Box | None:
-        """Where a part keeps what the cap needs between levels; None where it has nothing of the cap."""
+        """Return the box of intermediate arrays of the curvilinear layer within ``box``; None if the layer is not in it."""
         if self.cap is None or box.hi[0] <= self.cap - REACH:
             return None
         return Box((max(box.lo[0], self.cap - REACH), *box.lo[1:]), box.hi)
 
     def level(self, number: int) -> int:
-        """A level of the program: of velocities, of stresses or of rock that yields."""
+        """Return the program's level of velocities, stresses or yielding."""
         if self.fault is not None:
             return WITH_FAULT[number]
         return number if self.cap is None else WITH_CAP[number]
 
     def read_level(self, number: int) -> int:
-        """The level of the program after which velocities or stresses are read: stresses once rock has yielded, velocities once friction
-        has acted."""
+        """Return the level after which velocities or stresses are read.
+
+        Stresses are read after yielding, velocities after friction.
+        """
         if self.fault is not None and number == VELOCITY_LEVEL:
             return WITH_FAULT[UPRIGHT_LEVEL]
         return self.level(YIELD_LEVEL if self.yields and number == STRESS_LEVEL else number)
 
     def observed_level(self, number: int) -> int:
-        """The level of the program of what others look at after velocities or stresses."""
+        """Return the level after which observers act on velocities or stresses."""
         return self.level(number) if self.fault is None or number != VELOCITY_LEVEL else self.read_level(number)
 
     def together(self, box: Box) -> int | None:
-        """The plane of a box of the grid from which on levels work on all planes at once; None where they do so nowhere."""
+        """Return the lowest plane of ``box`` from which levels are run on all planes at once; None if there is none."""
         if not self.surfaced(box):
             return None
-        return self.grid.shape[0] + 1 - self.deep - (self.cap is not None)  # what is bent reads a plane farther
+        return self.grid.shape[0] + 1 - self.deep - (self.cap is not None)  # curvilinear stencils read a plane farther
 
     def surfaced(self, box: Box) -> bool:
-        """Whether a free surface or the face to a grid above bounds a box of the grid: half planes have one more, which is on it."""
+        """Return True if a free surface or a face to a grid above bounds ``box``.
+
+        Quantities on half planes then have one more plane, which lies on it.
+        """
         return self.ends.upper and box.hi[0] == self.grid.shape[0]
 
     def filled(self, box: Box) -> Box:
-        """A box with the planes on the free surface and on faces to other grids, where these bound it."""
+        """Return ``box`` with the planes on the free surface and on faces to other grids that bound it."""
         lowest = box.lo[0] - (self.joined_below and box.lo[0] == 0)
         return Box((lowest, *box.lo[1:]), (box.hi[0] + self.surfaced(box), *box.hi[1:]))
 
@@ -169,8 +201,28 @@ def build_program(
     scheme: Scheme, injections: Sequence[Injection] = (), sample_buffers: Sequence[SampleBuffer] = (), observers: Sequence[Observer] = (),
     units: Units = SI, part: Box | None = None,
 ) -> Program:  # fmt: skip
-    """The program, and nothing allocated yet; coefficients will be given in ``units``. ``part``: of this box only, which may go beyond
-    the grid where that is periodic; its halo is then somebody else's work."""
+    """Return the stencil program of a time step; nothing is allocated yet.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    injections : sequence of Injection
+        Source terms.
+    sample_buffers : sequence of SampleBuffer
+        Points whose values are recorded every step.
+    observers : sequence of Observer
+        Additional launches.
+    units : Units
+        Units in which the coefficients will be given.
+    part : Box, optional
+        Box of one process instead of the whole grid. It may extend beyond the ends of periodic axes; its halo is then
+        filled
+        by exchanges.
+
+    Returns
+    -------
+    Program
+    """
     grid, box, of = scheme.grid, part or scheme.grid.box, scheme.differences
     arrays = {name: Layout(box, group="wave", halo=of.reach) for name in fields(scheme.attenuation)}
     arrays |= {name: Layout(box, group="medium", halo=of.reach, half=True) for name in coefficients(scheme.attenuation)}
@@ -225,7 +277,7 @@ def build_program(
 def _observe(
     scheme: Scheme, observers: Sequence[Observer], arrays: dict[str, Layout], scalars: dict[str, float], levels: list[list[Launch]]
 ) -> dict[str, Peak]:  # fmt: skip
-    """Add what observers need and do; their peaks by name."""
+    """Add the arrays, scalars and launches of observers, and return their peaks by name."""
     peaks = dict[str, Peak]()
     for observer in observers:
         arrays |= observer.arrays
@@ -238,44 +290,47 @@ def _observe(
 
 
 def plain_numbers(scheme: Scheme) -> dict[str, float]:
-    """The numbers of differences away from the free surface, for coefficients in SI units."""
+    """Return the difference weights times dt/h away from the free surface, for coefficients in SI units."""
     share = scheme.step / scheme.grid.spacing
     return {f"{c}{kind}": value * share for c, value in scheme.weights for kind in "sv"}
 
 
 def _others(scheme: Scheme, box: Box) -> dict[str, Layout]:
-    """Planes of what grids above and below have on the faces to this one."""
+    """Return the layouts of the planes that hold values of adjoining grids on the common faces."""
     plane = Layout(Box((0, *box.lo[1:]), (1, *box.hi[1:])), group="joined", halo=0)
     sides = [above for above in (True, False) if (scheme.joined_above if above else scheme.joined_below)]
     return {stencils.beyond(name, above): plane for above in sides for name in stencils.ON_FACES}
 
 
 def fields(attenuation: bool) -> tuple[str, ...]:
-    """What moves at every point: velocities, stresses and memory variables."""
+    """Return the names of the fields of every point: velocities, stresses and memory variables."""
     return (*stencils.FIELDS, *(stencils.memory(n) for n in stencils.STRESS if attenuation))
 
 
 def coefficients(attenuation: bool) -> tuple[str, ...]:
-    """What every point is made of."""
+    """Return the names of the material coefficients of every point."""
     return (*ELASTIC, *(DEFECTS if attenuation else ()))
 
 
 def bytes_a_point(attenuation: bool, precision: str) -> int:
-    """Memory of a point without halos and layers."""
+    """Return the memory [bytes] of a point without halos and layers."""
     full, half = {"single": (4, 2), "double": (8, 8)}[precision]
     return full * len(fields(attenuation)) + half * len(coefficients(attenuation))
 
 
 def line_of(scheme: Scheme, box: Box, axis: Axis) -> Layout:
-    """Of a profile along an axis of the grid; where that is periodic, along the ``box`` of a part, which may go on beyond its ends."""
+    """Return the layout of a profile along an axis of the grid.
+
+    Along a periodic axis it covers ``box``, which may extend beyond the ends of the grid.
+    """
     return Layout(scheme.filled(box if axis in scheme.periodic else scheme.grid.box), "line", axis)
 
 
 def segments(scheme: Scheme, axis: Axis, box: Box) -> list[tuple[int, int, str]]:
-    """(first, end, side) along an axis of a box: points in the matched layer at that side, "" for those in none.
+    """Return segments (first, end, side) of a box along an axis; side is that of the absorbing layer, "" outside layers.
 
-    Along x segments begin at whole vectors: a layer then has some points more, where it does nothing. Where they begin depends on
-    the grid alone, so that a point is computed in the same way on every part.
+    Along x segments begin at whole vectors; a layer then has some additional points, where it has no effect. The
+    boundaries depend on the grid alone, so that a point is computed identically in every decomposition.
     """
     k, width = "zyx".index(axis), scheme.absorber.width
     low, high = (scheme.absorber.kind == "cpml" and scheme.sides[f"{axis}{end}"] == "absorbing" for end in ("-", "+"))
@@ -294,7 +349,7 @@ def segments(scheme: Scheme, axis: Axis, box: Box) -> list[tuple[int, int, str]]
 def _add_regions(
     scheme: Scheme, box: Box, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]
 ) -> None:
-    """One launch for every region of points that lie in the same layers."""
+    """Add one launch for every region of points that lie in the same layers."""
     sponge_layers = scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values()
     damped = scheme.absorber.along > 0
     parts = {axis: segments(scheme, axis, box) for axis in AXES}
@@ -335,7 +390,10 @@ def _add_regions(
 def _kinds(
     scheme: Scheme, region: Box, segment: tuple[str, str, str], in_layer: bool
 ) -> list[tuple[ModuleType | split.Rows, Box]]:
-    """Where the stencils of a region are, whose segments along (z, y, x) these are; beside a fault there are several."""
+    """Return the stencil modules of a region and their boxes.
+
+    ``segment`` holds the names of its segments along (z, y, x). Next to a fault a region has several sets of stencils.
+    """
     rows = next((name for name in segment if name in split.ROWS), None)
     if rows is not None and scheme.fault is not None:
         return list(split.regions(scheme.fault, rows, region, in_layer))
@@ -343,7 +401,7 @@ def _kinds(
 
 
 def _kind(scheme: Scheme, first: int, end: int, place: str) -> ModuleType:
-    """Where the stencils of such planes are."""
+    """Return the stencil module of the planes from ``first`` to ``end``."""
     if scheme.cap is not None and end > scheme.cap:
         return cap
     beside = scheme.border is not None and place != "surface" and scheme.border[0] <= first and end <= scheme.border[1]
@@ -351,7 +409,7 @@ def _kind(scheme: Scheme, first: int, end: int, place: str) -> ModuleType:
 
 
 def _cut(parts: list[tuple[int, int, str]], at: int) -> list[tuple[int, int, str]]:
-    """Segments along z, cut at a plane; those beside the surface stay whole."""
+    """Return segments along z, divided at the plane ``at``; those next to the surface are not divided."""
     found = []
     for first, end, side in parts:
         inside = first < at < end and side != "surface"
@@ -360,7 +418,7 @@ def _cut(parts: list[tuple[int, int, str]], at: int) -> list[tuple[int, int, str
 
 
 def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, damped: bool) -> dict[str, Layout]:
-    """Memories of a layer, and the profiles across it."""
+    """Return the layouts of a layer's memory variables and of the profiles across it."""
     axis: Axis = side[0]  # type: ignore[assignment]
     filled, k = scheme.filled(box), "zyx".index(axis)
     lo, hi = list(filled.lo), list(filled.hi)
@@ -372,7 +430,7 @@ def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, dam
 
 
 def _with_cap(parts: list[tuple[int, int, str]], lowest: int) -> list[tuple[int, int, str]]:
-    """Segments along z, cut where the cap begins, which no layer reaches."""
+    """Return segments along z, divided at the lowest plane of the curvilinear layer; no absorbing layer may extend into it."""
     found = []
     for first, end, side in parts:
         if side and end > lowest:
@@ -382,7 +440,13 @@ def _with_cap(parts: list[tuple[int, int, str]], lowest: int) -> list[tuple[int,
 
 
 def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> list[list[Launch]]:
-    """Arrays and profiles of the cap, and what it does before velocities and before stresses: a level each."""
+    """Add arrays and profiles of the curvilinear layer.
+
+    Returns
+    -------
+    list of list of Launch
+        Launches before the velocities and before the stresses, one level each.
+    """
     (_, y0, x0), (_, y1, x1) = box.lo, box.hi
     arrays |= {name: Layout(Box((0, y0, x0), (1, y1, x1)), group="relief") for name in cap.sheets()}
     arrays |= {name: line_of(scheme, box, "z") for name in cap_profiles(scheme)}
@@ -392,7 +456,7 @@ def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> list[list[L
         return found
     arrays |= {name: Layout(room, group="across") for name in cap.MEANS.values()}
     assert scheme.cap is not None
-    lowest = max(room.lo[0], scheme.cap)  # below, the rise is zero, and all stays zero
+    lowest = max(room.lo[0], scheme.cap)  # below, the deformation is zero and all values stay zero
     if lowest >= room.hi[0]:
         return found
     room = Box((lowest, *room.lo[1:]), room.hi)
@@ -406,7 +470,7 @@ def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> list[list[L
 
 
 def cap_profiles(scheme: Scheme) -> dict[str, np.ndarray]:
-    """Profiles along z of the cap."""
+    """Return the profiles along z of the curvilinear layer."""
     grid, relief = scheme.grid, scheme.grid.relief
     assert relief is not None
     levels = {kind: grid.levels(kind) for kind in ("whole", "half")}
@@ -415,7 +479,7 @@ def cap_profiles(scheme: Scheme) -> dict[str, np.ndarray]:
 
 
 def sheets(scheme: Scheme, box: Box) -> dict[str, np.ndarray]:
-    """Heights and slopes (ny, nx) of a topography at the points of a box, with so many around as stencils read."""
+    """Return heights and slopes (ny, nx) of a topography at the points of a box, with a halo of ``REACH`` points."""
     relief, found = scheme.grid.relief, dict[str, np.ndarray]()
     if relief is None:
         return found
@@ -426,7 +490,7 @@ def sheets(scheme: Scheme, box: Box) -> dict[str, np.ndarray]:
 
 
 def _with_surface(scheme: Scheme, parts: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Segments along z, the uppermost cut where planes have differences of their own, and where those are near (``Place``)."""
+    """Return segments along z, the uppermost divided into interior, 'near' (see ``Place``) and 'surface' planes."""
     *below, (first, _, side) = parts
     top = scheme.grid.shape[0]
     lowest, beside = top + 1 - scheme.deep, top + 1 - scheme.differences.deep
@@ -439,7 +503,7 @@ def _with_surface(scheme: Scheme, parts: list[tuple[int, int, str]]) -> list[tup
 
 
 def _with_low_end(parts: list[tuple[int, int, str]], cap: int | None, planes: int) -> list[tuple[int, int, str]]:
-    """Segments along z, the lowest cut above the planes beside the face to a grid below."""
+    """Return segments along z, the lowest divided above the planes at a face to a grid below."""
     (first, end, side), *over = parts
     last = planes - 1
     if side or end < last or (cap is not None and cap - REACH < last):
@@ -450,13 +514,13 @@ def _with_low_end(parts: list[tuple[int, int, str]], cap: int | None, planes: in
 
 
 def above(box: Box) -> Box:
-    """The plane above the last one of a box."""
+    """Return the plane above the last one of a box."""
     (_, y0, x0), (nz, y1, x1) = box.lo, box.hi
     return Box((nz, y0, x0), (nz + 1, y1, x1))
 
 
 def profiles(scheme: Scheme) -> dict[str, np.ndarray]:
-    """Values of the lines that the absorbing sides need, and the differences beside the free surface."""
+    """Return the profiles of absorbing layers, fault, curvilinear layer and closures, by name."""
     result: dict[str, np.ndarray] = {}
     absorber, grid = scheme.absorber, scheme.grid
     for axis in AXES:

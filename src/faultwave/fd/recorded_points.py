@@ -1,4 +1,4 @@
-"""Samples at points that several processes share: how checkpoints keep them, and how they come together."""
+"""Checkpointing and gathering of samples at points that several processes share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from faultwave.observe.series import SeriesRecorder
 
 
 def state_of(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str, State]:
-    """What a checkpoint keeps of the points ``mine`` (n,) of this process."""
+    """Return the checkpoint entries of the points ``mine`` (n,) of this process."""
     kept = recorder.state()
 
     def restore(values: np.ndarray, origin: Origin) -> None:
@@ -21,7 +21,7 @@ def state_of(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str, State]:
         recorder.restore(series | {"count": origin.arrays["count"]})
 
     def ignore(values: np.ndarray, origin: Origin) -> None:
-        """It is put back with the samples."""
+        """Do nothing: ``restore`` writes these values together with the samples."""
 
     return {
         "last": State(mine, lambda: kept["last"].swapaxes(0, 1), ignore),
@@ -33,7 +33,7 @@ def state_of(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str, State]:
 def of_all(
     recorder: SeriesRecorder, mine: np.ndarray, count: int, world: World
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Times (nt,) [s] and samples (nt, count, channels, Q) of the points of all processes; None but on the first."""
+    """Return times (nt,) [s] and samples (nt, count, channels, Q) of the points of all processes; None except on the first."""
     time, values = recorder.arrays()
     if world.size > 1:
         found = collect(world, mine, [values.swapaxes(0, 1)], count)

@@ -1,8 +1,9 @@
-"""What absorbing layers send back of waves that are long beside them, before a run.
+"""Estimate of the reflections of absorbing layers before a run, for waves that are long compared with the layers.
 
-A matched layer absorbs travelling waves to some thousandths. Near sources, and of waves that graze a side, much of the motion decays across
-the layer instead of travelling through it. Damping does nothing to that: what is left of it at the outer end of the layer comes back, and
-is the more the nearer the side and the thinner the layer, both counted in wavelengths.
+A matched layer absorbs travelling waves to some thousandths. Near sources, and for waves at grazing incidence, much of
+the
+motion is evanescent across the layer. Damping does not act on it: the part that remains at the outer end of the layer
+is reflected. It is the larger, the nearer the side and the thinner the layer, both measured in wavelengths.
 """
 
 from __future__ import annotations
@@ -19,19 +20,34 @@ from faultwave.physics.sources.spectrum import spectrum
 from faultwave.physics.sources.table import Sources
 
 LARGEST, DECAY = 2.3, 4.16
-"""Error = LARGEST exp(-DECAY path / wavelength), path from source or receiver (their mean) to the outer end of the layer: fitted to the
-displacement of SPECFEM3D's layered half-space against propagator matrices, with layers of 2.5 to 7.5 km and sides at 6 and 15 km for
-waves of 16 km (25, 16, 7 and less than 1 %)."""
+"""Coefficients of the estimate: error = LARGEST exp(-DECAY path / wavelength).
+
+The path leads from source or receiver (their mean) to the outer end of the layer. The fit uses the displacement of
+SPECFEM3D's
+layered half-space against propagator matrices, with layers of 2.5 to 7.5 km and sides at 6 and 15 km for waves of 16 km
+(25, 16, 7 and less than 1 %).
+"""
 LARGEST_FITTED = 0.3
 TOLERATED = 0.03
 LOOKED_AT = 200
-"""Sources and receivers, at most."""
+"""Largest number of sources, and of receivers, that are examined."""
 
 
 @dataclass(frozen=True)
 class Reflection:
-    """The largest expected ``error`` of a seismogram: what comes back from a ``side`` at the receiver number ``receiver``, over the
-    motion there; ``path`` [m] as in ``LARGEST``."""
+    """Largest expected error of a seismogram through reflections.
+
+    Attributes
+    ----------
+    error : float
+        Amplitude of the reflection relative to the motion at the receiver.
+    side : str
+        Side that reflects, as ``x-``.
+    receiver : int
+        Index of the receiver.
+    path : float
+        Path to the outer end of the layer [m], as in ``LARGEST``.
+    """
 
     error: float
     side: str
@@ -40,7 +56,7 @@ class Reflection:
 
 
 def dominant_frequency(sources: Sources, step: float, end_time: float) -> float:
-    """Return the frequency [Hz] at which the velocity far from the sources is largest; 0 where they radiate nothing."""
+    """Return the frequency [Hz] at which the far-field velocity of the sources is largest; 0 if they radiate nothing."""
     frequencies, amplitudes = spectrum(sources, step, end_time)
     return float(frequencies[np.argmax(frequencies * amplitudes)])
 
@@ -48,14 +64,24 @@ def dominant_frequency(sources: Sources, step: float, end_time: float) -> float:
 def largest_reflection(
     sources: np.ndarray, receivers: np.ndarray, sides: Mapping[str, float], thickness: float, wavelength: float
 ) -> Reflection:
-    """Return what is expected to err most.
+    """Return the largest expected reflection among all sides, sources and receivers.
 
     Parameters
     ----------
-    sources, receivers : (n, 3) and (m, 3) places [m], n and m at least 1
-    sides : coordinates [m] of the absorbing sides by name, as x-
-    thickness : of the layers [m]
-    wavelength : of the fastest waves at their dominant frequency [m]
+    sources : ndarray (n, 3)
+        Places [m], n at least 1.
+    receivers : ndarray (m, 3)
+        Places [m], m at least 1.
+    sides : mapping of str to float
+        Coordinate [m] of each absorbing side by name, as ``x-``.
+    thickness : float
+        Thickness of the layers [m].
+    wavelength : float
+        Wavelength of the fastest waves at their dominant frequency [m].
+
+    Returns
+    -------
+    Reflection
     """
     distance = np.linalg.norm(receivers[:, None] - sources, axis=2)
     found = [Reflection(0.0, "", 0, np.inf)]
@@ -73,7 +99,7 @@ def largest_reflection(
 def check_reflections(
     placing: Placing, sides: Mapping[str, str], parts: Mapping[str, GridPart], fastest: float, step: float
 ) -> None:
-    """Warn where matched layers are too thin, or too near, for the waves of the sources."""
+    """Warn if matched layers are too thin, or too near, for the waves of the sources."""
     setting, case = placing.case.grid, placing.case
     assert setting is not None
     if setting.absorbing.kind != "cpml" or not {"sources", "receivers"} <= parts.keys():
@@ -105,12 +131,12 @@ def check_reflections(
 
 
 def _percent(error: float) -> str:
-    """Return an expected error in words; beyond what it was fitted to, only that it is large."""
+    """Return an expected error in words, bounded by the largest one of the fit."""
     return f"about {100 * error:.2g} %" if error < LARGEST_FITTED else f"{100 * LARGEST_FITTED:g} % or more"
 
 
 def _some(places: np.ndarray) -> np.ndarray:
-    """Return at most LOOKED_AT of the places (n, 3), evenly chosen."""
+    """Return at most about LOOKED_AT of the places (n, 3), evenly chosen."""
     return places[:: max(1, -(-len(places) // LOOKED_AT))]
 
 

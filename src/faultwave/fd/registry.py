@@ -1,4 +1,4 @@
-"""The parts of the engine, found by scanning."""
+"""Registry of the engine's capabilities, found by scanning ``fd/parts``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGE = "faultwave.fd.parts"
 
 @cache
 def part_modules() -> tuple[ModuleType, ...]:
-    """The modules whose parts cases ask for (see ``fd.parts``), by name."""
+    """Return the capability modules of ``fd.parts``, sorted by name."""
     return tuple(module for module in modules(PACKAGE, PACKAGE) if hasattr(module, "plan"))
 
 
