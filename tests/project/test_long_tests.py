@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tools import long_tests
 from tools.long_tests import LONG_LIST, SLOW_LIST, TESTS, read_durations, select_longer, write_lists
 
