@@ -101,7 +101,7 @@ def test_run_passes_overrides_and_shows_progress(cli, simulate):
     }  # fmt: skip
     assert simulate.simulation.ran
     assert "50 %  t = 0.5 of 1 s  2.5 M updates/s  1.0 s left" in result.stderr
-    assert "1 s simulated in 0.0 s: 20 element updates, 2.5 M updates/s" in result.stdout
+    assert "1 s simulated in 0.0 s: 20 updates, 2.5 M updates/s" in result.stdout
     assert "faultwave plot results" in result.stdout
 
 

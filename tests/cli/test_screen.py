@@ -48,7 +48,7 @@ def test_progress_without_a_terminal_prints_few_lines():
     assert lines[0].startswith("  0 %")
     assert lines[-1].startswith("100 %  t = 10 of 10 s")
     assert report.summary().startswith("10 s simulated in 0.")
-    assert report.summary().endswith(": 1 element updates, 1 M updates/s")
+    assert report.summary().endswith(": 1 updates, 1 M updates/s")
 
 
 def test_slow_progress_prints_now_and_then():

@@ -239,11 +239,24 @@ def test_what_cannot_be_compared_is_told(tmp_path: Path) -> None:
         pairs(load_results(run), data, Processing())
     waves.stream(rows, start=4000.0).write(str(data / "b.mseed"), format="MSEED")
     (data / "broken.sac").write_bytes(b"no seismogram")
-    with pytest.raises(InputError, match="no times in common with receiver 1") as found:
+    with pytest.raises(InputError, match="fewer than 10 samples in common with receiver 1") as found:
         pairs(load_results(run), data, Processing())
     assert "broken.sac: cannot be read" in str(found.value)
     with pytest.raises(InputError, match="'speed' is none"):
         pairs(load_results(run), data, Processing("speed"))
+
+
+def test_a_station_code_of_another_network_is_doubted_where_coordinates_are_missing(tmp_path: Path) -> None:
+    run, data = waves.run(tmp_path / "run"), tmp_path / "data"
+    data.mkdir()
+    for network, doubted in (("CI", False), ("NC", True)):
+        stream = waves.stream(waves.to_map(waves.motion(1)))
+        for trace in stream:
+            trace.stats.network = network
+        stream.write(str(data / "a.mseed"), format="MSEED")
+        found, warned = pairs(load_results(run), data, Processing())
+        assert len(found) == 1
+        assert any("is compared with receiver CI.CCC, as no coordinates" in w.what for w in warned) == doubted
 
 
 def test_gaps_and_unknown_directions_are_left_out(tmp_path: Path) -> None:

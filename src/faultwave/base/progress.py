@@ -27,11 +27,11 @@ class StepProgress(Protocol):
 
     @property
     def updates(self) -> int:
-        """Element updates so far."""
+        """Updates of cells or grid points so far."""
 
     @property
     def rate(self) -> float:
-        """Element updates per second."""
+        """Updates of cells or grid points per second."""
 
     @property
     def eta(self) -> float:
@@ -94,12 +94,12 @@ class Report:
         raise NotImplementedError
 
     def summary(self) -> str:
-        """Return a summary such as '2 s simulated in 17 s: 5830000 element updates, 343 k updates/s'."""
+        """Return a summary such as '2 s simulated in 17 s: 5830000 updates, 343 k updates/s'."""
         if self.step is None:
             return "nothing was left to simulate"
         spent = duration(clock.monotonic() - self.start)
         step = self.step
-        return f"{step.time:.6g} s simulated in {spent}: {step.updates} element updates, {rate(step.rate)}"
+        return f"{step.time:.6g} s simulated in {spent}: {step.updates} updates, {rate(step.rate)}"
 
 
 class Bar(Report):

@@ -199,7 +199,7 @@ def partition(
     with screen.status(str(mesh)) as say:
         say("reading and cutting")
         rows = partition_mesh(mesh, target, parts, case, order, method)
-    header = ("parts", "cells a part", "work, largest/mean", "cells, largest/mean", "faces cut")
+    header = ("parts", "cells a part", "work, largest/mean", "memory, largest/mean", "faces cut")
     screen.out().print(screen.table(f"{mesh} in parts", rows, header))
     screen.files([target])
 

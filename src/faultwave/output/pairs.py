@@ -25,7 +25,7 @@ from faultwave.output.trace import Results, Trace
 
 COMPONENTS = ("v1", "v2", "v3")
 NEAR = 200.0
-"""Largest distance [m] at which a record without a known station code is assigned to a receiver."""
+"""Largest distance [m] at which a record whose station code is unknown or shared by several receivers is assigned to one."""
 FAR = 1000.0
 """Largest plausible distance [m] between a record and its receiver.
 
@@ -34,6 +34,8 @@ Beyond it, a receiver of the same network and station causes a warning, and one 
 CHECK_PLACES = "Compare the places of the station file, of the StationXML and the case's projection"
 DEGREE = 111_195.0
 """Length of a degree of latitude [m]."""
+LEAST = 10
+"""Fewest common samples of a record and its receiver that are compared."""
 BEFORE = 20.0
 """Duration of a record before the origin time [s] that is included while it is filtered."""
 
@@ -109,10 +111,17 @@ def pairs(
         far = 0.0 if trace is None else distance(record, trace)
         made = None if trace is None else pair(trace, record, processing)
         if made is None:
-            what = "no receiver is there" if trace is None else f"no times in common with receiver {trace.number}"
-            warned.append(Problem(record.name, f"{what}, and it is left out", severity="warning"))
+            few = "" if trace is None else f"fewer than {LEAST} samples in common with receiver {trace.number}"
+            warned.append(
+                Problem(record.name, f"{few or 'no receiver is there'}, and it is left out", severity="warning")
+            )
         else:
             found.append(made)
+            if trace is not None and _is_doubtful(record, trace):
+                what = (
+                    f"is compared with receiver {trace.network}.{trace.station}, as no coordinates tell the two apart"
+                )
+                warned.append(Problem(record.name, what, "records of the same network", CHECK_PLACES, "warning"))
         if trace is not None and far > FAR:
             what = f"was recorded {far / 1e3:.3g} km from receiver {trace.number}, which has its name"
             warned.append(Problem(record.name, what, f"up to {FAR / 1e3:g} km", CHECK_PLACES, "warning"))
@@ -169,10 +178,16 @@ def distance(record: Record, trace: Trace) -> float:
     return float(DEGREE * np.hypot(np.cos(np.radians(record.place[1])) * east, north))
 
 
+def _is_doubtful(record: Record, trace: Trace) -> bool:
+    """Return True if only the station code pairs a record with a receiver of another network."""
+    other = bool(record.network and trace.network) and record.network != trace.network
+    return other and (record.place is None or trace.geographic is None)
+
+
 def pair(trace: Trace, record: Record, processing: Processing) -> Pair | None:
     """Process a record and its receiver at the coarser of their sampling intervals.
 
-    Return None if they have fewer than ten such intervals in common.
+    Return None if they have fewer than ``LEAST`` such intervals in common.
     """
     origin: datetime = trace.origin or UNKNOWN
     start = (record.begin - origin).total_seconds()
@@ -181,7 +196,7 @@ def pair(trace: Trace, record: Record, processing: Processing) -> Pair | None:
     step = max(record.step, float(np.median(np.diff(trace.time))))
     low = max(0.0, step * np.ceil(start / step - 1e-9))
     first = max(-BEFORE, step * np.ceil(start / step - 1e-9)) if start < 0 else low
-    if end - low < 10 * step:
+    if end - low < LEAST * step:
         return None
     at = np.arange(round(first / step), int(end / step + 1e-6) + 1) * step
     motion = record.motion
