@@ -10,6 +10,9 @@ import pytest
 
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.identities import check_identities, violations
+from faultwave.output.convert import convert
+from faultwave.output.formats.scec import read_table
+from faultwave.output.formats.seissol_dat import find_files, read_dat, write_fault_receivers
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 
 from . import fluids, test_rate_and_state
@@ -106,3 +109,23 @@ def test_snapshots_obey_them_too(tmp_path: Path) -> None:
     findings = check_identities([made], {"peak slip rate": 0.05})
     assert {"slip", "strength", "rupture time"} <= {f.identity for f in findings}
     assert not violations(f for f in findings if f.identity != "path")
+
+
+def test_exported_files_obey_them_too(tmp_path: Path) -> None:
+    """Slip rates in the files for SCEC and in those of SeisSol's layout sum to the slip, and both files say the same."""
+    found = compute(tmp_path, slip_weakening(values=SHORT), 2, 0.4, {"fault": {"interval": 0.4}})
+    shown = [read_table(p) for p in convert(tmp_path / "out", "scec", tmp_path / "scec") if p.name.startswith("fault")]
+    (tmp_path / "dat").mkdir()
+    write_fault_receivers(tmp_path / "dat", "run", found.sim.fault_receivers)
+    plain = [read_dat(path).columns for path in find_files(tmp_path / "dat", "faultreceiver").values()]
+    assert len(shown) == len(plain) == len(POINTS)
+    slipped = 0
+    for tables, names in ((shown, ("t", "h-slip", "h-slip-rate")), (plain, ("Time", "Sls", "SRs"))):
+        for table in tables:
+            time, slip, rate = (table[n] for n in names)
+            total = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(time) * (rate[1:] + rate[:-1]))])
+            slipped += np.abs(slip).max() > 0.05
+            np.testing.assert_allclose(total, slip - slip[0], atol=0.03 * np.abs(slip).max() + 1e-12)
+    assert slipped >= 4
+    largest = [sorted(np.abs(t[n]).max() for t in ts) for ts, n in ((shown, "h-slip"), (plain, "Sls"))]
+    np.testing.assert_allclose(*largest, rtol=1e-5)
