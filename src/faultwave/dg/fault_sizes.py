@@ -1,4 +1,4 @@
-"""What the kernel of friction is made for, beside the friction law: sizes, and what points are asked to follow or to remember."""
+"""Options and sizes of the friction kernel, apart from the friction law."""
 
 from __future__ import annotations
 
@@ -13,11 +13,29 @@ from faultwave.dg.fault_transforms import degree_of
 
 @dataclass(frozen=True)
 class Options:
-    """How friction is solved. ``times``: sub-steps of a step; ``whole_steps``: mark ruptures with the start of a step, as SeisSol does;
-    ``damping`` of the locked normal traction until ``damping_end`` [s]; ``moved``: also remember what the velocity
-    jump says; ``breakdown``: and what the breakdown work is; ``linear_normal``: strength follows the part of the normal traction that is
-    linear on a face; ``quadratic_slip``: the quadratic part of slip weakens; ``smooth_sliding``: faces that have weakened slip without the
-    highest degree of their slip rate; ``grains``: friction in porous rock as if it were as dense as its grains."""
+    """Options of the friction solver.
+
+    Attributes
+    ----------
+    times : int
+        Number of sub-steps of a step.
+    whole_steps : bool
+        Mark ruptures with the start of the step, as SeisSol does.
+    damping : float
+        Factor of the locked normal traction until ``damping_end`` [s].
+    moved : bool
+        Also record slip and work by the velocity jump.
+    breakdown : bool
+        Also record the breakdown work.
+    linear_normal : bool
+        Let strength follow the part of the normal traction that is linear on a face.
+    quadratic_slip : bool
+        Let the quadratic part of slip weaken the fault.
+    smooth_sliding : bool
+        Remove the highest degree of the slip rate on faces that have weakened.
+    grains : bool
+        Treat friction in porous rock as if rock were as dense as its grains.
+    """
 
     times: int
     whole_steps: bool = False
@@ -47,7 +65,7 @@ class Sizes:
 
     @property
     def degree(self) -> int:
-        """Of the face modes."""
+        """Degree of the face modes."""
         return degree_of(self.rows[0])
 
 
