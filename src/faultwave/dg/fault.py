@@ -116,7 +116,7 @@ def fault_faces(
     Returns
     -------
     FaultFaces
-        Faces whose two cells are both local; indices are those of this mesh.
+        Faces whose two cells are both local, with cell indices of this mesh.
     """
     cell, face = np.nonzero(fault & (topology.neighbours >= 0))
     first = cell < topology.neighbours[cell, face]

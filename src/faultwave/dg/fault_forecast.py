@@ -18,7 +18,7 @@ from faultwave.physics.friction.plausibility import LoadedFault
 def loaded_fault(rupture: Any, order: int, end: float) -> LoadedFault:
     """Return the points of a planned rupture with their loads before the start and after nucleation.
 
-    Elastic constants are those of the softer side.
+    Elastic constants are taken from the softer side.
 
     Parameters
     ----------

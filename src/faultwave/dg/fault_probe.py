@@ -77,7 +77,7 @@ class FaultProbe:
 
     @property
     def nearest(self) -> np.ndarray:
-        """Number of the friction point nearest to each point, (n, q)."""
+        """Index of the friction point nearest to each point, (n, q)."""
         return self.values.nearest.T
 
     def _sources(self) -> list[list[Source]]:
@@ -105,9 +105,9 @@ class FaultProbe:
     def ask(self, names: Sequence[str], then: Then) -> None:
         """Request a reading of the present state and pass its result to ``then`` later.
 
-        If ``Fault.predicted`` is set, the state is the one before the last prediction. Readings are evaluated in their order, many at once, at
-        the latest in a ``Fault.finish_reads`` that waits. ``then`` receives an array (names, readings, n, q). Faces owned elsewhere are read
-        only for their owner.
+        If ``Fault.predicted`` is set, the state is the one before the last prediction. Readings are evaluated in their order, many at
+        once, at the latest in a ``Fault.finish_reads`` that waits. ``then`` receives an array (names, readings, n, q). Faces owned
+        elsewhere are read only for their owner.
         """
         if self.sample_buffer.full:
             self.finish_reads(wait=not self.fault.operator.backend.asynchronous)

@@ -17,7 +17,7 @@ RUPTURE_RATE = 1e-3  # [m/s], above which a point counts as ruptured
 RECORD = ("ruptured", "weakened", "traction1", "traction2", "traction_n", "strength", "work")
 """Columns of the record: rupture time, dynamic stress time, traction change, strength [Pa] and frictional work [J/m^2].
 
-Tractions and strength are those of the last sub-step.
+Tractions and strength are the values of the last sub-step.
 """
 
 LEFT = ("traction1", "traction2", "traction_n", "strength")
@@ -49,7 +49,7 @@ HUGE = 1e30
 """Initial value of the smallest shear traction [Pa]."""
 
 AT_ONCE = 1e-30
-"""Rupture time [s] of points that fail in the very first step when times are those of whole steps; 0 means never."""
+"""Rupture time [s] of points that fail in the very first step when the start of steps is recorded; 0 means never."""
 
 CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark")))
 """Times of a sub-step [s]: its duration, its end, and the time that marks a rupture."""

@@ -51,9 +51,25 @@ class Options:
 
 @dataclass(frozen=True)
 class Sizes:
-    """``rows`` of each part of a wave (``waves_in_time``), ``points`` of a face, ``episodes`` of nucleation; ``narrow``: of the form;
-    ``conical``: the points are those of the conical rule; ``uniform``: parameters of the law that are the same at all points of the
-    fault, which no point has to read."""
+    """Array sizes and variants of the friction kernel.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Number of rows of each coefficient of the face time expansion.
+    points : int
+        Number of points of a face.
+    episodes : int
+        Number of nucleation episodes.
+    options : Options
+        Options of the friction solver.
+    narrow : bool
+        Storage option of the wave form (``Form.narrow``).
+    conical : bool
+        True if the points belong to the conical rule.
+    uniform : tuple of str
+        Parameters of the law that have one value on the whole fault, which points need not read.
+    """
 
     rows: tuple[int, ...]
     points: int

@@ -18,7 +18,19 @@ from faultwave.physics.friction.nucleation import STRESS_ALLOWED, wrong_stress
 
 @dataclass(frozen=True)
 class FaultPoints:
-    """All friction points of the faces, face by face: ``at`` (n, 3), ``tags`` (n,). ``pressure``: whether pore pressure is read."""
+    """Friction points of all faces, face by face, at which fields of the case are evaluated.
+
+    Attributes
+    ----------
+    at : (n, 3) float
+        Coordinates [m].
+    tags : (n,) int
+        Fault tags.
+    faces : FaultFaces
+        Faces of the points.
+    pressure : bool
+        True if pore pressure is read.
+    """
 
     at: np.ndarray
     tags: np.ndarray

@@ -163,7 +163,7 @@ def transforms(k: Kernel, points: int, degree: int, group: Array, conical: bool)
 
 
 def tables(rule: PointRule, names: Sequence[str]) -> dict[str, Any]:
-    """Return those of ``names`` that are matrices of ``Transforms``, by name."""
+    """Return the matrices of ``Transforms`` whose names are among ``names``."""
     found: dict[str, Any] = {"phi": rule.phi, "back": rule.back, "mode_bounds": mode_bounds(rule)}
     size = rule.phi.shape[2]
     for d in range(degree_of(size) + 1):

@@ -316,7 +316,7 @@ class FaultValues:
     def _strength(self, state: Row, load: Load, here: bool = False) -> tuple[np.ndarray, Any]:
         """Return the strength under a load and the effective normal traction.
 
-        Parameters and state are those of the nearest friction points, or with ``here`` those of all points that were read.
+        Parameters and state are taken at the nearest friction points, or with ``here`` at all points that were read.
         """
         law, c = self.fault.law, self.fault.constants
 
