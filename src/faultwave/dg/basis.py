@@ -19,10 +19,12 @@ FACES = ((1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2))  # face f is opposite verte
 
 
 def tet_size(degree: int) -> int:
+    """Return the number of basis functions of a tetrahedron."""
     return (degree + 1) * (degree + 2) * (degree + 3) // 6 if degree >= 0 else 0
 
 
 def triangle_size(degree: int) -> int:
+    """Return the number of basis functions of a face."""
     return (degree + 1) * (degree + 2) // 2 if degree >= 0 else 0
 
 
@@ -56,6 +58,7 @@ def modes(degree: int) -> list[tuple[int, int, int]]:
 
 
 def triangle_modes(degree: int) -> list[tuple[int, int]]:
+    """Return the indices of the face modes, sorted by total degree."""
     return [(d - j, j) for d in range(degree + 1) for j in range(d + 1)]
 
 
@@ -103,6 +106,7 @@ def triangle_basis_gradient(points: np.ndarray, degree: int) -> tuple[np.ndarray
 
 
 def triangle_basis(points: np.ndarray, degree: int) -> np.ndarray:
+    """Return the face basis functions phi (n, B2) at reference points (n, 2)."""
     return triangle_basis_gradient(points, degree)[0]
 
 

@@ -68,6 +68,7 @@ class Faces:
 
     @property
     def areas(self) -> np.ndarray:
+        """Areas of the faces (n,) [m^2]."""
         a, b, c = (self.corners[:, i] for i in range(3))
         return np.asarray(0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1))
 
@@ -228,7 +229,7 @@ class Driven:
         self.sources = np.where(
             wall, lay.own[at, faces.faces], lay.own[lay.position[np.maximum(near, 0)], np.maximum(near_face, 0)]
         )
-        mixing = operator.mixing[faces.cells, faces.faces]  # reflection coefficients of a boundary, or the neighbour's sign
+        mixing = operator.mixing[faces.cells, faces.faces]  # of a boundary its reflection coefficients, else a sign
         self.echo = mixing.copy() if law.mixing == 2 else np.stack([mixing[:, 0], np.zeros(len(mixing))], 1)
         self.mirrored = bool(self.echo[:, 1].any())
         behind = np.where(wall, faces.cells, near)

@@ -88,7 +88,7 @@ class AllEnergies:
 def as_isotropic(law: Any) -> Callable[[Any, Any], dict[str, Any]] | None:
     """Return the energies of isotropic elasticity as a function of stress and velocity, or None for laws that have them.
 
-    The function uses the ``moduli`` and the density named by the law's parameters, in porous rock that of the grains.
+    The function uses the ``moduli`` and the density named by the law's parameters, in porous rock the density of the grains.
     """
     if type(law) is Elastic or law.quantities[:9] != Elastic().quantities:
         return None

@@ -45,6 +45,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Columns:
+    """View of ``cols`` columns of a face time expansion from column ``col``."""
+
     series: Series
     col: int
     cols: int

@@ -155,6 +155,8 @@ def time_points(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Episode:
+    """Nucleation episode: its ``start`` and ``duration`` [s] and the traction added to each point [Pa]."""
+
     start: float
     duration: float
     traction: np.ndarray  # (n, points, 3) along n, s1, s2
@@ -225,7 +227,8 @@ class Fault:
         self.episodes, self.options, self.far = list(model.episodes), options, far
         self.times = time_points(options.times)
         self.weights = lru_cache(maxsize=64)(self._weights)  # clusters take the same steps again and again
-        self.shares = self.times[2].tolist(), np.cumsum(self.times[2]).tolist()  # sub-steps as shares of a step: lengths and ends
+        # Sub-steps as shares of a step: lengths and ends.
+        self.shares = self.times[2].tolist(), np.cumsum(self.times[2]).tolist()
         self.initial, self.columns, self.state_columns = (
             model.stress,
             recorded_by(options),
@@ -439,6 +442,7 @@ class Fault:
         return self.initial + sum(increment(0.0, time, e.start, e.duration) * e.traction for e in self.episodes)
 
     def nbytes(self) -> int:
+        """Return the memory of the friction buffers [bytes]."""
         return sum(b.nbytes for name, b in self.buffers.items() if name not in ("waves", "waves_in_time"))
 
     def moment_rate(self, record: dict[str, np.ndarray]) -> float:

@@ -129,7 +129,8 @@ class MatrixCoupling:
         return traction[0]
 
     def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
-        normal = np.repeat(frame[:, :1], 2, 1)  # one normal for both sides, as an impedance is the same along n and against it
+        # One normal for both sides, as an impedance is the same along n and against it.
+        normal = np.repeat(frame[:, :1], 2, 1)
         packed = np.moveaxis(law.impedance_at(material, normal), -1, 0)
         shape = normal.shape[:-1]
         z = as_matrix(lambda x: law.apply_impedance(packed, np.moveaxis(normal, -1, 0), x), 3, shape)

@@ -159,6 +159,7 @@ def line_tables(degree: int, kept: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def transforms(k: Kernel, points: int, degree: int, group: Array, conical: bool) -> Transforms:
+    """Return the transforms for the point rule of a fault: along lines for the conical rule, else full matrices."""
     return (AlongLines if conical else WholeTables)(k, points, degree, group)
 
 

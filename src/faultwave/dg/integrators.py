@@ -15,7 +15,7 @@ from faultwave.dg.operator import Cells, CellWork, Operator
 from faultwave.physics.waves import Law
 
 # Largest CFL numbers in which white noise does not grow, elastic, for orders 2 to 8; other laws times their ``stability``
-# (docs/decisions/0004). Those of ADER are in ``run.plan``.
+# (docs/decisions/0004). The limits of ADER are ``dg.plan.LARGEST_CFL``.
 LIMITS: dict[tuple[str, str], tuple[float, ...]] = {
     ("rk4", "godunov"): (0.95, 1.0, 0.95, 0.95, 0.85, 0.8, 0.75),
     ("rk4", "centred"): (1.5, 1.5, 1.5, 1.4, 1.3, 1.2, 1.1),

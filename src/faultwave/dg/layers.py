@@ -70,7 +70,7 @@ def layer_damping(
 def check_outside(
     material: dict[str, np.ndarray], placed: Iterable[tuple[str, np.ndarray]], problems: Problems
 ) -> None:
-    """Report capabilities that drive or measure fields in the layer, where fields are not those of the medium.
+    """Report capabilities that drive or measure fields in the layer, where fields differ from the fields of the medium.
 
     Parameters
     ----------

@@ -80,6 +80,7 @@ class Border:
 
     @staticmethod
     def none() -> Border:
+        """Return an empty list of faces."""
         return Border(*(np.zeros(0, np.int64) for _ in range(7)))
 
 
@@ -100,9 +101,7 @@ class Layout:
     split_ends: tuple[int, ...]  # of each cluster's storing cells, those before leave no derivatives
     whole_begins: tuple[int, ...]  # cells from here on leave no waves of parts of a step
     parts: int  # slots of the waves of parts of a step
-    for_faster: (
-        np.ndarray
-    )  # (positions, 4) first slot of the waves of parts for a faster neighbour; 0 for none
+    for_faster: np.ndarray  # (positions, 4) first slot of the waves of parts for a faster neighbour; 0 for none
     sums: np.ndarray  # (2, positions, 4) slots of sums for a slower neighbour, in its even and odd steps; 0 for none
     friction: np.ndarray  # (positions, 4) slot of the face time expansion of a fault or solved face; 0 elsewhere
     friction_far: int  # first slot of expansions that arrive from other processes
@@ -114,6 +113,7 @@ class Layout:
 
     @property
     def clusters(self) -> int:
+        """Number of clusters."""
         return len(self.storing_ranges)
 
     @property
@@ -335,8 +335,8 @@ class _Builder:
     def _number_waves(self) -> None:
         """Number the wave slots.
 
-        Order: the dummy, each cell's own slots, sums for slower cells twice, second slots of faces with friction or prescribed waves, waves of
-        parts of a step, arriving waves.
+        Order: the dummy, each cell's own slots, sums for slower cells twice, second slots of faces with friction or prescribed
+        waves, waves of parts of a step, arriving waves.
         """
         border, size = self.border, len(self.cell_at)
         self.first_sum, self.sums = 1 + 4 * size, int(self.slower.sum())

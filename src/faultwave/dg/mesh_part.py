@@ -1,7 +1,8 @@
 """Planning on one part of a distributed mesh, with the exchange that it needs between processes.
 
 Every process opens only its own part of a mesh stored in parts. Most planning is done cell by cell and needs no more; time steps and
-clusters, the cells that hold points, and errors are agreed upon with messages whose size is that of the border, or of the points.
+clusters, the cells that hold points, and errors are agreed upon with messages whose size is
+proportional to the border or to the number of points.
 """
 
 from __future__ import annotations
@@ -210,7 +211,8 @@ class MeshPart(WholeMesh):
     ) -> tets.Located:
         found = super().locate(points, topology, shape, mesh)
         inside = found.cells >= 0
-        number = np.where(inside, found.cells + self.slice.first, np.inf)  # of several cells the one with the lowest number holds the point
+        # Of several cells the one with the lowest number holds the point.
+        number = np.where(inside, found.cells + self.slice.first, np.inf)
         best = self._least(number)
         distance = self._least(found.distance)
         mine = inside & (number == best)

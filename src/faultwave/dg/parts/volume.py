@@ -67,7 +67,8 @@ def plan(planning: Planning) -> Volume | None:
         return None
     check_snapshots("output.volume", setting, planning.case.output.xdmf, problems)
     if any(getattr(planning.case, part, None) is not None and part not in planning.parts for part in AFTER):
-        setting = setting.model_copy(update={"fields": None})  # fields of a failed capability are unknown, and its error is reported
+        # Fields of a failed capability are unknown, and its error is reported.
+        setting = setting.model_copy(update={"fields": None})
     known = {field: part.name for part in planning.parts.values() for field in part.volume_fields}
     fields = volume_fields(setting, planning.law, list(known))
     cells = cells_in(setting, planning.geometry.centroids, planning.mesh.groups)
