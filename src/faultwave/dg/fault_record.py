@@ -56,7 +56,17 @@ CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark")))
 
 
 def recorded(moved: bool, breakdown: bool = False, smooth_sliding: bool = False) -> Columns:
-    """Return the columns of ``record``."""
+    """Return the columns of the record.
+
+    Parameters
+    ----------
+    moved : bool
+        Include the path length of the velocity jump.
+    breakdown : bool
+        Include the breakdown work.
+    smooth_sliding : bool
+        Include the shear traction in balance with friction.
+    """
     first, rest = RECORD[:-1], RECORD[-1:]
     return Columns(**dict.fromkeys(first + FELT * smooth_sliding + rest + MOVED * moved + BREAKDOWN * breakdown))
 
@@ -66,7 +76,22 @@ def note(
 ) -> dict[str, Any]:
     """Return the updated record of a point: rupture time, tractions, strength and frictional work.
 
-    The rupture time is ``clock.mark`` with ``whole_steps``, else it is interpolated within the sub-step.
+    Parameters
+    ----------
+    old : dict
+        Record before the sub-step.
+    last
+        Slip rate at the end of the previous sub-step [m/s].
+    x : Solved
+        Solution of the friction law.
+    traction
+        Traction change along n, s1, s2 [Pa].
+    clock : Row
+        Columns of ``CLOCK``.
+    w
+        Quadrature weight of the sub-step [s].
+    whole_steps : bool
+        Use ``clock.mark`` as rupture time instead of interpolating within the sub-step.
     """
     starts = (x.slip_rate > RUPTURE_RATE) & (old["ruptured"] <= 0.0)
     moment = clock.mark

@@ -86,7 +86,7 @@ class Sizes:
 
 
 def recorded_by(options: Options) -> Columns:
-    """Return the columns of what points remember under ``options``."""
+    """Return the columns of the record of fault points under ``options``."""
     return recorded(options.moved, options.breakdown, options.smooth_sliding)
 
 

@@ -17,7 +17,15 @@ ROUNDING = 1e-12
 
 
 def project(solver: Any, function: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Set the degrees of freedom to the L2 projection of function(points (n, 3)) -> (n, Q), in blocks of cells."""
+    """Set the degrees of freedom to the L2 projection of a function, in blocks of cells.
+
+    Parameters
+    ----------
+    solver
+        Solver with its operator and mesh.
+    function : callable
+        State (n, Q) at points (n, 3) [m].
+    """
     order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
     points, weights = tet_quadrature(order + 2)
     psi = tet_basis(points, order - 1)
@@ -34,7 +42,17 @@ def error(
     solution: Callable[[np.ndarray, float], np.ndarray],
     inside: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """Return the relative L2 error of every quantity against solution(points, time), where ``inside(points)`` if given."""
+    """Return the relative L2 error of every quantity, (Q,).
+
+    Parameters
+    ----------
+    solver
+        Solver with its operator and mesh.
+    solution : callable
+        Exact state (n, Q) at points (n, 3) [m] and a time [s].
+    inside : callable, optional
+        Mask (n,) of the points to compare, all by default.
+    """
     order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
     points, weights = tet_quadrature(order + 2)
     psi = tet_basis(points, order - 1)
@@ -53,10 +71,17 @@ def error(
 
 
 def error_norms(solver: Any, solution: Callable[[np.ndarray, float], np.ndarray]) -> dict[str, np.ndarray]:
-    """Return L1, L2 and maximum errors (Q,) of every quantity against solution(points, time), absolute and relative.
+    """Return L1, L2 and maximum errors (Q,) of every quantity by name, absolute and relative.
 
     Relative errors refer to the norms of the solution and are NaN where it is zero compared with other components of its kind (velocity,
     stress). The call is collective, and the first process has the result.
+
+    Parameters
+    ----------
+    solver
+        Solver with its operator and mesh.
+    solution : callable
+        Exact state (n, Q) at points (n, 3) [m] and a time [s].
     """
     order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
     points, weights = tet_quadrature(order + 1)

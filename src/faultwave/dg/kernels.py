@@ -26,7 +26,16 @@ def coefficient(series: Array, rows: Sequence[int], number: int, col: int = 0, c
 def series_sum(k: Kernel, target: Array, parts: Sequence[View], weight: Callable[[int], View]) -> None:
     """Emit target = sum_j weight(j) parts[j].
 
-    Later parts may have fewer rows than the first, and ``target`` more columns.
+    Parameters
+    ----------
+    k : Kernel
+        Kernel to extend.
+    target : Array
+        Result, which may have more columns than the parts.
+    parts : sequence of View
+        Terms; later ones may have fewer rows than the first.
+    weight : callable
+        View of the weight of term j.
     """
     cols = parts[0].cols
     k.pointwise(lambda x, c: [[c[0] * y for y in x]], [parts[0], weight(0)], [target.view(0, parts[0].rows, 0, cols)])

@@ -160,17 +160,20 @@ class AttachedPlasticity(Attached):
         return np.stack([values @ table.T for values in found], -1)
 
     def returning(self, points: np.ndarray, cells: np.ndarray) -> Callable[[np.ndarray, float], np.ndarray] | None:
-        """Return a function that gives the stress which rock carries at points, from that of an elastic step.
+        """Return the function from the stress of an elastic step to the stress that yielding rock carries at points.
 
         Parameters
         ----------
-        points : (n, 3)
-            In the reference cell, one in each of ``cells`` (n,).
+        points : (n, 3) float
+            Reference coordinates, one in each of ``cells`` (n,).
+        cells : (n,) int
+            Cells of the points.
 
         Returns
         -------
-        function of stress changes (n, 6) [Pa] and the time since the cells last yielded [s], or None for rheologies whose return map
-        depends on the history of a point.
+        callable or None
+            Function of stress changes (n, 6) [Pa] and the time since the cells last yielded [s]. None for rheologies whose return map
+            depends on the history of a point.
         """
         part, law = self.part, self.medium.rheology
         if not law.scales:

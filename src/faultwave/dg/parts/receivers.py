@@ -134,7 +134,7 @@ def _doubt_near_sources(planning: Planning, placed: Points) -> None:
 
 @dataclass(frozen=True)
 class Yielded:
-    """Sample whose stress, in ``columns``, is what yielding rock carries; gradients are those of the elastic step."""
+    """Sample whose stress, in ``columns``, is what yielding rock carries; gradients belong to the elastic step."""
 
     taken: Taken
     carried: Callable[[np.ndarray], np.ndarray]

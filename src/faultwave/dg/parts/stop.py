@@ -38,7 +38,7 @@ class AttachedStop(Attached):
         self.setting, self.solver = part.setting, solver
         self.largest_energy, self.looks = 0.0, 0
         self.quiet_since = np.nan
-        self.calls = (Call("end of largest step", lambda cluster, time, step: None),)  # energy is checked there
+        self.calls = (Call("end of largest step", lambda cluster, time, step: None),)  # ``over`` is evaluated there
 
     def over(self) -> bool:
         return self._rupture_over() or self._energy_gone()
