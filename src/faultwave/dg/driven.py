@@ -178,7 +178,7 @@ class Travelling:
         return np.asarray((values @ self.project.T)[:, :, None] * self.pairs[:, None, :])
 
     def part(self, chosen: np.ndarray) -> Travelling:
-        """Return the wave on the faces ``chosen`` (k,) bool only; ``items`` are those of the chosen faces."""
+        """Return the wave on the faces ``chosen`` (k,) bool only; ``items`` are the chosen faces."""
         return replace(self, items=self.items[chosen], pairs=self.pairs[chosen], delays=self.delays[chosen])
 
 

@@ -71,7 +71,7 @@ def error(
 
 
 def error_norms(solver: Any, solution: Callable[[np.ndarray, float], np.ndarray]) -> dict[str, np.ndarray]:
-    """Return L1, L2 and maximum errors (Q,) of every quantity by name, absolute and relative.
+    """Return L1, L2 and maximum errors (Q,) of every quantity by name of the norm, absolute and relative (``_rel``).
 
     Relative errors refer to the norms of the solution and are NaN where it is zero compared with other components of its kind (velocity,
     stress). The call is collective, and the first process has the result.
