@@ -43,9 +43,9 @@ def loaded_fault(rupture: Any, order: int, end: float) -> LoadedFault:
 
 
 def largest_patch(corners: np.ndarray, fault: LoadedFault) -> np.ndarray:
-    """Return the points (k,) of the largest connected area that fails without help of its surroundings.
+    """Return the points (k,) of the largest connected area above its strength, now or after nucleation.
 
-    Faces that share a vertex are connected.
+    Faces that share a vertex are connected. Points with forced rupture count as above their strength.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class Sizes:
     options : Options
         Options of the friction solver.
     narrow : bool
-        Storage option of the wave form (``Form.narrow``).
+        True if waves are stored in single precision.
     conical : bool
         True if the points belong to the conical rule.
     uniform : tuple of str

@@ -48,7 +48,7 @@ def doubt_material(case: Case, values: Mapping[str, np.ndarray], problems: Probl
 
 
 def doubt_light(values: Mapping[str, np.ndarray], problems: Problems) -> None:
-    """Warn about a permittivity times permeability below that of vacuum, which no lossless medium has at all frequencies."""
+    """Warn about a permittivity times permeability below the value of vacuum, which no lossless medium has at all frequencies."""
     if not {"permittivity", "permeability"} <= values.keys():
         return
     with np.errstate(all="ignore"):  # invalid materials are reported elsewhere
