@@ -1,4 +1,4 @@
-"""Attenuation of a case: what its quality factors make of the material of every cell."""
+"""Attenuation of a case: relaxation mechanisms of every cell for its quality factors."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from faultwave.physics.waves import Law
 from faultwave.physics.waves.viscoelastic import element_names
 
 ELEMENTS = 3
-"""Mechanisms where a case says nothing."""
+"""Default number of relaxation mechanisms."""
 
 
 def mechanisms_of(case: Case, problems: Problems) -> Mechanisms:
-    """The band and the mechanisms of a case that attenuates."""
+    """Return the frequency band and the relaxation mechanisms of a case with attenuation."""
     assert case.attenuation is not None
     return Mechanisms(spectrum_of(case.attenuation, 0.0, problems), case.attenuation.mechanisms or ELEMENTS)
 
 
 def attenuates(law: Law) -> bool:
-    """Whether quality factors are among the parameters of a law."""
+    """Return True if quality factors are among the parameters of a law."""
     return {"Qp", "Qs"} <= {p.name for p in law.parameters}
 
 
 def relaxing(
     case: Case, law: Law, material: dict[str, np.ndarray], shape: tets.Geometry, problems: Problems
 ) -> dict[str, np.ndarray]:
-    """The material (nc,) of each parameter with unrelaxed moduli and the Maxwell elements of every cell; as it is where ``law`` does not
-    attenuate. ``shape`` of the cells."""
+    """Return the material (nc,) by name with unrelaxed moduli and the Maxwell elements of every cell.
+
+    It is returned unchanged if ``law`` has no attenuation; ``shape`` is the geometry of the cells.
+    """
     setting = case.attenuation
     if not attenuates(law) or not material:
         if setting is not None and not attenuates(law):
@@ -57,7 +59,7 @@ def relaxing(
 
 
 def report(case: Case, material: dict[str, np.ndarray], longest_step: float) -> list[tuple[str, ...]]:
-    """What a plan tells of the fit."""
+    """Return the rows of a plan's report about the fit of the quality factors."""
     mechanisms = mechanisms_of(case, Problems())
     s, rows = mechanisms.spectrum, []
     band = f"{s.low:.4g} to {s.high:.4g} Hz, {mechanisms.count} mechanisms, speeds of {s.reference:.4g} Hz"

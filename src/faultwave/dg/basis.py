@@ -19,15 +19,17 @@ FACES = ((1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2))  # face f is opposite verte
 
 
 def tet_size(degree: int) -> int:
+    """Return the number of basis functions of a tetrahedron."""
     return (degree + 1) * (degree + 2) * (degree + 3) // 6 if degree >= 0 else 0
 
 
 def triangle_size(degree: int) -> int:
+    """Return the number of basis functions of a face."""
     return (degree + 1) * (degree + 2) // 2 if degree >= 0 else 0
 
 
 def _homogeneous(n: int, a: int, b: int, x: np.ndarray, y: np.ndarray) -> list[tuple[np.ndarray, ...]]:
-    """H_k(x, y) = y^k P_k^{a,b}(x/y) for k = 0..n with dH/dx and dH/dy."""
+    """Return H_k(x, y) = y^k P_k^{a,b}(x/y) for k = 0..n with dH/dx and dH/dy."""
     one, zero = np.ones_like(x), np.zeros_like(x)
     rows: list[tuple[np.ndarray, ...]] = [(one, zero, zero)]
     if n >= 1:
@@ -51,16 +53,17 @@ def _homogeneous(n: int, a: int, b: int, x: np.ndarray, y: np.ndarray) -> list[t
 
 
 def modes(degree: int) -> list[tuple[int, int, int]]:
-    """(i, j, k) by total degree, then k, then j ascending: the first B3(d) span degree <= d."""
+    """Return the indices (i, j, k) by total degree, then k, then j ascending; the first B3(d) span degree <= d."""
     return [(d - j - k, j, k) for d in range(degree + 1) for k in range(d + 1) for j in range(d - k + 1)]
 
 
 def triangle_modes(degree: int) -> list[tuple[int, int]]:
+    """Return the indices of the face modes, sorted by total degree."""
     return [(d - j, j) for d in range(degree + 1) for j in range(d + 1)]
 
 
 def tet_basis_gradient(points: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
-    """Values (n, B3) and reference gradients (n, B3, 3) at reference points (n, 3)."""
+    """Return values (n, B3) and gradients (n, B3, 3) of the basis at reference points (n, 3)."""
     x, y, z = np.asarray(points, float).T
     u, s = 2 * x - 1 + y + z, 1 - y - z
     v, t = 2 * y - 1 + z, 1 - z
@@ -84,12 +87,12 @@ def tet_basis_gradient(points: np.ndarray, degree: int) -> tuple[np.ndarray, np.
 
 
 def tet_basis(points: np.ndarray, degree: int) -> np.ndarray:
-    """psi at reference points (n, 3): (n, B3)."""
+    """Return the basis functions psi (n, B3) at reference points (n, 3)."""
     return tet_basis_gradient(points, degree)[0]
 
 
 def triangle_basis_gradient(points: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
-    """phi (n, B2) and reference gradients (n, B2, 2) at reference points (n, 2)."""
+    """Return the face basis phi (n, B2) and its gradients (n, B2, 2) at reference points (n, 2)."""
     x, y = np.asarray(points, float).T
     first = _homogeneous(degree, 0, 0, 2 * x - 1 + y, 1 - y)
     values, gradients = [], []
@@ -103,12 +106,13 @@ def triangle_basis_gradient(points: np.ndarray, degree: int) -> tuple[np.ndarray
 
 
 def triangle_basis(points: np.ndarray, degree: int) -> np.ndarray:
+    """Return the face basis functions phi (n, B2) at reference points (n, 2)."""
     return triangle_basis_gradient(points, degree)[0]
 
 
 @functools.cache
 def tet_quadrature(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Conical rule with n^3 points, exact to degree 2n - 1; weights sum to 1/6."""
+    """Return points and weights of the conical rule with n^3 points, exact to degree 2n - 1; weights sum to 1/6."""
     (a, wa), (b, wb), (c, wc) = (gauss_jacobi(n, k) for k in (0, 1, 2))
     a, b, c = (1 + a) / 2, (1 + b) / 2, (1 + c) / 2
     z, y, x = np.meshgrid(c, b, a, indexing="ij")
@@ -120,9 +124,9 @@ def tet_quadrature(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 @functools.cache
 def triangle_quadrature(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Conical rule with n^2 points, exact to degree 2n - 1; weights sum to 1/2.
+    """Return points and weights of the conical rule with n^2 points, exact to degree 2n - 1; weights sum to 1/2.
 
-    chi = (1 + x_i)/2 from Gauss-Jacobi (1, 0), tau = (1 + y_j)(1 - x_i)/4: the fault points of SeisSol decks.
+    The points are chi = (1 + x_i)/2 from Gauss-Jacobi (1, 0) and tau = (1 + y_j)(1 - x_i)/4: the fault points of SeisSol decks.
     """
     (x, wx), (y, wy) = gauss_jacobi(n, 1), gauss_jacobi(n)
     chi = np.repeat((1 + x) / 2, n)
@@ -131,11 +135,16 @@ def triangle_quadrature(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def two_stages(trace: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
-    """Trace matrix of face 0 or 1 (B2, B3) of a basis of ``degree`` as a product of two sparser ones, (B2, n) and (n, B3).
+    """Factor the trace matrix (B2, B3) of face 0 or 1 of a basis of ``degree`` into two sparser ones, (B2, n) and (n, B3).
 
     On these faces mode (i, j, k) is (+-1)^i times a polynomial of degree i + j in the first face coordinate times one in the
-    second: for every n = i + j the first stage turns the modes i = 0..n into face modes a = 0..n, for each k alike, the second
-    turns k into b. Each block of the trace matrix is an outer product, which gives both. ValueError where it is not.
+    second: for every n = i + j the first stage converts the modes i = 0..n into face modes a = 0..n, for each k alike, and the second
+    stage converts k into b. Each block of the trace matrix is an outer product, which gives both factors.
+
+    Raises
+    ------
+    ValueError
+        If a block of the trace matrix is not an outer product.
     """
     cells, faces = modes(degree), triangle_modes(degree)
     column, row = {m: i for i, m in enumerate(cells)}, {m: i for i, m in enumerate(faces)}
@@ -160,7 +169,7 @@ def two_stages(trace: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def face_points(face: int, points: np.ndarray) -> np.ndarray:
-    """Tetrahedron coordinates (n, 3) of face coordinates (n, 2)."""
+    """Return the tetrahedron coordinates (n, 3) of points in coordinates (n, 2) of a face."""
     a, b, c = VERTICES[list(FACES[face])]
     return a + points[:, :1] * (b - a) + points[:, 1:] * (c - a)
 
@@ -175,10 +184,10 @@ class Matrices:
 
 
 def inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Sum of a * b over their last axis, the others broadcast, in ascending order.
+    """Return the sum of a * b over the last axis, in ascending order, with the other axes broadcast.
 
-    Unlike einsum's its rounding does not depend on the shapes: what is read at a point must not change with the number of
-    points read with it, hence with the number of processes.
+    Unlike in einsum, the rounding does not depend on the shapes: a value at a point must not change with the number of
+    points read with it, hence not with the number of processes.
     """
     total = np.asarray(a[..., 0] * b[..., 0])
     product = np.empty_like(total)
@@ -190,7 +199,7 @@ def inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @functools.cache
 def matrices(degree: int) -> Matrices:
-    """Derivative and trace matrices by quadrature exact to degree 2N + 3, noise removed."""
+    """Return derivative and trace matrices by quadrature exact to degree 2N + 3, with rounding noise set to zero."""
     points, weights = tet_quadrature(degree + 2)
     values, gradients = tet_basis_gradient(points, degree)
     derivative = np.einsum("n,nk,nld->dkl", weights, values, gradients)

@@ -1,8 +1,8 @@
-"""What cells of different steps exchange across a face, in the kernel that makes it (docs/theory/time-stepping.md, "Local time stepping").
+"""Exchange of waves between clusters with different time steps, as part of the kernel that computes the waves.
 
-The faster cell adds the waves of its steps where the slower one will read their sum. The slower one leaves the waves of those parts of
-its step in which the faster one steps: its state is integrated over them while its derivatives are at hand, and traced on the faces that
-need it.
+The faster cell adds the waves of its steps to a sum, which the slower one reads. The slower cell writes the waves of those parts of
+its step in which the faster one steps: its state is integrated over each part while the derivatives are in cache, and traced on
+the faces that need it (docs/theory/time-stepping.md, "Local time stepping").
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from faultwave.kernels.language import Array, Kernel, View
 
 
 def places(rates: Any) -> int:
-    """Slots that a slower cell has for the parts of its step, with so many steps of each cluster in one of the next: an even number, as
-    cells of one cluster exchange waves in places that alternate."""
+    """Return the number of slots that a slower cell needs for the parts of its step.
+
+    It is the largest of ``rates``, the steps of each cluster in one of the next, rounded up to an even number because cells of one
+    cluster exchange waves in alternating slots.
+    """
     most = max([1, *(int(r) for r in rates)])
     return most + most % 2
 
@@ -26,9 +29,26 @@ def places(rates: Any) -> int:
 def part_weights(
     predictor: Predictor, step: float, ends: Sequence[float], first: int, parts: int
 ) -> dict[str, list[float]]:
-    """Arguments of the kernels that leave parts of a step of this length [s]: ``shares`` of the whole step, and the weights of each of the
-    integrals in ``Beside.parts``. ``ends``: of the faster cluster's steps after the start [s], of which the ``first`` reads the slot of
-    that number modulo ``parts``; slots that none of them reads get zeros."""
+    """Return the kernel arguments for the waves of parts of a step.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        Time expansion of the cells.
+    step : float
+        Length of the step [s].
+    ends : sequence of float
+        Ends of the faster cluster's steps, from the start of this step [s].
+    first : int
+        Number of the first of these steps; step n reads slot n modulo ``parts``. Unused slots get zeros.
+    parts : int
+        Number of slots.
+
+    Returns
+    -------
+    dict
+        ``shares`` of the whole step, and for each integral in ``Beside.parts`` its weights ``part0``, ``part1``, ...
+    """
     weights, whole = [[0.0] * len(predictor.rows) for _ in range(parts)], predictor.integral(0.0, step, step)
     for n, (begin, end) in enumerate(pairwise((0.0, *ends))):
         weights[(first + n) % parts] = predictor.integral(begin, end, step)
@@ -41,12 +61,20 @@ def part_weights(
 
 @dataclass(frozen=True)
 class Beside:
-    """What a cell does besides with the waves that it publishes, into a store in which slot 0 is nobody's.
+    """Additional use of the waves that a cell publishes, for neighbours of other clusters.
 
-    ``to_slower``: it adds them to the sums for slower neighbours; ``parts``: for integrals of the state over parts of the step, whose waves
-    it leaves for faster ones. A part is a share of the whole step, whose wave is known, and a sum without the first coefficient of the
-    predictor, given here: most often of a lower degree, so that its trace takes half the work; ``rows`` of it. What is left of the
-    whole after all parts but one is the last, so that together they make the whole to rounding.
+    Waves go to a store whose slot 0 is a dummy. The wave of a part of the step is a share of the known wave of the whole step plus the
+    trace of a sum without the first coefficient of the predictor. That sum mostly has a lower degree, which halves the work of its trace.
+    The last part is the whole minus all other parts, so that the parts add up to the whole to rounding.
+
+    Attributes
+    ----------
+    to_slower : bool
+        True if waves are added to sums for slower neighbours.
+    parts : tuple of Array
+        Integrals of the state over parts of the step, whose waves are left for faster neighbours.
+    rows : int
+        Number of rows of the traces of these integrals.
     """
 
     to_slower: bool
@@ -56,7 +84,23 @@ class Beside:
     def emit(
         self, k: Kernel, name: str, store: Array, i: int, wave: Array, trace: Callable[[View, View], None]
     ) -> None:
-        """Of the face ``i``; ``trace`` makes a wave (its second argument) of a state. ``name``: what the indices' names begin with."""
+        """Emit the statements for face ``i``.
+
+        Parameters
+        ----------
+        k : Kernel
+            Kernel that computes the wave.
+        name : str
+            Prefix of the names of indices.
+        store : Array
+            Store of the waves.
+        i : int
+            Local face.
+        wave : Array
+            Wave of the whole step.
+        trace : callable
+            Writes the wave of a state (first argument) to its second argument.
+        """
         if self.to_slower:
             self._add(k, name, store, i, wave)
         if self.parts:
@@ -107,7 +151,7 @@ class Beside:
 
 
 def _index(k: Kernel, name: str, columns: int) -> Array:
-    """The index of this name, declared when it is first asked for."""
+    """Return the index array of this name and declare it at first use."""
     return k.arrays.get(name) or k.index(name, columns)
 
 

@@ -1,4 +1,4 @@
-"""A run whose numbers are no longer finite, or grow as those of no waves do: say where it began and why that may be."""
+"""Diagnosis of unstable runs: the place where numbers ceased to be finite or grew without bound, and likely causes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from faultwave.base.asked import command, option
 from faultwave.dg.plan import cfl_number, largest_cfl
 from faultwave.engine.solver import Diagnosis
 
-RINGS = 3  # of cells around the first suspect that are shown
+RINGS = 3  # rings of cells around the first suspect that are shown
 
 
 def diagnose(solver: Any) -> Diagnosis:
-    """Of the first process that holds numbers that are not finite, where all are of that with the largest; the others get its text. All
-    processes ask together."""
+    """Diagnose an unstable run on the first process with numbers that are not finite.
+
+    If all numbers are finite, the process with the largest one diagnoses. The call is collective, and all processes return the same text.
+    """
     world = solver.world
     with np.errstate(invalid="ignore", over="ignore"):
         dofs = solver.operator.dofs()
@@ -29,7 +31,7 @@ def diagnose(solver: Any) -> Diagnosis:
 
 
 def _here(solver: Any, broken: int) -> Diagnosis:
-    """Name the worst cell, its quality, material and step, the states of parts near it, and likely causes in order."""
+    """Report the worst cell, its quality, material and step, the states of capabilities near it, and likely causes in order."""
     plan = solver.plan
     with np.errstate(invalid="ignore", over="ignore"):
         size = np.abs(solver.operator.dofs()).max((1, 2))
@@ -63,7 +65,7 @@ def _causes(plan: Any, of_parts: list[str]) -> list[str]:
 
 
 def _with_neighbourhood(solver: Any, text: str, cell: int) -> Diagnosis:
-    """Cell averages of the last good state in ``RINGS`` rings of cells around ``cell``."""
+    """Add the cell averages of the last good state in ``RINGS`` rings of cells around ``cell`` to the diagnosis."""
     if getattr(solver, "good", None) is None:
         return Diagnosis(text)
     plan, (time, raw) = solver.plan, solver.good

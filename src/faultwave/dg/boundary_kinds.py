@@ -1,4 +1,4 @@
-"""Boundary faces against the law: whether its waves can meet such a face at all."""
+"""Checks of boundary faces against the wave law, which may not support every kind."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from faultwave.physics.waves.anisotropic import lopsidedness
 from faultwave.physics.waves.law import impedance_numbers
 
 OF_PARTS = (tets.BoundaryKind.GRAVITY, tets.BoundaryKind.DIRICHLET, tets.BoundaryKind.ANALYTIC)
-"""Their parts say by themselves what is wrong with such faces."""
+"""Boundary kinds whose capabilities check their faces themselves."""
 
 LOPSIDED = 1e-6
-"""Share of the largest constant that a rounded rotation of a crystal's axes may leave."""
+"""Relative size of elastic constants that may be rounding of a rotation of crystal axes."""
 
 
 def allowed_kinds(law: Law) -> list[str]:
-    """Names of the boundary kinds that a law can have."""
+    """Return the names of the boundary kinds that a law supports."""
     kinds = list(law.boundaries)
     if impedance_numbers(law) == 1:
         kinds.append("impedance")
@@ -29,7 +29,10 @@ def allowed_kinds(law: Law) -> list[str]:
 
 
 def check_kinds(planning: Planning, driven: np.ndarray) -> None:
-    """An error for each kind of boundary faces that the law does not have. ``driven`` (nc, 4): faces where a part says what arrives."""
+    """Add an error for each kind of boundary faces that the law does not support.
+
+    Faces marked in ``driven`` (nc, 4) are exempt, as a capability prescribes their waves.
+    """
     topology, law = planning.topology, planning.law
     allowed = allowed_kinds(law)
     outer = ~planning.across & ~driven & (topology.kinds != tets.BoundaryKind.FAULT)
@@ -43,7 +46,7 @@ def check_kinds(planning: Planning, driven: np.ndarray) -> None:
 
 
 def doubt_symmetry(planning: Planning) -> None:
-    """A warning where sides of kind symmetry bound rock whose constants have no such symmetry."""
+    """Warn if boundaries of kind symmetry touch rock whose elastic constants lack that symmetry."""
     topology, geometry, material = planning.topology, planning.geometry, planning.material
     mirrors = ~planning.across & (topology.kinds == tets.BoundaryKind.SYMMETRY)
     if "c11" not in material or not mirrors.any():
@@ -64,7 +67,7 @@ def doubt_symmetry(planning: Planning) -> None:
 
 
 def _setting(case: Case, kind: str) -> str:
-    """Where a case says that faces are of a kind."""
+    """Return the setting of a case that gives faces a kind."""
     made = getattr(case.mesh.generate, "boundaries", None) or {}
     for side, given in made.items():
         if given == kind:

@@ -1,4 +1,4 @@
-"""The mesh of a case, whatever it comes from."""
+"""Access to the mesh of a case, from a file, a generator or a place on Earth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from faultwave.domain import tets
 
 
 def load_or_build(case: Case) -> tets.Mesh:
-    """The mesh of a case, from a file, generated or built. Raises InputError."""
+    """Return the mesh of a case, read from a file, generated or built.
+
+    Raises
+    ------
+    InputError
+        If the mesh cannot be read or made.
+    """
     asked = case.mesh.build
     if asked is None:
         return tets.load_mesh(case.mesh)

@@ -1,4 +1,4 @@
-"""The mesh that a case builds from a place: what its material and its projection say to the mesher."""
+"""Mesh that a case builds from a place, with the edge lengths that its material requires."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from faultwave.physics.waves import Law, law
 
 
 def built(case: Case, asked: Build) -> tets.Mesh:
-    """The mesh of the place that a case asks for. Raises InputError."""
+    """Return the mesh of the place that a case describes.
+
+    Raises
+    ------
+    InputError
+        If the description is not valid.
+    """
     projection = None if case.projection is None else projected(case.projection, "projection")
     order = case.numerics.order
     asked = asked.model_copy(update={"fault_size": asked.edge_on_faults(order)})
@@ -51,7 +57,7 @@ def _material(case: Case, physics: Law, asked: Build) -> Field:
 
 @dataclass(frozen=True)
 class CaseWaves:
-    """Wave speeds of a case's material, and the edges that resolve a frequency at an order."""
+    """Wave speeds of a case's material, and the edge lengths that resolve a frequency at an order."""
 
     physics: Law
     material: Field

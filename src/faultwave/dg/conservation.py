@@ -1,9 +1,10 @@
-"""Conservation where messages are rounded: a cell corrects itself by what its neighbour on another process got of its wave.
+"""Conservation with rounded messages: a cell corrects itself for the rounding of the waves that it sent.
 
-The state on a face follows from the waves of both sides. Where the other side reads w + e instead of w, its state on the face is another
-one, and conservation needs the same on this side: the jumps here change by dv = -e/(Z + Z_R) and dT = Z_R e/(Z + Z_R), which leave
-u = T + Z_R v as it is and make T - Z v of the trace w + e. For every mode of a face the change of the dofs is one small matrix times e,
-lifted into the cell. Messages leave their rounding errors in a store; after each correction one kernel adds the changes where the dofs are.
+The state on a face follows from the waves of both sides. If the other side reads w + e instead of w, its state on the face differs,
+and conservation requires the same state on this side: the jumps here change by dv = -e/(Z + Z_R) and dT = Z_R e/(Z + Z_R), which leave
+u = T + Z_R v unchanged and turn T - Z v of the trace into w + e. For every mode of a face the change of the degrees of freedom is one
+small matrix times e, lifted into the cell. Messages write their rounding errors to a store; after each correction one kernel adds the
+changes on the backend.
 """
 
 from __future__ import annotations
@@ -22,8 +23,17 @@ from faultwave.physics.waves.law import dot
 
 
 def correction_matrices(operator: Operator, cells: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Matrices (n, Q, channels) by which errors of the waves through faces of cells (n,), integrated over the step in the operator's
-    unit of time, change the dofs, in the form's own quantities."""
+    """Return the matrices (n, Q, channels) from wave errors at faces to changes of the degrees of freedom.
+
+    Errors are integrated over the step in the operator's unit of time; changes are in the form's own quantities.
+
+    Parameters
+    ----------
+    operator : Operator
+        Operator of the cells.
+    cells, faces : (n,) int
+        Cells and local faces.
+    """
     law, form, c = operator.law, operator.form, operator.cells
     own, other = (z[cells, faces] for z in form.both_impedances(c))
     share = law.admittance(own, other, operator.time_unit * c.areas[cells, faces] / (3.0 * c.volume[cells]))
@@ -46,8 +56,10 @@ def correction_matrices(operator: Operator, cells: np.ndarray, faces: np.ndarray
 
 
 def conserve(form: Form) -> Kernel:
-    """Add the corrections for the rounding errors of the four faces to q, and clear the errors. Row 0 of both stores holds zeros, for faces
-    whose waves are not sent."""
+    """Return the kernel that adds the corrections for rounding errors at the four faces to q and clears the errors.
+
+    Row 0 of both stores holds zeros, for faces whose waves are not sent.
+    """
     k, m = Kernel("conserve"), form.faced
     q, faces = k.batch("q", form.b3, form.Q, "inout"), k.index("faces", 4)
     errors, matrices = k.store("errors", form.b2, m, "inout"), k.store("matrices", 1, form.Q * m)
@@ -68,7 +80,10 @@ def conserve(form: Form) -> Kernel:
 
 
 def add_parts(form: Form, parts: int) -> Kernel:
-    """The sum of the rows of all parts of a step goes where the errors of a face are kept. ``slots``: that row, then those."""
+    """Return the kernel that sums the errors of all parts of a step into the row of a face.
+
+    ``slots`` lists the row of the face, then the rows of the parts.
+    """
     k = Kernel("add_parts")
     slots, errors = k.index("slots", 1 + parts), k.store("errors", form.b2, form.faced, "inout")
     split = k.store("split", form.b2, form.faced)
@@ -82,7 +97,7 @@ def add_parts(form: Form, parts: int) -> Kernel:
 
 
 class Conservation:
-    """Corrections of the cells of a process for the rounding of the waves sent through ``channels``."""
+    """Corrections of a process's cells for the rounding of the waves sent through ``channels``."""
 
     def __init__(self, operator: Operator, channels: Sequence[Channel]):
         lay, form, b = operator.layout, operator.form, operator.backend
@@ -110,18 +125,18 @@ class Conservation:
         self.add = made["add_parts"]({"slots": b.index(self.added.rows), "split": self.split, "errors": self.errors})
 
     def _split(self, channel: Channel) -> bool:
-        """Whether a channel sends the waves of parts of a step."""
+        """Return True if a channel sends the waves of parts of a step."""
         return channel.other < channel.cluster
 
     def place(self, channel: Channel) -> tuple[Any, int]:
-        """The store in which the rounding errors of a channel's messages are left, and the first row of their faces."""
+        """Return the store for the rounding errors of a channel's messages, and the first row of its faces."""
         before = self.channels[: self.channels.index(channel)]
         if self._split(channel):
             return self.split, 1 + sum(c.count for c in before if self._split(c))
         return self.errors, 1 + sum(len(c.cells) for c in before)
 
     def __call__(self, cluster: int) -> None:
-        """After the correction of a cluster, once all waves of its step have been sent."""
+        """Correct the cells of a cluster, after its correction and once all waves of its step have been sent."""
         begin, end = self.added.ranges[cluster]
         if end > begin:
             self.add(begin, end)

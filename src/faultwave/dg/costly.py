@@ -1,4 +1,4 @@
-"""Cells that cost most: a few slivers may make a run many times as long."""
+"""Warning about the few cells whose small time steps dominate the cost of a run."""
 
 from __future__ import annotations
 
@@ -11,16 +11,26 @@ from faultwave.dg.planning import Planning
 from faultwave.domain import tets
 
 SHARE, FEWEST = 1000, 10
-"""One cell of so many, and at least so many cells, are few."""
+"""Fraction (one in ``SHARE``) and minimum number of cells that count as few."""
 SMALL, LONGER = 0.5, 1.5
-"""Share of the step of all but a few cells that is small, and how many times longer a run is then worth a word."""
+"""Step relative to the usual one that counts as small, and factor of the run time that justifies a warning."""
 NAMED = 3
 
 
 def warn_costly(planning: Planning, step: np.ndarray, cluster: Callable[[np.ndarray], tets.Clustering]) -> None:
-    """A warning where a few cells make the run much longer; ``cluster``: of stable steps (nc,), as the run does it."""
+    """Warn if a few cells make the run much longer.
+
+    Parameters
+    ----------
+    planning : Planning
+        Case, which collects the warning.
+    step : (nc,) float
+        Stable steps [s].
+    cluster : callable
+        Clustering of stable steps, as the run uses it.
+    """
     few = min(max(FEWEST, len(step) // SHARE), len(step) // 4)
-    if few == 0 or planning.whole.elsewhere:  # a part of a mesh does not know how the others are clustered
+    if few == 0 or planning.whole.elsewhere:  # a partition does not know the clusters of other partitions
         return
     usual = float(np.partition(step, few)[few])
     small = int((step < SMALL * usual).sum())
@@ -41,7 +51,7 @@ def warn_costly(planning: Planning, step: np.ndarray, cluster: Callable[[np.ndar
 
 
 def rate(clustering: tets.Clustering) -> float:
-    """Updates of cells a second of simulated time."""
+    """Return the number of cell updates per second of simulated time."""
     return float((clustering.histogram / clustering.steps).sum())
 
 

@@ -1,8 +1,8 @@
-"""Faces with a field of their own: what arrives at a cell is its neighbour's wave, or the wall's echo, plus a given field.
+"""Faces with prescribed waves: a cell receives the wave of its neighbour or of the reflecting boundary plus a given field.
 
 One mechanism serves plane waves that enter through a boundary or a closed surface inside (total field within, scattered field
-without; Taflove & Hagness 2005, ch. 5), sheets of current and waveguide ports. As faces of a fault, driven faces have slots of
-their own for what arrives; both cells of one are in one cluster.
+outside; Taflove & Hagness 2005, ch. 5), sheets of current and waveguide ports. Like fault faces, these faces have separate slots for
+arriving waves, and both cells of a face are in one cluster.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from faultwave.physics.waves import Law
 
 
 class Function(Protocol):
-    """A function of time and its antiderivative."""
+    """Function of time with its antiderivative."""
 
     def value(self, t: Any) -> np.ndarray: ...
     def integral(self, t: Any) -> np.ndarray: ...
@@ -30,7 +30,7 @@ class Function(Protocol):
 
 @dataclass(frozen=True)
 class Shifted:
-    """A function of time that starts later."""
+    """Function of time that is delayed by ``onset`` [s]."""
 
     function: Any
     onset: float
@@ -44,8 +44,17 @@ class Shifted:
 
 @dataclass(frozen=True)
 class Faces:
-    """n faces seen from their cells: cells, faces (n,), frames (n, 3 or 9) as the law's kernels have them, corners
-    (n, 3, 3) in the order of face coordinates."""
+    """Faces as seen from their cells, n of them.
+
+    Attributes
+    ----------
+    cells, faces : (n,) int
+        Cells and local faces.
+    frames : (n, 3 or 9) float
+        Normals or frames in the layout of the law's kernels.
+    corners : (n, 3, 3) float
+        Vertices in the order of face coordinates [m].
+    """
 
     cells: np.ndarray
     faces: np.ndarray
@@ -53,18 +62,29 @@ class Faces:
     corners: np.ndarray
 
     def positions(self, points: np.ndarray) -> np.ndarray:
-        """Coordinates (n, p, 3) of face coordinates (p, 2)."""
+        """Return the Cartesian coordinates (n, p, 3) [m] of points in face coordinates (p, 2)."""
         a, b, c = (self.corners[:, i, None] for i in range(3))
         return a + points[None, :, :1] * (b - a) + points[None, :, 1:] * (c - a)
 
     @property
     def areas(self) -> np.ndarray:
+        """Areas of the faces (n,) [m^2]."""
         a, b, c = (self.corners[:, i] for i in range(3))
         return np.asarray(0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1))
 
 
 def faces_of(operator: Operator, cells: np.ndarray, faces: np.ndarray, origin: np.ndarray) -> Faces:
-    """``origin`` (n, 3): the first vertex of each of the cells."""
+    """Return the given faces of cells with their frames and vertices.
+
+    Parameters
+    ----------
+    operator : Operator
+        Operator that has the cells.
+    cells, faces : (n,) int
+        Cells and local faces.
+    origin : (n, 3) float
+        First vertex of each of the cells [m].
+    """
     jacobian = np.linalg.inv(operator.cells.inverse[cells])
     corners = np.empty((len(cells), 3, 3))
     for f in range(4):
@@ -75,7 +95,22 @@ def faces_of(operator: Operator, cells: np.ndarray, faces: np.ndarray, origin: n
 
 
 def pair(law: Law, frames: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """[T, v] (n, ..., 2 face channels) of states q (n, ..., Q) on faces with ``frames`` (n, 3 or 9)."""
+    """Return traction and velocity [T, v] of states on faces.
+
+    Parameters
+    ----------
+    law : Law
+        Wave law.
+    frames : (n, 3 or 9) float
+        Normals or frames of the faces.
+    q : (n, ..., Q) float
+        States.
+
+    Returns
+    -------
+    (n, ..., 2 face channels) array
+        Traction, then velocity.
+    """
     extra = q.ndim - 2
     frame = [frames[:, i].reshape(-1, *[1] * extra) for i in range(frames.shape[1])]
     state = [q[..., i] for i in range(q.shape[-1])]
@@ -86,7 +121,7 @@ def pair(law: Law, frames: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Pattern:
-    """``pairs`` (k, B2, 2 face channels) times a function of time, on the faces ``items`` of the list."""
+    """Prescribed field with one time function: ``pairs`` (k, B2, 2 face channels) on the faces ``items`` of a list."""
 
     items: np.ndarray
     pairs: np.ndarray
@@ -99,7 +134,7 @@ class Pattern:
         return float(self.function.integral(b) - self.function.integral(a)) * self.pairs
 
     def part(self, chosen: np.ndarray) -> Pattern:
-        """Of the faces chosen (k,) bool only."""
+        """Return the field on the faces ``chosen`` (k,) bool only."""
         return replace(self, items=self.items[chosen], pairs=self.pairs[chosen])
 
 
@@ -108,8 +143,21 @@ _GAUSS = tuple(zip(*np.polynomial.legendre.leggauss(4), strict=True))
 
 @dataclass(frozen=True)
 class Travelling:
-    """A plane wave: ``pairs`` (k, 2 face channels) times function(t - delay), ``delays`` (k, p) at the quadrature points,
-    ``project`` (B2, p) from points to the face's modes."""
+    """Plane wave prescribed on faces.
+
+    Attributes
+    ----------
+    items : (k,) int
+        Faces in a list.
+    pairs : (k, 2 face channels) float
+        Traction and velocity per unit of the time function.
+    delays : (k, p) float
+        Arrival times at the quadrature points [s].
+    project : (B2, p) float
+        Projection of point values on face modes.
+    function : Function
+        Time function, evaluated at t - delay.
+    """
 
     items: np.ndarray
     pairs: np.ndarray
@@ -121,7 +169,7 @@ class Travelling:
         return self._spread(self.function.value(t - self.delays))
 
     def integral(self, a: float, b: float) -> np.ndarray:
-        """By four Gauss points: as exact as the scheme, and cheaper than most antiderivatives."""
+        """Integrate with four Gauss points, which is as accurate as the scheme and cheaper than most antiderivatives."""
         centre, half = 0.5 * (a + b), 0.5 * (b - a)
         values = sum(w * self.function.value(centre + half * x - self.delays) for x, w in _GAUSS)
         return self._spread(half * np.asarray(values))
@@ -130,13 +178,15 @@ class Travelling:
         return np.asarray((values @ self.project.T)[:, :, None] * self.pairs[:, None, :])
 
     def part(self, chosen: np.ndarray) -> Travelling:
-        """Of the faces chosen (k,) bool only; ``items`` number the chosen ones."""
+        """Return the wave on the faces ``chosen`` (k,) bool only; ``items`` are the chosen faces."""
         return replace(self, items=self.items[chosen], pairs=self.pairs[chosen], delays=self.delays[chosen])
 
 
 class Drive(Protocol):
-    """What arrives on the faces ``items`` of a list beside the echo: pairs [T, v] (k, B2, 2 face channels) at a time, and their integral
-    over an interval."""
+    """Interface of a field prescribed on the faces ``items`` of a list, in addition to the reflected or transmitted wave.
+
+    Values at a time and integrals over an interval are pairs [T, v] of shape (k, B2, 2 face channels).
+    """
 
     @property
     def items(self) -> np.ndarray: ...
@@ -146,28 +196,28 @@ class Drive(Protocol):
 
 
 def projection(order: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points (p, 2) and the matrix (B2, p) of the L2 projection on a face's modes."""
+    """Return quadrature points (p, 2) of a face and the matrix (B2, p) of the L2 projection on its modes."""
     points, weights = triangle_quadrature(order + 2)
     return points, (triangle_basis(points, order - 1) * weights[:, None]).T
 
 
 def projected(project: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Modes (k, B2, m) of values (k, p, m) at points; the rounding does not depend on how many faces there are."""
+    """Project point values (k, p, m) on face modes (k, B2, m); rounding does not depend on the number of faces."""
     return inner(project[None, :, None], values.transpose(0, 2, 1)[:, None])
 
 
 _Placed = tuple[np.ndarray, Drive]
-"""A drive and where its faces stand in a list."""
+"""Positions of the faces of a prescribed field in a list, and the field."""
 
 
 def _among(drive: Drive, chosen: np.ndarray) -> _Placed:
-    """The part of a drive on the ``chosen`` faces, in ascending order."""
+    """Return the restriction of a prescribed field to the ``chosen`` faces, which are in ascending order."""
     part = drive.part(np.isin(drive.items, chosen))
     return np.searchsorted(chosen, part.items), part
 
 
 class Driven:
-    """Fills the slots of the driven faces before a cluster corrects."""
+    """Writer of the arriving waves of faces with prescribed fields, called before a cluster corrects."""
 
     def __init__(self, operator: Operator, faces: Faces, drives: Sequence[Drive], cluster: np.ndarray):
         self.operator, self.faces, self.drives = operator, faces, list(drives)
@@ -179,7 +229,7 @@ class Driven:
         self.sources = np.where(
             wall, lay.own[at, faces.faces], lay.own[lay.position[np.maximum(near, 0)], np.maximum(near_face, 0)]
         )
-        mixing = operator.mixing[faces.cells, faces.faces]  # of the wall, or the neighbour's sign
+        mixing = operator.mixing[faces.cells, faces.faces]  # of a boundary its reflection coefficients, else a sign
         self.echo = mixing.copy() if law.mixing == 2 else np.stack([mixing[:, 0], np.zeros(len(mixing))], 1)
         self.mirrored = bool(self.echo[:, 1].any())
         behind = np.where(wall, faces.cells, near)
@@ -197,14 +247,14 @@ class Driven:
         self.parts = [[_among(drive, m) for drive in drives] for m in self.members]
 
     def added(self, count: int, drives: Sequence[_Placed], of: Callable[[Drive], np.ndarray]) -> np.ndarray:
-        """(count, B2, 2 face channels): what the drives add to so many faces."""
+        """Return the sum of prescribed fields on ``count`` faces, (count, B2, 2 face channels)."""
         total = np.zeros((count, *self.shape[1:]))
         for items, drive in drives:
-            total[items] += of(drive)  # a drive names a face once
+            total[items] += of(drive)  # faces of one field are distinct
         return total
 
     def fill(self, cluster: int, time: float, step: float) -> None:
-        """The arriving waves of [time, time + step], for operators that read waves integrated over a step."""
+        """Write the arriving waves of [time, time + step], for operators that read waves integrated over a step."""
         mine = self.members[cluster]
         if not len(mine):
             return
@@ -222,13 +272,13 @@ class Driven:
         op.waves.put(arriving.reshape(len(mine), -1), self.slots[mine])
 
     def _mirrored(self, waves: np.ndarray, items: np.ndarray | slice) -> np.ndarray:
-        """b n (n.w) of vectors (k, B2, 3)."""
+        """Return the term b n (n.w) of reflected waves, for vectors (k, B2, 3)."""
         normal = self.faces.frames[items, :3]
         along = inner(waves, normal[:, None])
         return self.echo[items, 1, None, None] * along[..., None] * normal[:, None]
 
     def fill_now(self, time: float) -> None:
-        """The arriving traces at a moment, for operators by lines."""
+        """Write the arriving traces at one time, for the method of lines."""
         op = self.operator
         assert isinstance(op, MethodOfLines)
         traces = op.traces.get(self.sources).reshape(self.shape)

@@ -1,4 +1,4 @@
-"""Energies and momenta of the wave field, worked out cell by cell and summed where the cells are."""
+"""Energies and momenta of the wave field, computed per cell and summed on the backend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from faultwave.physics.waves.law import energy_names
 
 
 class Energies:
-    """Sums over all cells by name, whenever asked: of ``Law.energies``, or a function like that."""
+    """Sums of ``Law.energies``, or of similar densities, over all cells by name."""
 
     def __init__(self, operator: Operator, of: Callable[[Any, Any], dict[str, Any]] | None = None):
         op, law, cells = operator, operator.law, operator.cells
@@ -39,16 +39,16 @@ class Energies:
 
 
 class AllEnergies:
-    """Every energy that the law and the parts of a solver can give, of all processes on the first."""
+    """Energies of the wave law and of all capabilities of a solver, summed over processes on the first one."""
 
     def __init__(self, solver: Any):
         self.solver = solver
-        self.of_waves: Energies | None = None  # made when they are first asked for
-        self.marching = False  # whether nothing but steps changes the field
-        self.known: tuple[tuple[float, int], dict[str, float]] | None = None  # of a time and of so many updates
+        self.of_waves: Energies | None = None  # made at the first call
+        self.marching = False  # true while only steps change the field
+        self.known: tuple[tuple[float, int], dict[str, float]] | None = None  # result for a time and number of updates
 
     def prepare(self) -> None:
-        """Have all kernels compiled."""
+        """Compile all kernels in advance."""
         if self.of_waves is None:
             self.of_waves = Energies(self.solver.operator)
             for part in self.solver.parts.values():
@@ -56,7 +56,7 @@ class AllEnergies:
 
     @contextmanager
     def in_steps(self) -> Iterator[None]:
-        """Inside nothing but steps changes the field: several parts that ask at the same time get the same numbers."""
+        """Reuse results of the same time inside this context, where only steps change the field."""
         self.marching, self.known = True, None
         try:
             yield
@@ -64,7 +64,7 @@ class AllEnergies:
             self.marching = False
 
     def __call__(self) -> dict[str, float]:
-        """Now. All processes together."""
+        """Return the present energies; a collective call."""
         now = self.solver.time, self.solver.updates
         if not self.marching or self.known is None or self.known[0] != now:
             self.known = now, self._worked_out()
@@ -73,10 +73,10 @@ class AllEnergies:
     def _worked_out(self) -> dict[str, float]:
         solver = self.solver
         mechanical = "force" in solver.plan.law.point_sources
-        total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}  # unless a part tells more
+        total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}  # unless a capability adds to it
         self.prepare()
         assert self.of_waves is not None
-        with np.errstate(over="ignore", invalid="ignore"):  # a run that blows up is told of elsewhere
+        with np.errstate(over="ignore", invalid="ignore"):  # an unstable run is reported elsewhere
             total |= self.of_waves()
         for part in solver.parts.values():
             total |= part.energies()
@@ -86,8 +86,10 @@ class AllEnergies:
 
 
 def as_isotropic(law: Any) -> Callable[[Any, Any], dict[str, Any]] | None:
-    """Energies by the formulas of isotropic elasticity, of the stress and the velocity alone, with the law's ``moduli`` and the density
-    that its parameters name, that of the grains in porous rock; None where the law's own are those."""
+    """Return the energies of isotropic elasticity as a function of stress and velocity, or None for laws that have them.
+
+    The function uses the ``moduli`` and the density named by the law's parameters, in porous rock the density of the grains.
+    """
     if type(law) is Elastic or law.quantities[:9] != Elastic().quantities:
         return None
 

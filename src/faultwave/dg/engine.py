@@ -1,4 +1,4 @@
-"""The engine on tetrahedra, as a run sees it."""
+"""Interface of the tetrahedral engine to a run."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def _share(case: Any, world: World) -> Plan:
 
 
 def _report(plan: Plan, case: Any) -> Sections:
-    from faultwave.dg.report import plan_report  # knows graphics processors, which a run may not need
+    from faultwave.dg.report import plan_report  # imports code for graphics processors, which a run may not need
 
     return plan_report(plan, case)
 
 
 def _model(plan: Plan) -> Model:
-    from faultwave.dg.model import model  # for pictures only
+    from faultwave.dg.model import model  # for plots only
 
     return model(plan)
 

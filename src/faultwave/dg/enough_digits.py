@@ -1,4 +1,4 @@
-"""What single precision may change in a run on tetrahedra."""
+"""Estimate of the error of single precision in a run on tetrahedra."""
 
 from __future__ import annotations
 
@@ -9,11 +9,23 @@ from faultwave.physics.friction import laws
 from faultwave.physics.waves import Law
 
 FRICTION, STATE_OF_FRICTION, ATTENUATION, DRAG, YIELDING, BY_LINES = 4.0, 10.0, 2.0, 10.0, 4.0, 4.0
-"""By what the estimate for waves in elastic rock is multiplied; the second is of friction that depends on slip rate."""
+"""Factors of the error estimate of waves in elastic rock; the second is for friction that depends on slip rate."""
 
 
 def estimate(case: Case, law: Law, steps: float, closed: bool) -> Estimate:
-    """What single precision may change in a run of so many of its smallest steps. ``closed``: no side of the mesh absorbs waves."""
+    """Estimate the error of single precision.
+
+    Parameters
+    ----------
+    case : Case
+        Case of the run.
+    law : Law
+        Wave law.
+    steps : float
+        Number of smallest time steps of the run.
+    closed : bool
+        True if no side of the mesh absorbs waves.
+    """
     more: dict[str, float] = {}
     if case.fault is not None:
         found = laws().get(case.fault.friction)
@@ -26,7 +38,7 @@ def estimate(case: Case, law: Law, steps: float, closed: bool) -> Estimate:
         more["yielding"] = YIELDING
     if case.numerics.integrator != "ader":
         more[f"integrator {case.numerics.integrator}"] = BY_LINES
-    # Stress or displacement that lasts: what points leave depends on where they lie in their cells, the many of a fault average.
+    # Permanent stress or displacement: its error depends on the place of a source in its cell; over the points of a fault it averages.
     left = LASTING if case.sources else LASTING_OF_FAULTS if case.fault is not None else 0.0
     scheme = OF_ORDER[case.numerics.order]
     return Estimate(steps, scheme, more, lasting=left * scheme if closed else 0.0)

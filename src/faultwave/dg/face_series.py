@@ -1,6 +1,6 @@
-"""Values on faces from a sum of functions of time, as cells leave them: at a time, and bounds of their change in a step.
+"""Evaluation of face time expansions in kernels: values at a time, and bounds of their change in a step.
 
-A series holds the coefficients c_j one below the other, later ones with fewer rows; a_j are functions of time.
+A series holds the coefficients c_j stacked, later ones with fewer rows; a_j are functions of time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,19 @@ Weights = Callable[[Sequence[Any]], Sequence[Any]]
 
 @dataclass(frozen=True)
 class Series:
-    """``rows`` of each coefficient in ``array``; ``at_times`` (times, coefficients): a_j at the times of a step, ``weight`` (times, 1)."""
+    """Face time expansion in a kernel.
+
+    Attributes
+    ----------
+    array : Array
+        Stacked coefficients.
+    rows : sequence of int
+        Number of rows of each coefficient.
+    at_times : Array
+        Factors a_j at the times of a step, (times, coefficients).
+    weight : Array
+        Quadrature weights, (times, 1).
+    """
 
     array: Array
     rows: Sequence[int]
@@ -27,28 +39,32 @@ class Series:
     weight: Array
 
     def columns(self, col: int, cols: int) -> Columns:
-        """Some of the columns."""
+        """Return a view of ``cols`` columns of the series from column ``col``."""
         return Columns(self, col, cols)
 
 
 @dataclass(frozen=True)
 class Columns:
+    """View of ``cols`` columns of a face time expansion from column ``col``."""
+
     series: Series
     col: int
     cols: int
 
     def at(self, k: Kernel, target: Array, o: LoopIndex | int) -> None:
-        """target = sum_j a_j(t_o) c_j"""
+        """Emit target = sum_j a_j(t_o) c_j."""
         self.seen(k, o, lambda x: [x], [target])
 
     def seen(
         self, k: Kernel, o: LoopIndex | int, function: Callable[..., Any], outs: Sequence[Array], *ins: Array | View
     ) -> None:
-        """outs = function(values at the time t_o, *ins), mode by mode."""
+        """Emit outs = function(values at the time t_o, *ins), mode by mode."""
         self._sums(k, [self.series.at_times.view(o, 1)], lambda at: at[0], function, outs, ins)
 
     def largest_change(self, k: Kernel, bounds: Array) -> Array:
-        """(1, cols): a bound of how much a value at a point at any of the times differs from that at the last, t_O:
+        """Return a bound (1, cols) of the difference between point values at any of the times and at the last one, t_O.
+
+        The bound is
 
             sum_m b_m sum_j max_o |a_j(t_o) - a_j(t_O)| |c_jm|
 
@@ -69,8 +85,10 @@ class Columns:
         self, k: Kernel, scalars: Sequence[View], weights: Weights, function: Callable[..., Any], outs: Sequence[Array | View],
         ins: Sequence[Array | View] = (), absolute: bool = False,
     ) -> None:  # fmt: skip
-        """outs = function(sum_j weights_j c_j, *ins) with weights made of ``scalars``: in registers, for all modes with as many
-        coefficients."""
+        """Emit outs = function(sum_j weights_j c_j, *ins) with weights made of ``scalars``.
+
+        Sums stay in registers, for all modes that have the same number of coefficients.
+        """
         s = self.series
         for start, count, terms in _blocks(s.rows):
             parts = [s.array.view(sum(s.rows[:j]) + start, count, self.col, self.cols) for j in range(terms)]
@@ -87,13 +105,13 @@ class Columns:
 
 
 def _rows(out: Array | View, start: int, count: int) -> View:
-    """Of the first rows of an array, or of some of its columns."""
+    """Return a view of ``count`` rows of an array or view from row ``start``."""
     view = as_view(out)
     return view.array.view(start, count, view.col, view.cols)
 
 
 def _blocks(rows: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """First rows, how many, and how many coefficients have them."""
+    """Iterate over blocks of rows with the same coefficients: first row, number of rows, number of coefficients."""
     for terms in range(len(rows), 0, -1):
         start = rows[terms] if terms < len(rows) else 0
         if rows[terms - 1] > start:
@@ -101,7 +119,7 @@ def _blocks(rows: Sequence[int]) -> Iterator[tuple[int, int, int]]:
 
 
 def _reach(at: Sequence[Any]) -> Any:
-    """The largest distance from the last one."""
+    """Return the largest distance from the last value."""
     *others, last = at
     return reduce(m.maximum, [m.abs(x - last) for x in others]) if others else 0.0 * last
 

@@ -1,8 +1,8 @@
-"""What is read at fault faces whose minus side another process has.
+"""Exchange of readings at fault faces whose minus side belongs to another process.
 
-Both processes come to the same readings of a cluster, in the same order. The one with the minus side sends what it sees of
-each; the owner puts the two together where all clusters have met, when every message is on its way: so nobody waits for
-anybody in between.
+Both processes make the same readings of a cluster in the same order. The process of the minus side sends its part of each reading; the
+owner combines both parts when all clusters are at the same time and every message has been sent, so that no process waits
+in between.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from faultwave.comm import World
 from faultwave.comm.messages import Plain, Receive, Send, free, wait_all
 
 TAG = 20000
-"""Above those of the waves."""
+"""First message tag, larger than all tags of waves."""
 
 WHAT = "readings of the other side of a fault"
 
 
 class FarSides:
-    """Messages of readings between processes; ``tag`` tells several probes of one pair of processes apart."""
+    """Messages of readings between processes; ``tag`` distinguishes the probes of one pair of processes."""
 
     def __init__(self, world: World):
         self.world = world
@@ -30,7 +30,7 @@ class FarSides:
         self._sends: list[Send] = []
 
     def send(self, rank: int, tag: int, values: np.ndarray) -> None:
-        """Send what is seen from here."""
+        """Send the local part of a reading to process ``rank``."""
         source = Plain(np.ascontiguousarray(values, float))
         self._sends.append(Send(self.world.mpi, rank, TAG + tag, source, WHAT))
         self._sends[-1].start()
@@ -43,7 +43,7 @@ class FarSides:
         self._receives.append((made, then))
 
     def finish(self) -> None:
-        """Wait for all messages so far, and put readings together; when all processes have done the same steps."""
+        """Wait for all messages and combine the readings; called when all processes have done the same steps."""
         while self._receives:
             receives, then = self._receives.popleft()
             wait_all(receives)

@@ -1,5 +1,4 @@
-"""Fault faces on a backend: geometry and sides, friction state, the step of a cluster's faults, and what can be read
-out."""
+"""Dynamic rupture on fault faces: geometry, friction state, time steps and recorded values."""
 
 from __future__ import annotations
 
@@ -37,10 +36,31 @@ CHANGING = ("stress", "state", "record", "inner_state", "jumped", JUMP_WORK)
 
 @dataclass(frozen=True)
 class FaultFaces:
-    """Faces with friction, n of them, each with a plus and a minus cell. Normals point from plus to minus.
+    """Fault faces of one process, each between a plus and a minus cell.
 
-    Where another process has one of the two cells, both solve the face's friction; the one with the plus cell owns it.
-    Faces owned elsewhere come last.
+    Normals point from the plus to the minus cell. Where the two cells belong to different processes, both processes
+    solve the friction of the face and the one with the plus cell owns it. Faces owned elsewhere come last.
+
+    Attributes
+    ----------
+    cells : (n, 2) int
+        Plus and minus cell, -1 where another process has the cell.
+    faces : (n, 2) int
+        Local face number in the plus and the minus cell.
+    tags : (n,) int
+        Fault tags of the mesh.
+    corners : (n, 3, 3) float
+        Vertices in ascending order of the plus cell [m].
+    area : (n,) float
+        Areas [m^2].
+    normal, tangent1, tangent2, strike, dip : (n, 3) float
+        Unit vectors.
+    group : (n,) int
+        Vertex permutation, as an index into the tables of the point rule.
+    number : (n,) int
+        Index of the face in the whole fault.
+    far : (n,) int
+        Process that has the missing cell, -1 where both cells are local.
     """
 
     cells: np.ndarray  # (n, 2) plus, minus; -1: another process has it
@@ -59,16 +79,16 @@ class FaultFaces:
 
     @property
     def inside(self) -> np.ndarray:
-        """A cell (n,) of each face that is here."""
+        """Index of a local cell of each face, (n,)."""
         return np.asarray(self.cells.max(1))
 
     @property
     def owned(self) -> int:
-        """How many of the faces are this process's to show."""
+        """Number of faces that this process owns and writes to outputs."""
         return int((self.cells[:, 0] >= 0).sum())
 
     def positions(self, points: np.ndarray) -> np.ndarray:
-        """Coordinates (n, p, 3) of face coordinates (p, 2) or (n, p, 2)."""
+        """Return the Cartesian coordinates (n, p, 3) [m] of points in face coordinates (p, 2) or (n, p, 2)."""
         a, b, c = (self.corners[:, i, None, :] for i in range(3))
         points = np.broadcast_to(points, (len(a), *points.shape[-2:]))
         return a + points[..., :1] * (b - a) + points[..., 1:] * (c - a)
@@ -78,7 +98,26 @@ def fault_faces(
     mesh: Mesh, topology: Topology, geometry: Geometry, fault: np.ndarray, reference: Sequence[float],
     method: Literal["point", "direction"], groups: int,
 ) -> FaultFaces:  # fmt: skip
-    """Find the faces marked in ``fault`` (nc, 4) and name their sides by the reference point or direction."""
+    """Collect the marked faces and orient them by a reference point or direction.
+
+    Parameters
+    ----------
+    mesh, topology, geometry
+        Mesh with its connectivity and the geometry of its nc cells.
+    fault : (nc, 4) bool
+        Faces with friction. Faces without a neighbour are ignored.
+    reference : (3,) float
+        Reference point [m] or direction.
+    method : {"point", "direction"}
+        Meaning of ``reference``.
+    groups : int
+        Number of vertex permutations that the point rule distinguishes.
+
+    Returns
+    -------
+    FaultFaces
+        Faces whose two cells are both local, with cell indices of this mesh.
+    """
     cell, face = np.nonzero(fault & (topology.neighbours >= 0))
     first = cell < topology.neighbours[cell, face]
     cell, face = cell[first], face[first]
@@ -103,7 +142,10 @@ def fault_faces(
 
 
 def time_points(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gauss points and weights on [0, 1], and the sub-steps that lead from point to point and to the end."""
+    """Return Gauss points and weights on [0, 1] and the lengths of the sub-steps.
+
+    Sub-step i leads from point i - 1 (from 0 for the first) to point i; the last one leads on to the end, 1.
+    """
     x, w = gauss_jacobi(count)
     tau = (1.0 + x) / 2.0
     steps = np.diff(tau, prepend=0.0)
@@ -113,14 +155,29 @@ def time_points(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Episode:
+    """Nucleation episode: its ``start`` and ``duration`` [s] and the traction added to each point [Pa]."""
+
     start: float
     duration: float
     traction: np.ndarray  # (n, points, 3) along n, s1, s2
 
 
 class Model(Protocol):
-    """What friction on n faces with p points each needs: arrays (n, p, ...), ``material`` per face and side (n, 2), ``parameters`` and
-    ``state`` at the start by name, initial ``stress`` along n, s1, s2; ``uniform``: names of parameters that are the same everywhere."""
+    """Input of the friction solver on n faces with p points each.
+
+    Attributes
+    ----------
+    material : dict of (n, 2) arrays
+        Material of the plus and the minus side.
+    parameters, state : dict of (n, p, ...) arrays
+        Parameters of the friction law and its state at the start.
+    uniform : tuple of str
+        Parameters that have one value on the whole fault.
+    stress : (n, p, 3) float
+        Initial traction along normal, tangent1 and tangent2 [Pa].
+    episodes : sequence of Episode
+        Tractions that nucleation adds.
+    """
 
     @property
     def faces(self) -> FaultFaces: ...
@@ -145,10 +202,24 @@ class Model(Protocol):
 
 
 class Fault:
-    """Friction on the faces of a model."""
+    """Friction solver on the fault faces of one process."""
 
     def __init__(self, operator: Operator, model: Model, options: Options, cluster: np.ndarray, far: FarSides):
-        """``cluster`` of every cell."""
+        """Allocate the buffers on the backend and compile the friction kernel.
+
+        Parameters
+        ----------
+        operator : Operator
+            Wave operator whose outgoing waves friction reads and whose incoming waves it writes.
+        model : Model
+            Faces, friction law, parameters and initial state.
+        options : Options
+            Settings of the friction solver.
+        cluster : (nc,) int
+            Cluster of every cell.
+        far : FarSides
+            Exchange with processes that have the other cell of a face.
+        """
         self.operator, self.faces, self.rule, self.law = operator, model.faces, model.rule, model.law
         options = replace(options, smooth_sliding=options.smooth_sliding and self.law.project)
         single = np.dtype(operator.backend.dtype) == np.float32
@@ -156,15 +227,16 @@ class Fault:
         self.episodes, self.options, self.far = list(model.episodes), options, far
         self.times = time_points(options.times)
         self.weights = lru_cache(maxsize=64)(self._weights)  # clusters take the same steps again and again
-        self.shares = self.times[2].tolist(), np.cumsum(self.times[2]).tolist()  # of a step: its parts, and their ends
+        # Sub-steps as shares of a step: lengths and ends.
+        self.shares = self.times[2].tolist(), np.cumsum(self.times[2]).tolist()
         self.initial, self.columns, self.state_columns = (
             model.stress,
             recorded_by(options),
             model.law.shown_columns,
         )
-        self.reading: dict[Any, None] = {}  # probes with readings to finish, in their order
-        self.predicted = False  # whether what is asked for now is of before the last prediction
-        self.replayed = False  # whether what is asked for now has been read by steps that were replayed
+        self.reading: dict[Any, None] = {}  # probes with unfinished readings, in the order of their requests
+        self.predicted = False  # True if readings requested now are of the state before the last prediction
+        self.replayed = False  # True if replayed steps have already read what is requested now
         self._energies: dict[tuple[bool, bool], tuple[Any, Any]] = {}
         self.material = model.material
         self.coupling = coupling_of(operator.law, options.grains)
@@ -176,14 +248,14 @@ class Fault:
         sizes = Sizes(
             rows, points, len(self.episodes), options, operator.form.narrow, self.rule.own is not None, model.uniform,
         )  # fmt: skip
-        # The law's parameters that are the same at all points, by name.
+        # Parameters of the law that have one value on the whole fault, by name.
         self.uniform = {name: float(model.parameters[name].flat[0]) for name in model.uniform}
         kernel = rupture(self.law, self.constants, sizes, self.coupling)
         self._buffers(kernel, model)
         self.launch = operator.backend.compile([kernel])["rupture"](self.buffers | self._tables(kernel))
 
     def _tables(self, kernel: Kernel) -> dict[str, Any]:
-        """The matrices of the kernel."""
+        """Upload the constant matrices that the friction kernel uses, by name."""
         used = [a.name for a in kernel.arguments if a.space == "matrix"]
         found = tables(self.rule, used)
         if "face_mean" in used:
@@ -191,8 +263,10 @@ class Fault:
         return {name: self.operator.backend.matrix(values, True) for name, values in found.items()}
 
     def _list_faces(self, cluster: np.ndarray) -> None:
-        """The faces in the order of the kernel's items: by cluster, by groups of the point rule within one, and there such that those
-        beside each other, which mostly rest together, share a batch."""
+        """Sort the faces by cluster, by vertex permutation and along a Hilbert curve.
+
+        Neighbouring faces mostly stay locked together, so that batches of them skip the solution of friction.
+        """
         faces, groups, clusters = self.faces, len(self.rule.phi), self.operator.layout.clusters
         n, lanes = len(faces.area), self.operator.backend.fixed_lanes
         curve = hilbert_order(faces.corners.mean(1))
@@ -203,15 +277,18 @@ class Fault:
         self.item = np.empty(n, np.int64)
         self.item[source[self.real]] = np.flatnonzero(self.real)
         starts = [self.list.ranges[c * groups][0] for c in range(clusters)] + [len(source)]
-        self.ranges = list(zip(starts, starts[1:], strict=False))  # of each cluster's faces
+        self.ranges = list(zip(starts, starts[1:], strict=False))  # range of the list for each cluster
 
     def _trace_rows(self, of_cell: np.ndarray) -> None:
-        """Where the waves in time of both sides lie; those of far sides arrive from others, side by side by process,
-        cluster and number of the face."""
+        """Find the rows of the face time expansions of both sides.
+
+        Rows of sides on other processes follow the local ones, sorted by process, cluster and number of the face, so that each
+        message fills one contiguous range.
+        """
         lay, f = self.operator.layout, self.faces
         across = np.flatnonzero(f.far >= 0)
         across = across[np.lexsort((f.number[across], of_cell[f.inside[across]], f.far[across]))]
-        side = (f.cells[across, 0] >= 0).astype(np.int64)  # the far one
+        side = (f.cells[across, 0] >= 0).astype(np.int64)  # side that another process has
         self.trace_rows = lay.friction[lay.position[f.cells], f.faces]
         self.trace_rows[across, side] = lay.friction_far + np.arange(len(across))
         here = self.trace_rows[across, 1 - side]
@@ -243,7 +320,7 @@ class Fault:
         if self.episodes:
             values["nucleation"] = np.concatenate([e.traction for e in self.episodes], -1)
         sizes = [end - begin for begin, end in self.list.ranges]
-        group = np.repeat(np.arange(len(sizes)) % groups, sizes)  # padding is of the group it fills up
+        group = np.repeat(np.arange(len(sizes)) % groups, sizes)  # padding belongs to the group that it completes
         self.buffers = {
             "slots": b.index(slots, True), "waves_in_time": op.friction, "waves": op.waves, "group": b.index(group[:, None], True)
         }  # fmt: skip
@@ -257,11 +334,11 @@ class Fault:
                 self.buffers[a.name] = buffer
 
     def _varying(self) -> list[str]:
-        """Parameters of the law that differ from point to point."""
+        """Return the names of the parameters that differ from point to point."""
         return [name for name in self.law.kernel_parameters if name not in self.uniform]
 
     def parameters(self, items: np.ndarray) -> dict[str, np.ndarray]:
-        """The law's parameters at the points of faces (items, points) by name."""
+        """Return the parameters of the friction law at the points of the faces ``items``, (items, p) by name."""
         found = {name: np.full((len(items), len(self.rule.weights)), x) for name, x in self.uniform.items()}
         if varying := self._varying():
             values = self.buffers["parameter"].get(self.item[items])
@@ -269,12 +346,15 @@ class Fault:
         return found
 
     def _first_record(self, shape: tuple[int, ...]) -> np.ndarray:
-        """What points (faces, points) remember at the start."""
+        """Return the initial record of points of the given shape (faces, p)."""
         nothing = {name: np.zeros(shape) for name in self.columns.widths}
         return self.columns.join(nothing | {"least": np.full(shape, HUGE)})
 
     def correct(self, cluster: int, time: float, step: float) -> None:
-        """Friction over [time, time + step]; before the cells correct."""
+        """Solve friction over [time, time + step] and write the waves that return to both cells.
+
+        Runs after the cells have predicted and before they correct.
+        """
         if not self.acts(cluster):
             return
         values, weight = self.weights(step)
@@ -284,19 +364,19 @@ class Fault:
         self.launch(*self.ranges[cluster], **scalars)
 
     def _weights(self, step: float) -> tuple[list[float], list[float]]:
-        """Weights of what cells have left at the times of a step, time by time, and of these times, as a launch takes them."""
+        """Return the weights of a cell's time expansion at the times of a step, and the quadrature weights [s]."""
         tau, weight, _ = self.times
         own = self.operator.predictor
         values = [x for t in tau for x in weights_left(own, own.at(t * step, step), step)]
         return values, np.ravel(weight * step).tolist()
 
     def acts(self, cluster: int) -> bool:
-        """Whether the cluster has faces: its steps then launch friction, once."""
+        """Return True if the cluster has fault faces; each of its steps then launches the friction kernel once."""
         begin, end = self.ranges[cluster]
         return end > begin
 
     def changing(self, time: float, step: float) -> dict[str, Any]:
-        """The scalars of the kernel that depend on the time, for a step from ``time``."""
+        """Return the kernel's scalars that depend on time, for a step that begins at ``time`` [s]."""
         of_step, first = self.options.whole_steps, max(time, AT_ONCE)
         clock, ramp = list[float](), list[float]()
         for part, share in zip(*self.shares, strict=True):
@@ -308,49 +388,49 @@ class Fault:
         return {"clock": clock, "ramp": ramp, "damping": self.options.damping if damped else 1.0}
 
     def record(self, items: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        """Every recorded value (faces, points), and the friction state that outputs may read by its names."""
+        """Return the recorded values and the friction state of faces, (faces, p) by name."""
         items = np.arange(len(self.item)) if items is None else items
         found = self.named(*self.raw_record(items))
-        if self.options.moved:  # slip by the velocity jump is kept in modes
+        if self.options.moved:  # slip by the velocity jump is stored as face modes
             modes = self.buffers["jumped"].get(self.item[items])
             found |= JUMPED.split(self.rule.phi[self.faces.group[items]] @ modes)
         return found
 
     def raw_record(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Record, stress and state (faces, points, columns); ``named`` tells what is what."""
+        """Return record, stress and friction state of faces as arrays (faces, p, columns); ``named`` splits them by name."""
         where = self.item[items]
         return tuple(self.buffers[name].get(where) for name in ("record", "stress", "state"))  # type: ignore[return-value]
 
     def named(self, record: np.ndarray, stress: np.ndarray, state: np.ndarray) -> dict[str, np.ndarray]:
-        """``raw_record`` by name, (faces, points), and (faces, points, size) where the law keeps a vector."""
+        """Split the arrays of ``raw_record`` by name into (faces, p), or (faces, p, size) for vectors of the law's state."""
         found: dict[str, np.ndarray] = dict(self.columns.split(record))
         found |= {name: stress[..., i] for i, name in enumerate(("stress_n", "stress1", "stress2"))}
         return found | self.state_columns.split(state)
 
     def finish_reads(self, wait: bool = True) -> None:
-        """Where all clusters have met: finish the readings asked for, without ``wait`` those that are here."""
+        """Finish requested readings when all clusters are at the same time; without ``wait`` only those already available."""
         self.reading = {probe: None for probe in list(self.reading) if not probe.finish_reads(wait)}
         self.far.finish()
 
     def rewind(self) -> None:
-        """The next reading of every probe is the first in its sample buffer."""
+        """Let the next reading of every probe begin a new sample buffer."""
         for probe in self.reading:
             probe.bring()
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that changes in time, (faces, points, columns) each; ``put_state`` puts it back."""
+        """Return everything that changes in time, (faces, p, columns) by name, as ``put_state`` accepts it."""
         return {name: self.state_of(name) for name in CHANGING if name in self.buffers}
 
     def state_of(self, name: str) -> np.ndarray:
-        """One of the arrays of ``state``."""
+        """Return one of the arrays of ``state``."""
         return np.asarray(self.buffers[name].get(self.item))
 
     def put_state(self, name: str, values: np.ndarray) -> None:
-        """Put what ``state`` gave under ``name``."""
+        """Restore an array that ``state`` returned under ``name``."""
         self.buffers[name].put(values, self.item)
 
     def column_names(self) -> dict[str, tuple[str, ...]]:
-        """Names of the columns in ``state``; a vector's is repeated."""
+        """Return the column names of the arrays in ``state``; the name of a vector is repeated."""
         columns = {"stress": ("n", "1", "2"), "state": self.state_columns.labels, "record": self.columns.labels}
         inner = self.law.inner_columns
         if self.options.moved:
@@ -358,41 +438,52 @@ class Fault:
         return columns | ({"inner_state": inner.labels} if inner.size else {})
 
     def stress_at(self, time: float) -> np.ndarray:
-        """Initial stress with what nucleation has added until ``time``, (faces, points, 3)."""
+        """Return the initial traction plus the nucleation traction added until ``time`` [s], (faces, p, 3) [Pa]."""
         return self.initial + sum(increment(0.0, time, e.start, e.duration) * e.traction for e in self.episodes)
 
     def nbytes(self) -> int:
+        """Return the memory of the friction buffers [bytes]."""
         return sum(b.nbytes for name, b in self.buffers.items() if name not in ("waves", "waves_in_time"))
 
     def moment_rate(self, record: dict[str, np.ndarray]) -> float:
-        """[N m/s] of the faces owned."""
+        """Return the seismic moment rate [N m/s] of the faces that this process owns."""
         mean = 2.0 * (self.rule.weights * record["slip_rate"]).sum(1)
         return float((self.rigidity() * self.faces.area * mean)[: self.faces.owned].sum())
 
     def rigidity(self) -> np.ndarray:
-        """Harmonic mean of the two sides' mu, (faces,)."""
+        """Return the harmonic mean (faces,) of the shear moduli of both sides [Pa]."""
         mu = self.material["mu"]
         return np.asarray(2.0 * mu.prod(1) / mu.sum(1))
 
     def energies(self, plain_mean: bool, from_velocity: bool) -> dict[str, float]:
-        """Frictional work, potency and moment of the faces owned (docs/theory/friction.md, "Energies of a fault")."""
+        """Return frictional work [J], potency [m^3] and seismic moment [N m] of the faces that this process owns.
+
+        See docs/theory/friction.md, "Energies of a fault".
+
+        Parameters
+        ----------
+        plain_mean : bool
+            Average the slip over points with equal weights instead of quadrature weights.
+        from_velocity : bool
+            Use the slip given by the velocity jump instead of the slip of the friction law.
+        """
         self.prepare_energies(plain_mean, from_velocity)
         launch, each = self._energies[plain_mean, from_velocity]
         launch(0, each.items)
         return dict(zip(FAULT_ENERGIES, each.total()[0].tolist(), strict=True))
 
     def prepare_energies(self, plain_mean: bool, from_velocity: bool) -> None:
-        """Have the kernel of ``energies`` compiled."""
+        """Compile the kernel of ``energies`` in advance."""
         key = plain_mean, from_velocity
         if key not in self._energies:
             self._energies[key] = self._energy_launch(*key)
 
     def _energy_launch(self, plain_mean: bool, from_velocity: bool) -> tuple[Any, Any]:
-        """The kernel of ``energies`` on all faces, and what it leaves of each."""
+        """Compile the kernel of ``energies`` and return its launcher and the buffer of its results per face."""
         b, size, owned = self.operator.backend, len(self.list.rows), self.faces.owned
         scale, each = b.batch(size, 1, 2, True), b.batch(size, 1, len(FAULT_ENERGIES), True)
         values = np.stack([self.faces.area, self.rigidity() * self.faces.area], 1)[:owned, None]
-        scale.put(values, self.item[:owned])  # the rest, padding too, counts for nothing
+        scale.put(values, self.item[:owned])  # padding and faces owned elsewhere have scale 0
         if from_velocity:
             kernel = jump_energies(self.columns, self.rule.phi.shape[2], self.rule.weights, plain_mean)
         else:
@@ -402,8 +493,13 @@ class Fault:
         return b.compile([kernel])["fault_energies"](arrays), each
 
     def slip_sum(self, loads: np.ndarray) -> Callable[[], float]:
-        """What gives the sum of ``loads`` (faces, points) times the slip of the moment, worked out where the slip is. The first faces have
-        loads, as many as there are."""
+        """Return a function that evaluates the sum of loads times accumulated slip on the backend.
+
+        Parameters
+        ----------
+        loads : (faces, p) float
+            Factors of the points of the first faces; the other faces count as zero.
+        """
         b, size, points = self.operator.backend, len(self.list.rows), len(self.rule.weights)
         weights, each = b.batch(size, points, 1, True), b.batch(size, 1, 1, True)
         weights.put(loads[..., None], self.item[: len(loads)])
@@ -418,7 +514,7 @@ class Fault:
 
 
 def _first_state(columns: Columns, model: Model) -> np.ndarray:
-    """State at the start (faces, points, columns): zero where the model says nothing."""
+    """Return the initial friction state (faces, p, columns), zero where the model gives no values."""
     shape = model.stress.shape[:2]
     sizes = columns.widths.items()
     zero = {name: np.zeros(shape if size is None else (*shape, size)) for name, size in sizes}
@@ -426,7 +522,17 @@ def _first_state(columns: Columns, model: Model) -> np.ndarray:
 
 
 def _channels(rank: np.ndarray, cluster: np.ndarray, rows: np.ndarray, first: int) -> tuple[Channel, ...]:
-    """Messages of the waves in time ``rows`` (k,), sorted by rank and cluster; those that come back stand from ``first`` on."""
+    """Return the messages that exchange face time expansions with other processes.
+
+    Parameters
+    ----------
+    rank, cluster : (k,) int
+        Process of the other side and cluster of each face; faces are sorted by both.
+    rows : (k,) int
+        Rows of the expansions to send.
+    first : int
+        Row of the first received expansion.
+    """
     keys = np.stack([rank, cluster], 1)
     starts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(1))) if len(keys) else np.zeros(0, int)
     return tuple(

@@ -1,8 +1,8 @@
-"""How the two sides of a fault act on each other: what they would carry locked, and what slip takes off it.
+"""Interaction of the two sides of a fault: locked traction, and its reduction by slip.
 
-Functions of a fault point are written with operators: they run in the kernel of friction and on NumPy arrays. Vectors have components along
-n, s1, s2 of the fault's frame; ``z`` is a row of the constants of a face by the names of ``columns``. With w+ = T+ - Z+ v+ and
-w- = T- + Z- v-, both tractions on the plus side's normal, the locked traction is eta (Z+^-1 w+ + Z-^-1 w-) with
+Functions of a fault point are written with operators, so that they run in the friction kernel and on NumPy arrays. Vectors have
+components along n, s1, s2 of the fault's frame; ``z`` is a row of the constants of a face by the names of ``columns``. With
+w+ = T+ - Z+ v+ and w- = T- + Z- v-, both tractions on the plus side's normal, the locked traction is eta (Z+^-1 w+ + Z-^-1 w-) with
 eta = (Z+^-1 + Z-^-1)^-1 (docs/theory/friction.md, "Friction solve").
 """
 
@@ -19,49 +19,65 @@ from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import as_matrix, dot
 
 PLACE = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
-"""Where the entry ij of a symmetric matrix stands among its six numbers."""
+"""Index of entry ij of a symmetric 3 x 3 matrix among its six stored numbers."""
 
 
 class FaultCoupling(Protocol):
-    """``channels``: components of a traction and of a flow. Beyond three, of porous rock, are -p of the pores and the flow of the fluid
-    along n."""
+    """Interface of the coupling of the two sides of a fault.
+
+    Attributes
+    ----------
+    columns : Columns
+        Constants of a face by name.
+    channels : int
+        Number of components of a traction and of a velocity: 3, or 4 in porous rock, where -p of the pore fluid and its flow
+        along n are added.
+    """
 
     columns: Columns
     channels: int
 
     def pressing(self, traction: Sequence[Any]) -> Any:
-        """The normal traction that holds the fault: in porous rock that of the frame, which the pore pressure relieves."""
+        """Return the normal traction that holds the fault; in porous rock the part of the frame, which pore pressure reduces."""
         ...
 
     def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
-        """(n, columns) of faces with the ``material`` (n, 2) of their sides and n, s1, s2 as rows of ``frame`` (n, 3, 3)."""
+        """Return the constants of n faces, (n, columns).
+
+        Parameters
+        ----------
+        material : dict of (n, 2) arrays
+            Material of the plus and the minus side.
+        frame : (n, 3, 3) float
+            Unit vectors n, s1, s2 as rows.
+        """
         ...
 
     def impeded(self, z: Row, side: int, flow: Sequence[Any]) -> list[Any]:
-        """Z v of the plus (0) or the minus side (1)."""
+        """Return Z v of the plus (0) or the minus side (1)."""
         ...
 
     def locked(self, z: Row, plus: Sequence[Any], minus: Sequence[Any]) -> list[Any]:
-        """The locked traction from w+ and w-."""
+        """Return the traction of the locked fault from the outgoing waves w+ and w-."""
         ...
 
     def load(self, z: Row, tau: Sequence[Any], sigma: Any, dt: Any, t: Any) -> Load: ...
 
     def slipping(self, z: Row, locked: Sequence[Any], rate1: Any, rate2: Any) -> list[Any]:
-        """The traction that slip leaves of the locked one."""
+        """Return the traction that remains of the locked one at the given slip rates [m/s]."""
         ...
 
     def averaged(self, z: Row, locked: Sequence[Any], jump: Sequence[Any]) -> list[Any]:
-        """The traction eta (Z+^-1 T+ + Z-^-1 T-) of both traces, from the locked one and the jump v- - v+."""
+        """Return the average traction eta (Z+^-1 T+ + Z-^-1 T-) from the locked traction and the velocity jump v- - v+."""
         ...
 
     def normal_flow(self, z: Row, plus: Sequence[Any], minus: Sequence[Any], traction: Sequence[Any]) -> Any:
-        """Normal velocity of both sides (on NumPy arrays)."""
+        """Return the normal velocity common to both sides; for NumPy arrays only."""
         ...
 
 
 class PrincipalCoupling:
-    """Isotropic rock: normal and shear traction stand alone."""
+    """Coupling in isotropic rock, where normal and shear traction are independent."""
 
     columns = Columns(**dict.fromkeys(("p_plus", "s_plus", "p_minus", "s_minus")))
     channels = 3
@@ -101,7 +117,10 @@ class PrincipalCoupling:
 
 
 class MatrixCoupling:
-    """Any rock: ``plus`` and ``minus`` impedances and ``damping`` eta, six numbers each, and ``share`` eta Z+^-1 row by row."""
+    """Coupling in anisotropic rock by impedance matrices.
+
+    Columns: the impedances ``plus`` and ``minus`` and ``damping`` = eta, six numbers each, and ``share`` = eta Z+^-1, row by row.
+    """
 
     columns = Columns(plus=6, minus=6, damping=6, share=9)
     channels = 3
@@ -110,7 +129,8 @@ class MatrixCoupling:
         return traction[0]
 
     def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
-        normal = np.repeat(frame[:, :1], 2, 1)  # of both sides: an impedance is the same along n and against it
+        # One normal for both sides, as an impedance is the same along n and against it.
+        normal = np.repeat(frame[:, :1], 2, 1)
         packed = np.moveaxis(law.impedance_at(material, normal), -1, 0)
         shape = normal.shape[:-1]
         z = as_matrix(lambda x: law.apply_impedance(packed, np.moveaxis(normal, -1, 0), x), 3, shape)
@@ -148,10 +168,13 @@ class MatrixCoupling:
 
 
 class PoreCoupling:
-    """Porous rock, with components n, s1, s2 and the pore fluid's: normal traction and pore pressure act on each other, shear stands
-    alone. The pores of both sides are open to each other: -p and the flow of the fluid are continuous. ``damping`` eta is as ``plus`` and
-    ``minus``, ``share`` eta Z+^-1 row by row, then that of shear; ``friction``: the eta of shear by which slip is solved for.
-    ``grains``: that one as if all rock were as dense as its grains, as SeisSol has it."""
+    """Coupling in porous rock, with components n, s1, s2 and pore fluid.
+
+    Normal traction and pore pressure act on each other; shear is independent. The pores of both sides are open to each other: -p and the
+    flow of the fluid are continuous. Columns: ``plus``, ``minus`` and ``damping`` = eta, four numbers each, ``share`` = eta Z+^-1 row by
+    row followed by that ratio for shear, and ``friction``, the shear eta with which slip is solved. With ``grains`` the last is
+    computed as if all rock were as dense as its grains, as SeisSol does.
+    """
 
     columns = Columns(plus=4, minus=4, damping=4, share=5, friction=None)
     channels = 4
@@ -210,7 +233,7 @@ def _product(six: Sequence[Any], x: Sequence[Any]) -> list[Any]:
 
 
 def coupling_of(law: Law, grains: bool = False) -> FaultCoupling:
-    """That of the law's impedance; ``grains``: see ``PoreCoupling``."""
+    """Return the coupling that fits the impedance of the wave law; ``grains`` is explained in ``PoreCoupling``."""
     if law.face_channels == PoreCoupling.channels:
         return PoreCoupling(grains)
     return PrincipalCoupling() if law.principal else MatrixCoupling()

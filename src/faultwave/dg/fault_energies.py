@@ -1,4 +1,4 @@
-"""Energies of a fault, and sums over its points, as kernels over its faces (docs/theory/friction.md, "Energies of a fault")."""
+"""Energies of a fault and sums over its points, as kernels over faces (docs/theory/friction.md, "Energies of a fault")."""
 
 from __future__ import annotations
 
@@ -14,8 +14,22 @@ FAULT_ENERGIES = ("total_frictional_work", "static_frictional_work", "seismic_mo
 
 
 def fault_energies(record: Columns, state: Columns, weights: np.ndarray, plain_mean: bool) -> Kernel:
-    """``FAULT_ENERGIES`` of every face from what its points, with ``weights`` (p,) that sum to a half, remember;
-    ``scale``: area, rigidity times area. ``plain_mean``: of the slip over points alike."""
+    """Return the kernel that computes ``FAULT_ENERGIES`` of every face from the records of its points.
+
+    Parameters
+    ----------
+    record, state : Columns
+        Columns of the record and of the friction state.
+    weights : (p,) float
+        Quadrature weights of the points, with sum 1/2.
+    plain_mean : bool
+        Average accumulated slip over points with equal weights.
+
+    Returns
+    -------
+    Kernel
+        Reads ``scale``, the area and the rigidity times the area, and writes ``energies``.
+    """
     k, points = Kernel("fault_energies", fixed=True), len(weights)
     records, states = k.batch("record", points, record.size), k.batch("state", points, state.size)
     scale, out = k.batch("scale", 1, 2), k.batch("energies", 1, 4, "out")
@@ -34,7 +48,10 @@ def fault_energies(record: Columns, state: Columns, weights: np.ndarray, plain_m
 
 
 def jump_energies(record: Columns, modes: int, weights: np.ndarray, plain_mean: bool) -> Kernel:
-    """The same by the motion of the velocity jump: the traction at points is brought to the face ``modes`` that slip is kept in."""
+    """Return the kernel of ``FAULT_ENERGIES`` for slip by the velocity jump.
+
+    This slip is stored as ``modes`` on each face, so the traction at the points is projected on these modes first.
+    """
     k, points = Kernel("fault_energies", fixed=True), len(weights)
     records, jumped = k.batch("record", points, record.size), k.batch("jumped", modes, JUMPED.size)
     work, scale, out = k.batch(JUMP_WORK, 1, 1), k.batch("scale", 1, 2), k.batch("energies", 1, 4, "out")
@@ -50,17 +67,17 @@ def jump_energies(record: Columns, modes: int, weights: np.ndarray, plain_mean: 
 
 
 def _path_weights(weights: np.ndarray, plain_mean: bool) -> np.ndarray:
-    """Of the mean (1, p) of path lengths."""
+    """Return the weights (1, p) of the mean of path lengths."""
     return np.full((1, len(weights)), 1.0 / len(weights)) if plain_mean else 2.0 * weights[None]
 
 
 def _energies(mean: Any, a: Any) -> Any:
-    """From means over a face of the work, traction times slip and path length."""
+    """Return the energies of a face from its mean work, mean traction times slip and mean path length."""
     return [[a[0] * mean[0], -0.5 * a[0] * mean[1], a[1] * mean[2], a[0] * mean[2]]]
 
 
 def loaded_slip(state: Columns, points: int) -> Kernel:
-    """The sum over a face's points of loads (points,) times the length of the slip's path."""
+    """Return the kernel that sums, over the points of a face, ``loads`` (p,) times accumulated slip."""
     k = Kernel("loaded_slip", fixed=True)
     states, loads = k.batch("state", points, state.size), k.batch("loads", points, 1)
     each, out = k.temp("each", points, 1), k.batch("sum", 1, 1, "out")

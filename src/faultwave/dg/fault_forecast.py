@@ -1,4 +1,4 @@
-"""A planned fault as ``physics.friction.plausibility`` looks at it: its points with loads, strengths and elastic constants."""
+"""Loads, strengths and elastic constants of a planned fault, for the checks of ``physics.friction.plausibility``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,19 @@ from faultwave.physics.friction.plausibility import LoadedFault
 
 
 def loaded_fault(rupture: Any, order: int, end: float) -> LoadedFault:
-    """Points of a planned rupture before it starts, and with what nucleation adds until the end; the softer side's elastic constants."""
+    """Return the points of a planned rupture with their loads before the start and after nucleation.
+
+    Elastic constants are taken from the softer side.
+
+    Parameters
+    ----------
+    rupture
+        Planned rupture with faces, point rule, material, friction law, parameters and stress.
+    order : int
+        Order of the scheme, which sets the resolved length: edge / order.
+    end : float
+        End of the simulation [s], until which nucleation is added.
+    """
     faces, rule, material = rupture.faces, rupture.rule, rupture.material
     count = len(rule.weights)
     modulus, first = material["mu"], material["lambda"]
@@ -31,8 +43,17 @@ def loaded_fault(rupture: Any, order: int, end: float) -> LoadedFault:
 
 
 def largest_patch(corners: np.ndarray, fault: LoadedFault) -> np.ndarray:
-    """Points (k,) of the largest connected piece of those that break by themselves; faces with ``corners`` (n, 3, 3) that share a
-    vertex are connected."""
+    """Return the points (k,) of the largest connected area above its strength, now or after nucleation.
+
+    Faces that share a vertex are connected. Points with forced rupture count as above their strength.
+
+    Parameters
+    ----------
+    corners : (n, 3, 3) float
+        Vertices of the faces [m].
+    fault : LoadedFault
+        Points of the faces.
+    """
     if not fault.starts.any():
         return np.zeros(0, np.int64)
     grain = 1e-6 * max(float(np.ptp(corners.reshape(-1, 3), axis=0).max()), 1.0)
@@ -41,11 +62,14 @@ def largest_patch(corners: np.ndarray, fault: LoadedFault) -> np.ndarray:
 
 
 FORECASTS = {name: Label(*told) for name, told in forecast.SHOWN.items()}
-"""What pictures show of a fault."""
+"""Labels of the fields that plots of a planned fault show."""
 
 
 def sheet(faces: Any, fault: LoadedFault) -> Sheet:
-    """A planned fault with means over its faces of loads, strength and what follows; NaN where a number does not exist."""
+    """Return a planned fault as a surface with face means of loads, strength and derived numbers.
+
+    A value is NaN where the number is undefined at all points of a face.
+    """
     share = fault.area.reshape(len(faces.area), -1)
 
     def mean(values: np.ndarray) -> np.ndarray:
@@ -62,14 +86,14 @@ def sheet(faces: Any, fault: LoadedFault) -> Sheet:
 
 @dataclass(frozen=True)
 class FaultPiece:
-    """The faces of a fault that one process has: their ``corners`` (n, 3, 3) and points."""
+    """Part of a fault on one process: the vertices ``corners`` (n, 3, 3) [m] of its faces, and its points."""
 
     corners: np.ndarray
     points: LoadedFault
 
 
 def put_together(pieces: Sequence[FaultPiece]) -> FaultPiece:
-    """The whole fault."""
+    """Merge the parts of all processes into the whole fault."""
     if len(pieces) == 1:
         return pieces[0]
     faults = [piece.points for piece in pieces]
@@ -88,7 +112,7 @@ def put_together(pieces: Sequence[FaultPiece]) -> FaultPiece:
 
 
 def _weakening(faults: Sequence[LoadedFault], each: Sequence[Weakening | None]) -> Weakening | None:
-    """Of all points; None where the law cannot tell."""
+    """Join the weakening of all parts; None if the friction law of one does not define it."""
     known = [w for w in each if w is not None]
     if len(known) < len(each):
         return None

@@ -1,4 +1,4 @@
-"""Points of a fault face: where friction is solved, and the tables between points and face modes."""
+"""Quadrature points of fault faces, where friction is solved, and matrices between point values and face modes."""
 
 from __future__ import annotations
 
@@ -15,31 +15,52 @@ PERMUTATIONS = tuple(itertools.permutations(range(3)))
 
 @dataclass(frozen=True)
 class PointRule:
-    """Points in face coordinates for each of the ways a face's own vertex order maps to ascending order.
+    """Friction points in face coordinates, for every permutation of a face's vertices.
 
-    points (groups, n, 2); weights (n,) sum to 1/2; phi (groups, n, B2); back (groups, B2, n). turn (groups, B2, B2): modes in a
-    face's own order of vertices from those in ascending order, where points depend on it.
+    Attributes
+    ----------
+    points : (groups, n, 2) float
+        Points in the ascending order of vertices.
+    weights : (n,) float
+        Quadrature weights, with sum 1/2.
+    phi : (groups, n, B2) float
+        Values of the face modes at the points.
+    back : (groups, B2, n) float
+        Projection of point values on the face modes.
+    own : (n, 2) float, optional
+        Points in a face's own vertex order, where the rule depends on that order.
+    turn : (groups, B2, B2) float, optional
+        Modes in a face's own vertex order from modes in ascending order, where the rule depends on that order.
     """
 
     points: np.ndarray
     weights: np.ndarray
     phi: np.ndarray
     back: np.ndarray
-    own: np.ndarray | None = None  # (n, 2) in a face's own vertex order, where that matters
+    own: np.ndarray | None = None  # (n, 2) in a face's own vertex order, where the rule depends on it
     turn: np.ndarray | None = None
 
     def projection(self, degree: int) -> np.ndarray:
-        """Of point values on polynomials of a degree (n, n)."""
+        """Return the (n, n) projection of point values on the polynomials of a degree."""
         kept = triangle_size(degree)
         return np.asarray(self.phi[0][:, :kept] @ self.back[0][:kept])
 
 
 def point_rule(kind: Literal["symmetric", "conical"], degree: int) -> PointRule:
-    """``conical``: (degree + 2)^2 points, not symmetric, hence one group per vertex permutation (SeisSol's fault
-    points).
+    """Return the friction points of faces for face modes up to ``degree``.
 
-    ``symmetric``: the Xiao-Gimbutas rule of degree 2 N + 2, positive, invariant under permutations, so one group
-    suffices (Xiao & Gimbutas 2010, doi:10.1016/j.camwa.2009.10.027).
+    Parameters
+    ----------
+    kind : {"conical", "symmetric"}
+        ``conical``: (degree + 2)^2 points, not symmetric, hence one group per vertex permutation, as in SeisSol.
+        ``symmetric``: the Xiao-Gimbutas rule of degree 2 ``degree`` + 2, with positive weights and invariant under permutations,
+        so that one group suffices [1]_.
+    degree : int
+        Polynomial degree of the face modes.
+
+    References
+    ----------
+    .. [1] Xiao & Gimbutas (2010), doi:10.1016/j.camwa.2009.10.027.
     """
     own = turn = None
     if kind == "conical":
@@ -60,8 +81,7 @@ def point_rule(kind: Literal["symmetric", "conical"], degree: int) -> PointRule:
 
 
 def permuted(points: np.ndarray, permutation: tuple[int, ...]) -> np.ndarray:
-    """Coordinates in ascending vertex order of points given in a face's own order; own vertex k is ascending vertex
-    permutation[k]."""
+    """Convert points from a face's own vertex order to ascending order; own vertex k is ascending vertex ``permutation[k]``."""
     own = np.stack([1.0 - points.sum(1), points[:, 0], points[:, 1]], 1)
     ascending = np.empty_like(own)
     ascending[:, list(permutation)] = own
@@ -71,10 +91,16 @@ def permuted(points: np.ndarray, permutation: tuple[int, ...]) -> np.ndarray:
 def vertex_permutation(
     order: np.ndarray, face: np.ndarray, file_faces: np.ndarray, sorted_faces: np.ndarray
 ) -> np.ndarray:
-    """Index into ``PERMUTATIONS`` for sorted local ``face`` (n,) of cells with ``order`` (n, 4): sorted vertex i is
-    file vertex order[i].
+    """Return the index into ``PERMUTATIONS`` of each face, (n,).
 
-    ``file_faces`` (4, 3) lists the vertices of the file's faces, the first being the origin of its coordinates.
+    Parameters
+    ----------
+    order : (n, 4) int
+        Vertex order of the cells: sorted vertex i is vertex ``order[i]`` of the file.
+    face : (n,) int
+        Local face in sorted numbering.
+    file_faces, sorted_faces : (4, 3) int
+        Vertices of the faces in both numberings. The first vertex of a file face is the origin of its coordinates.
     """
     vertices = np.take_along_axis(order, sorted_faces[face], 1)  # file-local numbers, ascending order
     result = np.empty(len(face), np.int64)
@@ -88,9 +114,19 @@ def vertex_permutation(
 def transfer(
     values: np.ndarray, old: PointRule, new: PointRule, group: np.ndarray, jumps: np.ndarray, decades: np.ndarray
 ) -> np.ndarray:
-    """Values (faces, points, columns) at the points of another rule: the projection on the old rule's polynomials, kept
-    within what the face had; of columns marked in ``decades`` (columns,) that of their logarithms. Those in ``jumps`` take the nearest
-    point."""
+    """Transfer values from the points of one rule to the points of another.
+
+    Values are projected on the old rule's polynomials, evaluated at the new points and limited to the range that the face had.
+
+    Parameters
+    ----------
+    values : (faces, p, columns) float
+        Values at the old points.
+    group : (faces,) int
+        Vertex permutation of each face.
+    jumps, decades : (columns,) bool
+        Columns that take the value of the nearest point instead, and columns whose logarithm is interpolated.
+    """
     values = np.array(values)
     values[..., decades] = np.log(np.maximum(values[..., decades], 1e-300))
     degree = next(d for d in range(20) if (d + 1) * (d + 2) // 2 == old.phi.shape[2])
@@ -105,7 +141,7 @@ def transfer(
 
 
 def of_modes(values: np.ndarray, rows: int) -> np.ndarray:
-    """Values (faces, modes, columns) of ``rows`` modes: those of higher degrees are left out, or zero."""
+    """Return values (faces, modes, columns) with ``rows`` modes: higher modes are dropped, missing ones are zero."""
     found = np.zeros((len(values), rows, values.shape[2]))
     kept = min(rows, values.shape[1])
     found[:, :kept] = values[:, :kept]

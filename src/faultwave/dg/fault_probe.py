@@ -1,5 +1,4 @@
-"""Reading a fault at chosen points, at the time its cells have reached: what is asked for in steps is copied there and worked out later,
-many readings at once."""
+"""Readings of a fault at chosen points, collected on the backend during steps and evaluated later, many at once."""
 
 from __future__ import annotations
 
@@ -16,12 +15,12 @@ from faultwave.dg.sample_buffer import Brought, SampleBuffer, Source
 Then = Callable[[np.ndarray], None]
 
 Raw = list[np.ndarray]
-"""Readings (readings, n, ...): of friction's buffers as ``FaultValues.kept`` lists them, or dofs of both sides."""
+"""Arrays (readings, n, ...): friction buffers in the order of ``FaultValues.kept``, or degrees of freedom of both sides."""
 
 
 @dataclass
 class Asked:
-    """So many readings, one after the other, of the same quantities for the same receiver."""
+    """Consecutive readings of the same quantities for the same receiver: their ``names``, consumer ``then`` and ``count``."""
 
     names: tuple[str, ...]
     then: Then
@@ -29,12 +28,25 @@ class Asked:
 
 
 class FaultProbe:
-    """Points of fault faces ``items`` (n,), see ``FaultValues``.
+    """Probe that reads quantities at points of the fault faces ``items`` (n,).
 
-    ``tag`` tells the probes of one fault apart, in the same way on every process that reads the same faces. ``late``: what is asked
-    for has the waves of the reading before, as SeisSol's receivers take the waves where a step begins and friction where it ends.
-    ``from_waves``: see ``FaultValues``. ``patient``: nobody looks at single readings, so that they may wait for as many as
-    there is room for.
+    Parameters
+    ----------
+    fault : Fault
+        Friction solver.
+    items : (n,) int
+        Faces.
+    points : (n, q, 2) or (q, 2) float
+        Points in face coordinates.
+    exact, from_velocity, from_waves : bool
+        See ``FaultValues``.
+    tag : int
+        Number that distinguishes the probes of one fault, the same on every process that reads the same faces.
+    late : bool
+        Combine friction with the waves of the previous reading, as SeisSol's receivers do: they take the waves at the start of a step
+        and friction at its end.
+    patient : bool
+        Let readings wait until the sample buffer is full, because no single reading is needed early.
     """
 
     def __init__(
@@ -50,8 +62,8 @@ class FaultProbe:
         patient: bool = False,
     ):
         self.tag, self.late = tag, late
-        self.patient = patient and not fault.operator.backend.asynchronous  # devices bring them meanwhile
-        self.before: list[np.ndarray] = []  # both sides at the reading before
+        self.patient = patient and not fault.operator.backend.asynchronous  # devices copy readings during the steps
+        self.before: list[np.ndarray] = []  # both sides at the previous reading
         self.fault, self.items = fault, np.asarray(items)
         self.values = FaultValues(fault, self.items, points, exact, from_velocity, from_waves)
         faces = fault.faces
@@ -65,12 +77,14 @@ class FaultProbe:
 
     @property
     def nearest(self) -> np.ndarray:
-        """Number of the friction point nearest to each point, (n, q)."""
+        """Index of the friction point nearest to each point, (n, q)."""
         return self.values.nearest.T
 
     def _sources(self) -> list[list[Source]]:
-        """What is read: what friction has left, and the dofs of both sides; once their cells have predicted, those that the
-        derivatives begin with, where all cells keep theirs."""
+        """Return the buffers to read for each reading: friction and the degrees of freedom of both sides.
+
+        A second list reads the state before the prediction from the stored derivatives, where all cells store them.
+        """
         op, where = self.fault.operator, self.fault.item[self.items]
         numbers, readers = op.form.b3 * op.form.Q, self.values.readers
         changed = [(self.fault.buffers[name], some) for name, some in self.values.kept]
@@ -82,16 +96,19 @@ class FaultProbe:
         return [[*given, *now], [*given, *before]]
 
     def read(self, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Quantities (n, q) by name; every side must be here."""
+        """Return quantities (n, q) by name at once; both sides of every face must be local."""
         kept, dofs = self._raw([s.fetch().values()[None] for s in self.sample_buffer.ways[0]])
         sides = [self.values.side(side, of_side)[..., 0, :] for side, of_side in enumerate(dofs)]
         found = self.values(names, self.values.seen([v[0] for v in kept]), sides)
         return {name: v.T for name, v in zip(names, found, strict=True)}
 
     def ask(self, names: Sequence[str], then: Then) -> None:
-        """Hand the quantities of now, or where ``Fault.predicted`` of before the cells predicted, to ``then`` when the readings are worked
-        out: many at once (names, readings, n, q), at a ``Fault.finish_reads`` that waits for them at the latest, and in their order. Faces
-        owned elsewhere are only seen for their owner."""
+        """Request a reading of the present state and pass its result to ``then`` later.
+
+        If ``Fault.predicted`` is set, the state is the one before the last prediction. Readings are evaluated in their order, many at
+        once, at the latest in a ``Fault.finish_reads`` that waits. ``then`` receives an array (names, readings, n, q). Faces owned
+        elsewhere are read only for their owner.
+        """
         if self.sample_buffer.full:
             self.finish_reads(wait=not self.fault.operator.backend.asynchronous)
         self.sample_buffer.take(int(self.fault.predicted), self.fault.replayed)
@@ -103,18 +120,18 @@ class FaultProbe:
         self.fault.reading[self] = None
 
     def begin(self) -> None:
-        """The reading before the next one is now."""
+        """Take the present state as the reading that precedes the first one."""
         readers = self.values.readers if self.late else []
         self.before = [self.values.side(side, r.raw()[None]) for side, r in enumerate(readers)]
 
     def bring(self) -> None:
-        """Begin to bring what was asked for; the next reading is the first of a new sample buffer."""
+        """Start the copy of the requested readings to the host and continue with a new sample buffer."""
         if self.asked:
             self.brought.append((self.asked, self.sample_buffer.bring()))
             self.asked = []
 
     def finish_reads(self, wait: bool = True) -> bool:
-        """Work out what was asked for, without ``wait`` what of it is here; whether that was all."""
+        """Evaluate the requested readings, without ``wait`` only those already copied; return True if none are left."""
         if self.patient and not wait:
             return False
         self.bring()
@@ -133,20 +150,23 @@ class FaultProbe:
         return not self.brought
 
     def _raw(self, values: list[np.ndarray]) -> tuple[Raw, Raw]:
-        """What a sample buffer brought, (readings, n, ...): of friction, and the dofs of each side, nothing where it is not here."""
+        """Split the values of a sample buffer into friction arrays and degrees of freedom of each side, (readings, n, ...).
+
+        Sides on other processes have no rows.
+        """
         count, form = len(self.values.kept), self.fault.operator.form
         sides, shape = iter(values[count:]), (len(values[0]), -1, form.b3, form.Q)
         dofs = [next(sides).reshape(shape) if len(r) else np.zeros((shape[0], 0, *shape[2:])) for r in self.values.rows]
         return values[:count], dofs
 
     def _delayed(self, sides: list[np.ndarray]) -> list[np.ndarray]:
-        """Sides (..., readings, n) in the reading before each; the first of all has its own."""
+        """Return the sides (..., readings, n) shifted by one reading; the very first reading uses its own."""
         before = self.before or [s[..., :1, :] for s in sides]
         self.before = [s[..., -1:, :] for s in sides]
         return [np.concatenate([b, s[..., :-1, :]], -2) for b, s in zip(before, sides, strict=True)]
 
     def _share(self, asked: Asked, kept: Raw, sides: list[np.ndarray]) -> None:
-        """One reading (n, ...) of faces whose other side another process sees."""
+        """Exchange one reading (n, ...) of faces whose other side is on another process, and evaluate it."""
         seen = self.values.seen(kept)
         for rank, rows in self.read_for_others.items():
             self.fault.far.send(rank, self.tag, sides[1][..., rows])
@@ -164,8 +184,8 @@ class FaultProbe:
             finish()
 
     def _work_out(self, asked: list[Asked], kept: Raw, sides: list[np.ndarray]) -> None:
-        """Readings of faces that are wholly here, those of the same quantities together."""
-        number = np.repeat(np.arange(len(asked)), [run.count for run in asked])  # of what asked for each reading
+        """Evaluate readings of faces whose two sides are local, grouped by requested quantities."""
+        number = np.repeat(np.arange(len(asked)), [run.count for run in asked])  # request of each reading
         for names in dict.fromkeys(run.names for run in asked):
             alike = [i for i, run in enumerate(asked) if run.names == names]
             some: slice | np.ndarray = slice(None) if len(alike) == len(asked) else np.isin(number, alike)
@@ -180,7 +200,7 @@ class FaultProbe:
                 at += run.count
 
     def _hand(self, asked: Asked, found: np.ndarray, readings: int) -> None:
-        """Quantities (names, q, readings times n) to whom asked for them."""
+        """Pass quantities (names, q, readings times n) to the consumer as (names, readings, n, q)."""
         asked.then(found.reshape(*found.shape[:2], readings, -1).transpose(0, 2, 3, 1))
 
 

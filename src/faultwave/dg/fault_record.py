@@ -1,5 +1,7 @@
-"""What every point of a fault remembers beside the friction law's own state, and how sub-steps change it (all notes are *kernel*
-functions)."""
+"""Values that every fault point records in addition to the state of the friction law, and their update in sub-steps.
+
+All functions whose names begin with ``note`` are kernel functions.
+"""
 
 from __future__ import annotations
 
@@ -10,43 +12,61 @@ from faultwave.kernels import math as m
 from faultwave.physics.friction.load import Solved
 from faultwave.physics.waves.law import dot
 
-RUPTURE_RATE = 1e-3  # m/s, above which a point counts as ruptured
+RUPTURE_RATE = 1e-3  # [m/s], above which a point counts as ruptured
 
 RECORD = ("ruptured", "weakened", "traction1", "traction2", "traction_n", "strength", "work")
-"""What every fault point remembers beside the friction law's own state: rupture and dynamic stress times, the last
-traction change and strength, frictional work [J/m^2]."""
+"""Columns of the record: rupture time, dynamic stress time, traction change, strength [Pa] and frictional work [J/m^2].
+
+Tractions and strength are the values of the last sub-step.
+"""
 
 LEFT = ("traction1", "traction2", "traction_n", "strength")
-"""What of it is overwritten by each sub-step."""
+"""Columns of the record that each sub-step overwrites."""
 
 FELT = ("felt1", "felt2")
-"""The last change of the shear traction that balances friction, where smooth sliding leaves more to the face than friction feels."""
+"""Columns of the last change of shear traction in balance with friction.
+
+They are recorded with smooth sliding, where the face may carry more traction than friction does.
+"""
 
 MOVED = ("moved",)
-"""The path length of the velocity jump of both sides [m]; slip and work by this jump are ``JUMPED`` and ``JUMP_WORK``."""
+"""Column of the path length of the velocity jump [m]; slip and work by this jump are ``JUMPED`` and ``JUMP_WORK``."""
 
 JUMPED = Columns(**dict.fromkeys(("moved1", "moved2")))
-"""Slip along the tangents by the velocity jump [m], of face modes: an integral of polynomials is one."""
+"""Slip along both tangents by the velocity jump [m], as face modes, since the time integral of a polynomial is one."""
 
 JUMP_WORK = "work_moved"
-"""The mean over a face of the work by the velocity jump [J/m^2]."""
+"""Name of the mean work over a face by the velocity jump [J/m^2]."""
 
 BREAKDOWN = ("dissipated", "path", "least", "breakdown")
-"""Work against friction [J/m^2] and path length [m] since the start, the least shear traction while slipping [Pa], and the work above
-it that was done until it was reached, or until the law's dynamic stress was (Tinti, Spudich & Cocco 2005)."""
+"""Columns of the breakdown work (Tinti, Spudich & Cocco 2005).
+
+Work against friction [J/m^2] and path length [m] since the start, the smallest shear traction while slipping [Pa], and the work in
+excess of it done until it was reached, or until the dynamic stress of the law was.
+"""
 
 HUGE = 1e30
-"""The least shear traction before there was any."""
+"""Initial value of the smallest shear traction [Pa]."""
 
 AT_ONCE = 1e-30
-"""Time [s] of what breaks in the very first step, where times are those of whole steps: later than never, which is 0."""
+"""Rupture time [s] of points that fail in the very first step when the start of steps is recorded; 0 means never."""
 
 CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark")))
-"""Columns of a sub-step's times [s]: its length and end, and the time to mark a rupture with."""
+"""Times of a sub-step [s]: its duration, its end, and the time that marks a rupture."""
 
 
 def recorded(moved: bool, breakdown: bool = False, smooth_sliding: bool = False) -> Columns:
-    """Return the columns of ``record``."""
+    """Return the columns of the record.
+
+    Parameters
+    ----------
+    moved : bool
+        Include the path length of the velocity jump.
+    breakdown : bool
+        Include the breakdown work.
+    smooth_sliding : bool
+        Include the shear traction in balance with friction.
+    """
     first, rest = RECORD[:-1], RECORD[-1:]
     return Columns(**dict.fromkeys(first + FELT * smooth_sliding + rest + MOVED * moved + BREAKDOWN * breakdown))
 
@@ -54,7 +74,25 @@ def recorded(moved: bool, breakdown: bool = False, smooth_sliding: bool = False)
 def note(
     old: dict[str, Any], last: Any, x: Solved, traction: Any, clock: Row, w: Any, whole_steps: bool
 ) -> dict[str, Any]:
-    """Rupture time (with ``whole_steps`` the clock's mark, else interpolated in the sub-step), tractions, strength and frictional work."""
+    """Return the updated record of a point: rupture time, tractions, strength and frictional work.
+
+    Parameters
+    ----------
+    old : dict
+        Record before the sub-step.
+    last
+        Slip rate at the end of the previous sub-step [m/s].
+    x : Solved
+        Solution of the friction law.
+    traction
+        Traction change along n, s1, s2 [Pa].
+    clock : Row
+        Columns of ``CLOCK``.
+    w
+        Quadrature weight of the sub-step [s].
+    whole_steps : bool
+        Use ``clock.mark`` as rupture time instead of interpolating within the sub-step.
+    """
     starts = (x.slip_rate > RUPTURE_RATE) & (old["ruptured"] <= 0.0)
     moment = clock.mark
     if not whole_steps:
@@ -71,7 +109,7 @@ def note(
 
 
 def note_breakdown(old: dict[str, Any], x: Solved, total: Any, w: Any) -> dict[str, Any]:
-    """BREAKDOWN after a sub-step that ends with the shear traction ``total``."""
+    """Return the updated ``BREAKDOWN`` columns after a sub-step that ends with the total shear traction ``total`` [Pa]."""
     size = m.sqrt(dot(total, total))
     dissipated = old["dissipated"] + w[0] * (total[0] * x.slip_rate1 + total[1] * x.slip_rate2)
     path = old["path"] + w[0] * x.slip_rate
@@ -85,7 +123,7 @@ def note_breakdown(old: dict[str, Any], x: Solved, total: Any, w: Any) -> dict[s
 
 
 def note_path(path: Any, jump: Any, w: Any) -> Any:
-    """Path length by the jump of the velocity."""
+    """Return the updated path length of the velocity jump."""
     return [[path[0] + w[0] * m.sqrt(dot(jump, jump))]]
 
 

@@ -1,4 +1,4 @@
-"""What the kernel of friction is made for, beside the friction law: sizes, and what points are asked to follow or to remember."""
+"""Options and sizes of the friction kernel, apart from the friction law."""
 
 from __future__ import annotations
 
@@ -13,11 +13,29 @@ from faultwave.dg.fault_transforms import degree_of
 
 @dataclass(frozen=True)
 class Options:
-    """How friction is solved. ``times``: sub-steps of a step; ``whole_steps``: mark ruptures with the start of a step, as SeisSol does;
-    ``damping`` of the locked normal traction until ``damping_end`` [s]; ``moved``: also remember what the velocity
-    jump says; ``breakdown``: and what the breakdown work is; ``linear_normal``: strength follows the part of the normal traction that is
-    linear on a face; ``quadratic_slip``: the quadratic part of slip weakens; ``smooth_sliding``: faces that have weakened slip without the
-    highest degree of their slip rate; ``grains``: friction in porous rock as if it were as dense as its grains."""
+    """Options of the friction solver.
+
+    Attributes
+    ----------
+    times : int
+        Number of sub-steps of a step.
+    whole_steps : bool
+        Mark ruptures with the start of the step, as SeisSol does.
+    damping : float
+        Factor of the locked normal traction until ``damping_end`` [s].
+    moved : bool
+        Also record slip and work by the velocity jump.
+    breakdown : bool
+        Also record the breakdown work.
+    linear_normal : bool
+        Let strength follow the part of the normal traction that is linear on a face.
+    quadratic_slip : bool
+        Let the quadratic part of slip weaken the fault.
+    smooth_sliding : bool
+        Remove the highest degree of the slip rate on faces that have weakened.
+    grains : bool
+        Treat friction in porous rock as if rock were as dense as its grains.
+    """
 
     times: int
     whole_steps: bool = False
@@ -33,9 +51,25 @@ class Options:
 
 @dataclass(frozen=True)
 class Sizes:
-    """``rows`` of each part of a wave (``waves_in_time``), ``points`` of a face, ``episodes`` of nucleation; ``narrow``: of the form;
-    ``conical``: the points are those of the conical rule; ``uniform``: parameters of the law that are the same at all points of the
-    fault, which no point has to read."""
+    """Array sizes and variants of the friction kernel.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Number of rows of each coefficient of the face time expansion.
+    points : int
+        Number of points of a face.
+    episodes : int
+        Number of nucleation episodes.
+    options : Options
+        Options of the friction solver.
+    narrow : bool
+        True if waves are stored in single precision.
+    conical : bool
+        True if the points belong to the conical rule.
+    uniform : tuple of str
+        Parameters of the law that have one value on the whole fault, which points need not read.
+    """
 
     rows: tuple[int, ...]
     points: int
@@ -47,12 +81,12 @@ class Sizes:
 
     @property
     def degree(self) -> int:
-        """Of the face modes."""
+        """Degree of the face modes."""
         return degree_of(self.rows[0])
 
 
 def recorded_by(options: Options) -> Columns:
-    """Return the columns of what points remember under ``options``."""
+    """Return the columns of the record of fault points under ``options``."""
     return recorded(options.moved, options.breakdown, options.smooth_sliding)
 
 

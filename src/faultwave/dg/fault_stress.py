@@ -18,7 +18,19 @@ from faultwave.physics.friction.nucleation import STRESS_ALLOWED, wrong_stress
 
 @dataclass(frozen=True)
 class FaultPoints:
-    """All friction points of the faces, face by face: ``at`` (n, 3), ``tags`` (n,). ``pressure``: whether pore pressure is read."""
+    """Friction points of all faces, face by face, at which fields of the case are evaluated.
+
+    Attributes
+    ----------
+    at : (n, 3) float
+        Coordinates [m].
+    tags : (n,) int
+        Fault tags.
+    faces : FaultFaces
+        Faces of the points.
+    pressure : bool
+        True if pore pressure is read.
+    """
 
     at: np.ndarray
     tags: np.ndarray
@@ -26,9 +38,18 @@ class FaultPoints:
     pressure: bool
 
     def traction(self, field: Field, episode: int, where: str, problems: Problems) -> np.ndarray:
-        """(n, 3) along n, s1, s2 from Cartesian stress or tractions, whichever the field supplies, with the pore pressure.
+        """Return tractions (n, 3) along n, s1, s2 [Pa], with pore pressure, from the Cartesian stress or tractions of a field.
 
-        ``episode`` 0 is the initial stress, else which set of nucleation names; ``where`` the setting, for messages.
+        Parameters
+        ----------
+        field : Field
+            Field with stresses or tractions.
+        episode : int
+            0 for the initial stress, else the number of the nucleation episode.
+        where : str
+            Name of the setting, for messages.
+        problems : Problems
+            Collector of messages about values that are not allowed.
         """
         prefix = prefix_of(episode)
         values = field.evaluate(self.at, self.tags, stress_names(field.parameters, prefix, self.pressure, where))
@@ -42,7 +63,7 @@ class FaultPoints:
         return initial_traction(values, n, s1, s2, strike, dip, prefix)
 
     def episodes(self, nucleation: Any, problems: Problems) -> tuple[Episode, ...]:
-        """Those of nucleation that add anything here."""
+        """Return the nucleation episodes that add stress on these faces."""
         found, faces = [], len(self.faces.area)
         for i, e in enumerate(nucleation):
             where = f"fault.nucleation[{i}].stress"
@@ -56,7 +77,7 @@ class FaultPoints:
         return tuple(e for e in found if np.any(e.traction))
 
     def check_sides(self, field: Field, problems: Problems) -> None:
-        """Warn where the plus side is the hanging wall of one fault and the foot wall of another: T_d has opposite senses there."""
+        """Warn if the plus side is the upper block of one fault and the lower block of another, where T_d has opposite senses."""
         given = [name for name in ("T_d", "Td0") if name in field.parameters]
         if not any(v.any() for v in field.evaluate(self.at, self.tags, given).values()):
             return
@@ -78,6 +99,6 @@ class FaultPoints:
 
 
 LEAN, MOST = 0.1, 0.9
-"""Vertical part of a normal from which a face has a hanging wall, and the share of a fault's area that must have it on one side."""
+"""Vertical component from which a normal separates upper and lower block, and the required share of a fault's area."""
 
 __all__ = ["FaultPoints"]

@@ -1,9 +1,9 @@
-"""Face modes to values at a fault's points and back, as statements of the kernel of friction.
+"""Transforms between face modes and values at fault points, as statements of the friction kernel.
 
-Points of the conical rule lie on lines through a corner, at the same shares of each. A mode of Dubiner's basis that is collapsed towards
-the same corner is a polynomial along the line times one across the lines. So modes become sums on each line first and points then, which
-takes a half to a third of the multiplications of a whole table (Karniadakis & Sherwin 2005, section 4.1.6). Modes are turned once a step
-from the face's ascending order of vertices to the order in which its points lie, degree by degree.
+Points of the conical rule lie on lines through a corner, at the same fractions of each line. A mode of Dubiner's basis that is
+collapsed towards the same corner is a polynomial along the line times one across the lines. So modes are summed on each line first and
+then evaluated at points, which takes a third to a half of the multiplications of a full matrix (Karniadakis & Sherwin 2005,
+section 4.1.6). Modes are converted once a step from the face's ascending vertex order to the order of the points, degree by degree.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from faultwave.kernels.language import Array, Kernel, View
 
 
 class Transforms(Protocol):
-    """Between ``modes`` (B2 rows) and values at points, and projections on polynomials of low degrees."""
+    """Interface of transforms between ``modes`` (B2 rows) and values at points, with projections on lower degrees."""
 
     def turned(self, series: Array, rows: Sequence[int]) -> Array:
-        """Coefficients in time, ``rows`` of each, one below the other, in the order of vertices that the others want."""
+        """Convert time coefficients, stacked with ``rows`` of each, to the vertex order that the other transforms use."""
         ...
 
     def to_points(self, out: Array, modes: Array | View) -> None: ...
 
     def to_modes(self, out: Array, points: Array) -> None:
-        """Modes in ascending order of vertices."""
+        """Project point values on modes in the ascending order of vertices."""
         ...
 
     def project(self, out: Array | View, points: Array | View, degree: int) -> None: ...
 
 
 def degree_of(rows: int) -> int:
-    """Of so many face modes."""
+    """Return the polynomial degree for which a face has ``rows`` modes."""
     return next(d for d in range(rows) if triangle_size(d) == rows)
 
 
 class WholeTables:
-    """Of any points: a table for each of these, given at launch. ``group``: which of several ways points lie an item has."""
+    """Transforms by full matrices, for any point rule; ``group`` holds the vertex permutation of each item."""
 
     def __init__(self, k: Kernel, points: int, degree: int, group: Array):
         self.k, self.points, self.degree = k, points, degree
@@ -59,7 +59,7 @@ class WholeTables:
         self.k.contract(out, self.back, points)
 
     def project(self, out: Array | View, points: Array | View, degree: int) -> None:
-        """By way of the modes where these are fewer than half of the points."""
+        """Project point values on a degree, through its modes where these are fewer than half of the points."""
         k, modes = self.k, triangle_size(degree)
         if degree not in self.projections:
             sizes = {f"project{degree}": (self.points, self.points)}
@@ -76,7 +76,7 @@ class WholeTables:
 
 
 class AlongLines:
-    """Of the conical rule: the module text."""
+    """Transforms by sums along lines, for the points of the conical rule."""
 
     def __init__(self, k: Kernel, points: int, degree: int, group: Array):
         self.k, self.degree = k, degree
@@ -127,11 +127,26 @@ class AlongLines:
 
 
 def line_tables(degree: int, kept: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of the conical rule for ``degree`` and modes up to the degree ``kept``: (lines x powers, modes) and (points, lines x powers)."""
+    """Return the factors of the evaluation of modes at the points of the conical rule.
+
+    Parameters
+    ----------
+    degree : int
+        Degree for which the rule was made.
+    kept : int
+        Highest degree of the modes.
+
+    Returns
+    -------
+    lines : (lines x powers, modes) array
+        Sums on each line.
+    at_points : (points, lines x powers) array
+        Evaluation at points.
+    """
     n = degree + 2
     along, weights = gauss_jacobi(n)
     points, _ = triangle_quadrature(n)
-    phi = triangle_basis(points[:, ::-1], kept).reshape(n, n, -1)  # collapsed towards the corner that the lines meet in
+    phi = triangle_basis(points[:, ::-1], kept).reshape(n, n, -1)  # collapsed towards the common corner of the lines
     legendre = np.polynomial.legendre.legvander(along, kept)
     squares = weights @ legendre**2
     lines, at_points = np.zeros((n, kept + 1, phi.shape[2])), np.zeros((n, n, n, kept + 1))
@@ -144,11 +159,12 @@ def line_tables(degree: int, kept: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def transforms(k: Kernel, points: int, degree: int, group: Array, conical: bool) -> Transforms:
+    """Return the transforms for the point rule of a fault: along lines for the conical rule, else full matrices."""
     return (AlongLines if conical else WholeTables)(k, points, degree, group)
 
 
 def tables(rule: PointRule, names: Sequence[str]) -> dict[str, Any]:
-    """Tables of a kernel with ``Transforms`` by their names, as many as there are of them among ``names``."""
+    """Return the matrices of ``Transforms`` whose names are among ``names``."""
     found: dict[str, Any] = {"phi": rule.phi, "back": rule.back, "mode_bounds": mode_bounds(rule)}
     size = rule.phi.shape[2]
     for d in range(degree_of(size) + 1):
@@ -162,7 +178,10 @@ def tables(rule: PointRule, names: Sequence[str]) -> dict[str, Any]:
 
 
 def mode_bounds(rule: PointRule) -> np.ndarray:
-    """(1, B2): the largest absolute values of modes at the points, of modes in the order of vertices that ``Transforms.turned`` leaves."""
+    """Return the largest absolute values of the modes at the points, (1, B2).
+
+    Modes are in the vertex order that ``Transforms.turned`` returns.
+    """
     values = rule.phi if rule.turn is None else rule.phi @ np.swapaxes(rule.turn, 1, 2)
     return np.abs(values).max((0, 1))[None]
 

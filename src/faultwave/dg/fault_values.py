@@ -1,9 +1,9 @@
-"""What is told of a fault at chosen points, from what friction remembers there and the dofs of both sides.
+"""Output quantities of a fault at chosen points, from the friction record and the state of both sides.
 
-Slip, slip rate, traction, times and peaks are those of the friction points, as friction left them at the end of the step: the slip rate
-is that by which slip grew last. As SeisSol shows them, traction and slip rate follow from the dofs of both sides instead: the locked
-traction of the two traces, limited by the strength (docs/theory/friction.md, "Outputs"). Arrays have the faces last: formulas work on
-many faces, or on the same ones at many times, in one go.
+Slip, slip rate, traction, times and peaks are values of the friction points at the end of the step; the slip rate is the last one
+by which slip grew. Alternatively, as in SeisSol, traction and slip rate follow from the state of both sides: the locked traction of the
+two traces, limited by the strength (docs/theory/friction.md, "Outputs"). Faces are the last axis of arrays, so that formulas work on many
+faces, or on the same faces at many times, in one call.
 """
 
 from __future__ import annotations
@@ -27,15 +27,23 @@ from faultwave.physics.friction.load import Load, Solved, Values
 from faultwave.physics.friction.solvers import sliding
 
 SIMULTANEOUS = 1e-6
-"""A face whose rupture times differ by less than this part of them has no rupture speed."""
+"""Relative difference of the rupture times of a face below which no rupture speed is computed."""
 
 Side = np.ndarray
-"""Outgoing waves, then velocities, along n, s1, s2, and those of a pore fluid, (2, 3 or 4, q, n)."""
+"""Outgoing waves, then velocities, along n, s1, s2 and in the pore fluid, (2, 3 or 4, q, n)."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """``record``, ``stress`` and ``state`` (columns, points, n), and when all friction points broke, ``ruptured`` (p, n)."""
+    """Friction values of one reading or several.
+
+    Attributes
+    ----------
+    record, stress, state : (columns, p, n) float
+        Record, traction and state of the friction law at the points that are read.
+    ruptured : (p, n) float
+        Rupture times [s] of all friction points.
+    """
 
     record: np.ndarray
     stress: np.ndarray
@@ -44,12 +52,29 @@ class Seen:
 
 
 class FaultValues:
-    """At points (n, q, 2), or (q, 2) of every face, in the coordinates of fault faces ``items`` (n,).
+    """Evaluation of output quantities at points of fault faces.
 
-    ``exact`` interpolates values of the friction points by projecting them on the face's polynomials, except times,
-    which jump; otherwise the nearest friction point is taken. ``from_velocity`` takes the slip rate from the velocity
-    jump. ``from_waves`` takes traction and slip rate from the waves of both sides at the point, as SeisSol does; otherwise they are
-    those of the friction points. ``kept``: buffers of friction, and which numbers of each face's own are read, (n, m), None: all.
+    Parameters
+    ----------
+    fault : Fault
+        Friction solver.
+    items : (n,) int
+        Faces.
+    points : (n, q, 2) or (q, 2) float
+        Points in face coordinates, of each face or the same for all.
+    exact : bool
+        Interpolate values of the friction points by projecting them on the polynomials of the face, except times, which
+        jump. Otherwise the nearest friction point is used.
+    from_velocity : bool
+        Compute the slip rate from the velocity jump.
+    from_waves : bool
+        Compute traction and slip rate from the waves of both sides at the point, as SeisSol does. Otherwise the values of the friction
+        points are used.
+
+    Attributes
+    ----------
+    kept : list
+        Names of the friction buffers to read and the indices (n, m) of the numbers to read of each face, None for all.
     """
 
     def __init__(
@@ -62,14 +87,14 @@ class FaultValues:
         from_waves: bool = False,
     ):
         self.fault, self.exact, self.from_velocity, self.from_waves = fault, exact, from_velocity, from_waves
-        # whether values of all friction points are needed
+        # true if values of all friction points are needed
         self.whole = exact or (from_waves and fault.options.linear_normal)
         faces, order = fault.faces, fault.operator.order
         given, points = points, np.broadcast_to(points, (len(items), *points.shape[-2:]))
         self.points = points.shape[1]
         near = _nearest(fault, items, points)
         self.nearest, self.each = near.T, np.arange(len(items))
-        self.rows = [np.flatnonzero(faces.cells[items, side] >= 0) for side in range(2)]  # whose side is here
+        self.rows = [np.flatnonzero(faces.cells[items, side] >= 0) for side in range(2)]  # faces whose side is local
         phi = triangle_basis(given.reshape(-1, 2), order - 1).reshape(-1, self.points, fault.operator.b2)
         phi = np.broadcast_to(phi, (len(items), *phi.shape[1:])) if self.whole else np.zeros((len(items), 0, 0))
         self.phi = np.ascontiguousarray(phi.T)
@@ -83,7 +108,7 @@ class FaultValues:
         self.shown = [self._shown(side, items) for side in range(2)]
         rule = fault.rule.points
         slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1].reshape(*rule.shape[:2], -1, 2)
-        # Of values at friction points at these points, by their group: (groups, p, 2, p).
+        # Gradients at friction points from values there, by group: (groups, p, 2, p).
         self.slopes, self.group = slopes.swapaxes(2, 3) @ fault.rule.back[:, None], faces.group[items]
         corners = faces.corners[items]
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
@@ -93,10 +118,10 @@ class FaultValues:
         self._tiled: tuple[int, FaultValues] = (1, self)
 
     def _basis_of_cells(self, items: np.ndarray, given: np.ndarray, points: np.ndarray) -> list[np.ndarray]:
-        """Of each side's cells (n of that side, q, B3) at the points."""
+        """Return the basis functions of each side's cells at the points, (n of that side, q, B3)."""
         order, local = self.fault.operator.order, self.fault.faces.faces[items]
         psi = np.empty((len(items), 2, self.points, self.fault.operator.b3))
-        for f in np.unique(local).tolist():  # points that all faces share are looked at once
+        for f in np.unique(local).tolist():  # points that all faces share are evaluated once
             item, side = np.nonzero(local == f)
             where = given if given.ndim == 2 else points[item]
             values = tet_basis(face_points(f, where.reshape(-1, 2)), order - 1)
@@ -104,7 +129,10 @@ class FaultValues:
         return [psi[rows, side] for side, rows in enumerate(self.rows)]
 
     def _shown(self, side: int, items: np.ndarray) -> np.ndarray:
-        """Matrices (n of that side, Q, 2 channels) that make outgoing waves, then velocities, along n, s1, s2 of the form's quantities."""
+        """Return the matrices (n of that side, Q, 2 channels) from the form's quantities to outgoing waves and velocities.
+
+        Both are along n, s1, s2.
+        """
         op, faces, rows, sign = self.fault.operator, self.fault.faces, self.rows[side], (1.0, -1.0)[side]
         frame = [getattr(faces, name)[items[rows]].T for name in ("normal", "tangent1", "tangent2")]
         each = np.broadcast_to(np.eye(op.form.Q), (len(rows), op.form.Q, op.form.Q))  # one quantity after the other
@@ -117,7 +145,7 @@ class FaultValues:
         return np.ascontiguousarray(np.stack([*waves, *speeds]).transpose(2, 1, 0))
 
     def _parameters(self, items: np.ndarray) -> dict[str, np.ndarray]:
-        """The law's parameters by name, where its state is read."""
+        """Return the parameters of the friction law by name, at the points where its state is read."""
         found = {name: np.ascontiguousarray(v.T) for name, v in self.fault.parameters(items).items()}  # (p, n)
         return found if self.whole else {name: v[self.nearest, self.each] for name, v in found.items()}
 
@@ -134,7 +162,7 @@ class FaultValues:
         return [*found, ("record", np.tile(of_all, (len(near), 1)))]
 
     def seen(self, raw: Sequence[np.ndarray]) -> Seen:
-        """Of what ``kept`` lists of each face, (n, m)."""
+        """Arrange the buffers listed in ``kept``, (n, m) each, as ``Seen``."""
         n, points = len(raw[0]), len(self.fault.rule.weights)
         flat = [np.ascontiguousarray(v.T) for v in raw]
         if self.whole:
@@ -144,7 +172,7 @@ class FaultValues:
         return Seen(record, stress, state, flat[3])
 
     def times(self, count: int) -> FaultValues:
-        """The same points ``count`` times, one reading after the other, of faces whose sides are all here."""
+        """Return an evaluator for ``count`` consecutive readings of the same points; all sides must be local."""
         if self._tiled[0] != count:
             many = copy(self)
             for name in ("nearest", "phi", "impedance", "group", "strike", "dip"):
@@ -156,9 +184,16 @@ class FaultValues:
         return self._tiled[1]
 
     def side(self, side: int, dofs: np.ndarray) -> np.ndarray:
-        """As seen from one side, (2, channels, q, k, n) of readings (k, n of that side, B3, Q); 0 where it is not here.
+        """Return outgoing waves and velocities of one side, (2, channels, q, readings, n), 0 where the side is not local.
 
-        Each face of each reading is a product of its own, so that no number depends on how many others there are.
+        Each face of each reading is a separate product, so that rounding does not depend on the number of faces.
+
+        Parameters
+        ----------
+        side : {0, 1}
+            Plus or minus side.
+        dofs : (readings, n of that side, B3, Q) float
+            Degrees of freedom of the cells.
         """
         rows, channels = self.rows[side], self.fault.coupling.channels
         q = np.matmul(self.psi[side], dofs.astype(float, copy=False))
@@ -170,11 +205,11 @@ class FaultValues:
         return np.ascontiguousarray(found).reshape(2, channels, *found.shape[1:])
 
     def _sides(self, rows: Any) -> Row:
-        """What the sides of the faces ``rows`` are to each other, (n,) by name."""
+        """Return the coupling constants of the faces ``rows``, (n,) by name."""
         return self.fault.coupling.columns.row(list(self.impedance[:, rows]))
 
     def __call__(self, names: Sequence[str], seen: Seen, sides: Sequence[Side]) -> np.ndarray:
-        """(names, q, n)"""
+        """Return the named quantities at the points, (names, q, n)."""
         fault = self.fault
         state = fault.state_columns.row(list(seen.state))
         stress = dict(zip(("stress_n", "stress1", "stress2"), seen.stress, strict=True))
@@ -183,7 +218,7 @@ class FaultValues:
         return np.stack([make[name]() for name in names])
 
     def _at(self, values: np.ndarray, smooth: bool = True) -> np.ndarray:
-        """Values of the friction points (p, n) at the points (q, n), where they are not read there."""
+        """Evaluate values of the friction points (p, n) at the output points (q, n), unless they were read there."""
         if not self.whole:
             return values
         if self.exact and smooth:
@@ -191,7 +226,7 @@ class FaultValues:
         return np.asarray(values[self.nearest, self.each])
 
     def _linear(self, values: np.ndarray) -> np.ndarray:
-        """What the strength sees of values at friction points: the part that is linear on the face."""
+        """Return the part of the values that is linear on the face, at the points: the part on which strength depends."""
         few = triangle_size(1)
         return _summed(self.phi[:few], self._modes(values)[:few, None])
 
@@ -199,7 +234,7 @@ class FaultValues:
         return inner(self.fault.rule.back[self.group], values.T[:, None]).T
 
     def _now(self, r: dict[str, Any], state: Row, waves: Any, speeds: Any) -> dict[str, np.ndarray]:
-        """Return the traction change along (n, s1, s2), slip rates, the velocity jump and the common normal velocity, (q, n) each."""
+        """Return traction changes along n, s1, s2, slip rates, velocity jump and common normal velocity, (q, n) each."""
         z, own = self._sides(slice(None)), self.fault.coupling
         locked = own.locked(z, waves[0], waves[1])
         whole = locked[0]
@@ -216,10 +251,10 @@ class FaultValues:
         }  # fmt: skip
 
     def _of_friction(self, r: dict[str, Any], state: Row) -> tuple[Any, list[Any], list[Any]]:
-        """Return traction change, normal and shear, and slip rates as friction left them at the end of the step.
+        """Return normal and shear traction changes and slip rates at the end of the step, as the friction solver left them.
 
-        Slip grew by these rates in the last sub-step. While a point slips its traction is its strength at the end of the step, which
-        weakening has taken a little below that of the sub-step.
+        Slip grew by these rates in the last sub-step. The traction of a slipping point is its strength at the end of the step, which
+        weakening has made slightly smaller than in the sub-step.
         """
         fault = self.fault
         names = FELT if fault.options.smooth_sliding else ("traction1", "traction2")
@@ -228,24 +263,26 @@ class FaultValues:
         normal = r["traction_n"]
         if fault.law.needs_stress:
             sigma = normal + r["stress_n"]
-            # of every coupling: only the normal traction is read of it
+            # valid for every coupling, as only the normal traction is read
             load = Load(tau1=total[0], tau2=total[1], sigma=sigma, eta=1.0, dt=0.0, t=0.0)
             strength, effective = self._strength(state, load, here=True)
             size = np.hypot(*total)
             slides = (r["slip_rate"] > 0.0) & (size > 0.0)
             total = [np.where(slides, t * (strength / np.where(size > 0.0, size, 1.0)), t) for t in total]
             normal = normal if effective is sigma else normal + (effective - sigma)
-        # stress may jump within a face, the sum is what varies smoothly
+        # stress may jump within a face, while the sum varies smoothly
         shear = [self._at(t) - self._at(r[f"stress{c}"], False) for c, t in zip((1, 2), total, strict=True)]
         return self._at(normal), shear, [self._at(v) for v in rates]
 
     def _of_waves(
         self, r: dict[str, Any], state: Row, z: Row, locked: Any
     ) -> tuple[Any, Any, list[Any], list[Any], list[Any]]:
-        """Return the same from the waves of both sides at the points, limited by the strength of the moment, and the locked and the
-        limited traction of the waves."""
+        """Return traction changes and slip rates from the waves of both sides, limited by the present strength.
+
+        The locked and the limited traction of the waves are returned as well.
+        """
         fault, own = self.fault, self.fault.coupling
-        if fault.options.linear_normal:  # of what holds the fault
+        if fault.options.linear_normal:  # applies to the effective normal traction
             locked[0] = self._linear(r["traction_n"]) + (locked[0] - own.pressing(locked))
         sigma = total_sigma = own.pressing(locked) + self._at(r["stress_n"], False)
         tau = [locked[c] + self._at(r[f"stress{c}"], False) for c in (1, 2)]
@@ -266,19 +303,21 @@ class FaultValues:
             sigma = self._strength(state, replace(load, sigma=total_sigma))[1]
         if load.coupling is None:
             rates = [(locked[c] - traction[c]) / load.eta for c in (1, 2)]
-        # What counts for friction: without modifiers, to the last bit, the traction of the waves.
+        # Effective normal traction: without modifiers bitwise the traction of the waves.
         normal = own.pressing(traction)
         normal = normal if sigma is total_sigma else normal + (sigma - total_sigma)
         return normal, traction[1:3], rates, locked, traction
 
     def _slide(self, law: Any, p: Values, c: Values, s: Any, load: Load) -> Solved:
-        """Slip along a direction under the strength of the moment."""
+        """Solve slip along a direction under the present strength."""
         rate, strength = sliding(lambda at: self._strength(s, at)[0], load)
         return Solved(rate, 0.0 * rate, rate, strength, 0.0 * rate)
 
     def _strength(self, state: Row, load: Load, here: bool = False) -> tuple[np.ndarray, Any]:
-        """Return the strength under a load and the normal traction that counts for it, with parameters and state of the nearest friction
-        points, or ``here`` of all that are read."""
+        """Return the strength under a load and the effective normal traction.
+
+        Parameters and state are taken at the nearest friction points, or with ``here`` at all points that were read.
+        """
         law, c = self.fault.law, self.fault.constants
 
         def near(values: Any) -> Any:
@@ -329,8 +368,11 @@ class FaultValues:
         }
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
-        """1/|grad RT| (q, n) in the face where every point has ruptured, not all at once, else 0, at the nearest friction points."""
-        # Where a face breaks all at once the times differ by rounding only, and so would the speed.
+        """Return the rupture speed 1/|grad RT| (q, n) at the nearest friction points [m/s].
+
+        It is 0 on faces that have not ruptured completely or that ruptured all at once.
+        """
+        # Times of a face that breaks all at once differ by rounding only, which gives no speed.
         first, last, speed = ruptured.min(0), ruptured.max(0), np.zeros((self.points, ruptured.shape[1]))
         whole = np.flatnonzero((first > AT_ONCE) & (last - first > SIMULTANEOUS * last))
         if len(whole):
@@ -342,9 +384,9 @@ class FaultValues:
 
 
 def _nearest(fault: Fault, items: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Number of the friction point nearest to each point, (n, q).
+    """Return the index of the friction point nearest to each point, (n, q).
 
-    Nearest in space; for the rule of SeisSol's decks nearest in the face's own reference coordinates, as there.
+    Distances are measured in space; for the rule of SeisSol's decks in the face's own reference coordinates, as SeisSol does.
     """
     own = fault.rule.own
     if own is not None:
@@ -360,12 +402,12 @@ def _nearest(fault: Fault, items: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def _summed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``inner`` over the first axis."""
+    """Return ``inner`` over the first axis."""
     return inner(np.moveaxis(a, 0, -1), np.moveaxis(b, 0, -1))
 
 
 def _along(frame: Sequence[np.ndarray], vector: Sequence[Any]) -> list[np.ndarray]:
-    """Components of a vector along n, s1, s2 of a ``frame``, three times (3, n)."""
+    """Return the components of a vector along n, s1, s2 of a ``frame``, three arrays (3, n)."""
     return [direction[0] * vector[0] + direction[1] * vector[1] + direction[2] * vector[2] for direction in frame]
 
 

@@ -1,4 +1,4 @@
-"""The wave field as functions of place: projected, compared, sampled."""
+"""Projection, comparison and sampling of the wave field as a function of position."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from faultwave.physics.waves import Law
 
 BLOCK = 4096  # cells at a time
 ROUNDING = 1e-12
-"""Share of the largest component of its kind below which a component of a solution is zero."""
+"""Relative size below which a component of a solution counts as zero among components of its kind."""
 
 
 def project(solver: Any, function: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Set the dofs to the L2 projection of function(points (n, 3)) -> (n, Q), cell block by cell block."""
+    """Set the degrees of freedom to the L2 projection of a function, in blocks of cells.
+
+    Parameters
+    ----------
+    solver
+        Solver with its operator and mesh.
+    function : callable
+        State (n, Q) at points (n, 3) [m].
+    """
     order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
     points, weights = tet_quadrature(order + 2)
     psi = tet_basis(points, order - 1)
@@ -34,7 +42,17 @@ def error(
     solution: Callable[[np.ndarray, float], np.ndarray],
     inside: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """Relative L2 error of every quantity against solution(points, time), where ``inside(points)`` if given."""
+    """Return the relative L2 error of every quantity, (Q,).
+
+    Parameters
+    ----------
+    solver
+        Solver with its operator and mesh.
+    solution : callable
+        Exact state (n, Q) at points (n, 3) [m] and a time [s].
+    inside : callable, optional
+        Mask (n,) of the points to compare, all by default.
+    """
     order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
     points, weights = tet_quadrature(order + 2)
     psi = tet_basis(points, order - 1)
@@ -53,8 +71,18 @@ def error(
 
 
 def error_norms(solver: Any, solution: Callable[[np.ndarray, float], np.ndarray]) -> dict[str, np.ndarray]:
-    """L1, L2 and largest errors (Q,) of every quantity against solution(points, time), and relative to the solution's own norms, on the
-    first process over all that ask together; NaN where the solution is zero beside other components of its kind (velocity, stress)."""
+    """Return L1, L2 and maximum errors (Q,) of every quantity by name of the norm, absolute and relative (``_rel``).
+
+    Relative errors refer to the norms of the solution and are NaN where it is zero compared with other components of its kind (velocity,
+    stress). The call is collective, and the first process has the result.
+
+    Parameters
+    ----------
+    solver
+        Solver with its operator and mesh.
+    solution : callable
+        Exact state (n, Q) at points (n, 3) [m] and a time [s].
+    """
     order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
     points, weights = tet_quadrature(order + 1)
     psi = tet_basis(points, order - 1)
@@ -76,7 +104,7 @@ def error_norms(solver: Any, solution: Callable[[np.ndarray, float], np.ndarray]
 
 
 def _large_enough(law: Law, norms: np.ndarray) -> np.ndarray:
-    """Norms (Q,) of a solution; NaN where one is rounding of the largest of its role."""
+    """Return norms (Q,) of a solution with NaN for those that are rounding errors of the largest of their role."""
     kept = np.full(len(norms), np.nan)
     for names in law.roles.values():
         mine = [law.quantities.index(n) for n in names]
@@ -85,7 +113,7 @@ def _large_enough(law: Law, norms: np.ndarray) -> np.ndarray:
 
 
 def sample(solver: Any, points: np.ndarray) -> np.ndarray:
-    """State (n, Q) at points (n, 3) now; NaN outside the mesh."""
+    """Return the present state (n, Q) at points (n, 3) [m]; NaN outside the mesh."""
     plan, points = solver.plan, np.asarray(points, float).reshape(-1, 3)
     found = tets.locate(points, plan.topology, plan.geometry, plan.mesh.vertices)
     result = np.full((len(found.cells), len(plan.law.quantities)), np.nan)

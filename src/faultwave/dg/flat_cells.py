@@ -1,8 +1,8 @@
-"""Flat cells: whether waves grow in them at the step that their inradius allows, and a step at which they do not.
+"""Stable time steps of slivers: flat cells in which waves grow at the step that the inradius allows.
 
-The inradius tells too little of a flat cell (docs/theory/time-stepping.md, "Flat cells"). The operator itself tells: it steps
-every such cell with its neighbours, cut out of the mesh, from white noise. Each cell is shrunk by its own step, so that all steps
-are 1 and one operator takes many patches at once.
+The inradius alone does not bound the stable step of a flat cell (docs/theory/time-stepping.md, "Flat cells"). Therefore the operator
+advances every such cell with its neighbours, cut out of the mesh, from white noise. Each cell is scaled by its own step, so
+that all steps are 1 and one operator advances many patches at once.
 """
 
 from __future__ import annotations
@@ -22,21 +22,30 @@ from faultwave.domain import tets
 from faultwave.domain.tets.mesh import BoundaryKind
 
 FLAT = 30.0
-"""Longest edge over inradius above which a cell is tried: 4.9 in a regular one."""
+"""Ratio of longest edge to inradius above which a cell is tested; it is 4.9 in a regular tetrahedron."""
 MARGIN, LESS = 1.1, 0.9
-"""A cell must bear its step times MARGIN, as usual cells do; where it does not, LESS of it is tried, again and again."""
+"""Factor of the step at which a cell must be stable, as usual cells are, and factor of each reduction if it is not."""
 TRIES = 20
 STEPS, EVERY, GROWTH = 60, 10, 1e-3
-"""Steps from white noise, how many between two looks, and the growth a step, in the second half, that is one."""
+"""Steps from white noise, steps between two measurements, and growth per step, in the second half, that counts as unstable."""
 MOST, TOGETHER = 512, 128
-"""Cells tried at most, the flattest first, and at once. Others as flat take the smallest share that was found."""
+"""Largest numbers of cells to test, flattest first, and to test at once; other flat cells take the smallest factor found."""
 NAMED = 3
 
 
 @dataclass(frozen=True)
 class Patches:
-    """Cells with their neighbours, apart from each other: number ``cells`` (n,) in the mesh, the ``patch`` (n,) each is in, and
-    ``neighbours`` (n, 4) in this list, -1 where there is none."""
+    """Patches of cells cut out of the mesh, each a cell with its neighbours.
+
+    Attributes
+    ----------
+    cells : (n,) int
+        Cells in the mesh.
+    patch : (n,) int
+        Patch of each cell.
+    neighbours : (n, 4) int
+        Neighbours as indices of this list, -1 for none.
+    """
 
     cells: np.ndarray
     patch: np.ndarray
@@ -44,9 +53,28 @@ class Patches:
 
 
 def borne_steps(planning: Planning, step: np.ndarray, room: float) -> np.ndarray:
-    """Stable steps (nc,): those given, shortened in flat cells that do not bear them. ``room``: largest CFL number over the case's.
+    """Return the stable steps of all cells, reduced in flat cells where waves would grow.
 
-    Laws with a reaction and methods of lines keep the given ones.
+    Laws with reaction terms and the method of lines use the given steps unchanged.
+
+    Parameters
+    ----------
+    planning : Planning
+        Mesh, law and material of the case.
+    step : (nc,) float
+        Steps by the inradius [s].
+    room : float
+        Largest stable CFL number over the CFL number of the case.
+
+    Returns
+    -------
+    (nc,) array
+        Stable steps [s].
+
+    Raises
+    ------
+    NeedsWholeMesh
+        If flat cells exist and the mesh is distributed over processes.
     """
     trial = form(planning.law, planning.case.numerics.order, fast=False)
     flat = tets.flatness(planning.geometry)
@@ -54,7 +82,7 @@ def borne_steps(planning: Planning, step: np.ndarray, room: float) -> np.ndarray
     if planning.case.numerics.integrator != "ader" or trial.reactions:
         return step
     if planning.whole.elsewhere and planning.whole.any(len(tried) > 0):
-        raise NeedsWholeMesh  # of a neighbour that another process has too little is known here
+        raise NeedsWholeMesh  # data of neighbours on other processes are missing here
     if not len(tried):
         return step
     tried = tried[np.argsort(-flat[tried], kind="stable")]
@@ -70,7 +98,7 @@ def borne_steps(planning: Planning, step: np.ndarray, room: float) -> np.ndarray
 
 
 def _shares(planning: Planning, trial: Form, step: np.ndarray, tried: np.ndarray, margin: float) -> np.ndarray:
-    """Shares (n,) of the step that the cells ``tried`` (n,) bear."""
+    """Return the factors (n,) by which the steps of the cells ``tried`` (n,) must be multiplied."""
     share = np.ones(len(tried))
     growing = np.arange(len(tried))
     for _ in range(TRIES):
@@ -85,7 +113,7 @@ def _shares(planning: Planning, trial: Form, step: np.ndarray, tried: np.ndarray
 
 
 def neighbourhoods(centres: np.ndarray, neighbours: np.ndarray) -> Patches:
-    """Patches of the cells ``centres`` (n,) and those beyond their faces; ``neighbours`` (nc, 4) of the mesh."""
+    """Return the patches around the cells ``centres`` (n,); ``neighbours`` (nc, 4) belongs to the mesh."""
     groups = [np.unique([c, *(n for n in neighbours[c] if n >= 0)]) for c in centres]
     begin = np.cumsum([0, *(len(g) for g in groups)])
     near = np.full((begin[-1], 4), -1)
@@ -98,7 +126,7 @@ def neighbourhoods(centres: np.ndarray, neighbours: np.ndarray) -> Patches:
 
 
 def growth(planning: Planning, trial: Form, patches: Patches, steps: np.ndarray) -> np.ndarray:
-    """Growth a step (patches,) of white noise where every cell takes its own of ``steps`` (n,)."""
+    """Return the logarithmic growth per step of white noise in each patch, where each cell takes its own of ``steps`` (n,) [s]."""
     top = planning.topology
     none = np.zeros(patches.neighbours.shape, bool)
     here = np.arange(len(patches.cells))
@@ -124,8 +152,10 @@ def growth(planning: Planning, trial: Form, patches: Patches, steps: np.ndarray)
 
 
 def _cells(planning: Planning, patches: Patches, steps: np.ndarray) -> Cells:
-    """The cells of patches, shrunk by their ``steps``. Nothing comes in where a patch is cut out of the mesh, nor through boundaries
-    whose answer is not the law's own."""
+    """Return the cells of patches, scaled by their ``steps``.
+
+    No wave enters where a patch is cut out of the mesh, nor through boundaries whose reflection is not part of the law.
+    """
     top, shape, of = planning.topology, planning.geometry, patches.cells
     kinds, length = top.kinds[of], steps[:, None]
     names = {int(k): k.name.lower().replace("_", "-") for k in BoundaryKind}
@@ -139,8 +169,17 @@ def _cells(planning: Planning, patches: Patches, steps: np.ndarray) -> Cells:
 
 
 def told(planning: Planning, step: np.ndarray, borne: np.ndarray, longer: float) -> None:
-    """A warning that names the cells whose steps are shorter than ``step``, and how many times ``longer`` the run is for them. A few cells
-    that cost little are not worth one."""
+    """Warn about cells whose stable step is smaller than ``step``, unless they are few and cost little.
+
+    Parameters
+    ----------
+    planning : Planning
+        Case, which collects the warning.
+    step, borne : (nc,) float
+        Steps by the inradius and stable steps [s].
+    longer : float
+        Factor by which the run takes longer.
+    """
     shorter = np.flatnonzero(borne < step)
     if not len(shorter) or (len(shorter) < FEWEST and longer < LONGER):
         return

@@ -1,11 +1,11 @@
-"""SeisSol's ghost states of Dirichlet faces as waves: beyond a face stands q' = M q + c, q the state inside.
+"""Ghost states of SeisSol's Dirichlet faces as waves: beyond a face the state is q' = M q + c, with q the state inside.
 
 M and c are given in the face's frame for the nine quantities (s_nn, s_ss, s_tt, s_ns, s_st, s_nt, v_n, v_s, v_t), which boundary
 files call Tn Ts Td unused1 unused2 unused3 u v w; a map that is not given is the identity, a constant zero. Only s_nn, s_ns, s_nt
 and the velocity cross a face. With a factor a of the traction and b of the velocity, the wave from beyond is
-T' + Z v' = a T + b Z v + c. It contains the wave that comes in already, by the share p = (a + b)/2, and of that which goes out the
-share r = (a - b)/2. What the condition says is the fixed point: w' = (r w + c)/(1 - p), and with p = 1 it says nothing. For a rigid
-wall (a = 1, b = -1) both are the same.
+T' + Z v' = a T + b Z v + c. It contains the arriving wave with the share p = (a + b)/2 and the outgoing wave with the share
+r = (a - b)/2. The condition is the fixed point w' = (r w + c)/(1 - p), and with p = 1 there is no condition. For a rigid
+wall (a = 1, b = -1) both agree.
 """
 
 from __future__ import annotations
@@ -22,35 +22,44 @@ from faultwave.media import Field
 
 NAMES = ("Tn", "Ts", "Td", "unused1", "unused2", "unused3", "u", "v", "w")
 UNFELT = {"Ts": "s_ss", "Td": "s_tt", "unused2": "s_st"}
-"""Names that boundary files use for shear tractions, or not at all, and what they stand for: no face feels it."""
+"""Names in boundary files for stresses that do not cross a face, and their meanings."""
 
 FELT = ("Tn", "unused1", "unused3", "u", "v", "w")
 
 
 @dataclass(frozen=True)
 class Ghosts:
-    """``echo`` (nc, 4, 2): a and b of the wave that comes back, a w + b n (n.w); ``share`` (nc, 4, 2): factors 1/(1 - p) of what is given
-    along the normal and across. ``given``: whether there may be constants."""
+    """Ghost states of faces as reflection coefficients.
+
+    Attributes
+    ----------
+    echo : (nc, 4, 2) float
+        Coefficients a and b of the returning wave, a w + b n (n.w).
+    share : (nc, 4, 2) float
+        Factors 1/(1 - p) of the given constants along the normal and tangential.
+    given : bool
+        True if there may be constants.
+    """
 
     echo: np.ndarray
     share: np.ndarray
     given: bool
 
     def of(self, cells: np.ndarray) -> Ghosts:
-        """In the listed cells only."""
+        """Return the ghost states of the listed cells only."""
         return replace(self, echo=self.echo[cells], share=self.share[cells])
 
     def constants(
         self, values: Callable[[Sequence[str]], np.ndarray], cells: np.ndarray, faces: np.ndarray, normals: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Traction and velocity (k, points, 3) beyond faces: what is given along the normal."""
+        """Return the prescribed traction and velocity (k, points, 3) beyond faces."""
         found = values(("const_Tn", "const_u")) * self.share[cells, faces, :1, None]
         traction, velocity = (found[..., i, None] * normals[:, None] for i in range(2))
         return traction, velocity
 
 
 def ghosts(planning: Planning, field: Field, where: str, faces: np.ndarray) -> Ghosts | None:
-    """Of the faces marked (nc, 4); what is wrong goes to the problems, and then None comes back."""
+    """Return the ghost states of the faces marked (nc, 4), or None after reporting a problem."""
     problems, topology = planning.problems, planning.topology
     if not planning.law.principal:
         problems.error(where, f"is not built for the {planning.law.name} law", "velocity, traction")
@@ -99,12 +108,12 @@ def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _shares(traction: np.ndarray, velocity: np.ndarray) -> list[np.ndarray]:
-    """r and p of the module text."""
+    """Return r and p as defined in the module text."""
     return [0.5 * (traction - velocity), 0.5 * (traction + velocity)]
 
 
 def _check_felt(values: dict[str, np.ndarray], where: str, problems: Problems) -> None:
-    """What would do nothing, or is not built."""
+    """Report settings that have no effect or are not implemented."""
     for name, v in values.items():
         kind, *parts = name.split("_")
         identity = kind == "map" and parts[0] == parts[1]
@@ -126,13 +135,13 @@ def _check_felt(values: dict[str, np.ndarray], where: str, problems: Problems) -
 
 
 def _middles(planning: Planning, cells: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """(k, 3) middles of faces."""
+    """Return the centroids (k, 3) of faces [m]."""
     corners = np.take_along_axis(planning.topology.cells[cells], tets.SORTED_FACES[faces], 1)
     return np.asarray(planning.mesh.vertices[corners].mean(1))
 
 
 def _fluid(planning: Planning) -> np.ndarray:
-    """Cells (nc,) without shear."""
+    """Return a mask (nc,) of the cells without shear modulus."""
     mu = planning.material.get("mu")
     return np.ones(len(planning.mesh.cells), bool) if mu is None else np.asarray(mu <= 0)
 

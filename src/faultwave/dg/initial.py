@@ -1,4 +1,4 @@
-"""Exact solutions and fields that a run starts from, and that enter through faces of kind analytic."""
+"""Exact solutions and fields for the initial state of a run and for faces of kind analytic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from faultwave.physics.waves.medium import Solution
 
 
 def solution_of(case: Case, law: Law, material: Mapping[str, np.ndarray]) -> Solution | None:
-    """Values (n, Q) at points (n, 3) and a time; None where all is at rest. Raises InputError."""
+    """Return the initial state as a function of points (n, 3) and time with values (n, Q), or None for a case at rest.
+
+    Raises
+    ------
+    InputError
+        If the solution does not exist in the material.
+    """
     setting = case.initial
     if setting.kind == "zero":
         return None
@@ -26,7 +32,7 @@ def solution_of(case: Case, law: Law, material: Mapping[str, np.ndarray]) -> Sol
 
 
 def given_by(case: Case, law: Law, material: Mapping[str, np.ndarray]) -> Given:
-    """What exact solutions are made for."""
+    """Return the properties of a case from which exact solutions are made."""
     return Given(law, material, case.sea_gravity)
 
 

@@ -1,4 +1,4 @@
-"""Integrators in time: what a case may combine, their largest stable steps, and the operator of each."""
+"""Time integrators: combinations that a case may use, their largest stable steps, and their operators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from faultwave.dg.operator import Cells, CellWork, Operator
 from faultwave.physics.waves import Law
 
 # Largest CFL numbers in which white noise does not grow, elastic, for orders 2 to 8; other laws times their ``stability``
-# (docs/decisions/0004). Those of ADER are in ``run.plan``.
+# (docs/decisions/0004). The limits of ADER are ``dg.plan.LARGEST_CFL``.
 LIMITS: dict[tuple[str, str], tuple[float, ...]] = {
     ("rk4", "godunov"): (0.95, 1.0, 0.95, 0.95, 0.85, 0.8, 0.75),
     ("rk4", "centred"): (1.5, 1.5, 1.5, 1.4, 1.3, 1.2, 1.1),
@@ -25,17 +25,17 @@ DEFAULT_SHARE = 0.8  # of the limit
 
 
 def flux(numerics: Numerics) -> str:
-    """The numerical flux: the case's, or the integrator's own."""
+    """Return the numerical flux of a case, or the default of its integrator."""
     return numerics.flux or ("centred" if numerics.integrator == "leapfrog" else "godunov")
 
 
 def limit(numerics: Numerics, law: Law) -> float:
-    """Largest CFL number of an integrator by lines."""
+    """Return the largest stable CFL number of a method of lines."""
     return LIMITS[numerics.integrator, flux(numerics)][numerics.order - 2] * law.stability
 
 
 def check_integrator(case: Case, law: Law, problems: Problems) -> None:
-    """Whether the law and the rest of the case go with the integrator."""
+    """Report settings of the case that the integrator does not support."""
     numerics = case.numerics
     if numerics.halo_compression != "exact" and law.face_channels != law.channels:
         problems.error("numerics.halo_compression", f"rounded messages are not built for the {law.name} law", "exact")
@@ -65,7 +65,7 @@ def check_integrator(case: Case, law: Law, problems: Problems) -> None:
 
 
 def can_compensate(case: Case, law: Law) -> bool:
-    """Whether cells of a law are advanced by what they change, so that sums can be compensated."""
+    """Return True if the law's cells are advanced by increments, so that sums can be compensated."""
     return case.numerics.integrator == "ader" and form(law, 2).predictor.incremental
 
 
@@ -73,7 +73,7 @@ BY_LINES: dict[str, Any] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
 
 
 def make_form(numerics: Numerics, law: Law, unit: float, fast: bool) -> Form:
-    """The form of a law that the case's integrator advances; ``unit`` of time, ``fast`` as in ``forms.form``."""
+    """Return the form of a law that the case's integrator advances; ``unit`` is of time, ``fast`` as in ``forms.form``."""
     fast = fast and numerics.integrator not in BY_LINES
     narrow = numerics.stored_waves == "single"
     return form(law, numerics.order, unit, fast, narrow=narrow, precise=numerics.compensated)
@@ -89,7 +89,7 @@ def make_operator(
     between: Sequence[CellWork] = (),
     flows: bool = False,
 ) -> Operator:
-    """The operator of the case's integrator; ``alone``, ``between`` and ``flows`` as there."""
+    """Return the operator of the case's integrator; ``alone``, ``between`` and ``flows`` are arguments of ``Operator``."""
     if numerics.integrator in BY_LINES:
         made: Operator = BY_LINES[numerics.integrator](chosen, backend, layout, cells, flux(numerics))
         return made

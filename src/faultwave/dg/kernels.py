@@ -1,4 +1,4 @@
-"""The dg kernels: each a short list of statements, valid for every law and form (``forms``)."""
+"""Kernels of the discontinuous Galerkin scheme, written once for every wave law and form (``forms``)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,24 @@ from faultwave.physics.waves.law import dot, energy_names, role
 
 
 def coefficient(series: Array, rows: Sequence[int], number: int, col: int = 0, cols: int | None = None) -> View:
-    """One coefficient of a series that holds them one below the other, ``rows`` of each."""
+    """Return the view of one coefficient of a series whose coefficients are stacked with ``rows`` of each."""
     return series.view(sum(rows[:number]), rows[number], col, cols)
 
 
 def series_sum(k: Kernel, target: Array, parts: Sequence[View], weight: Callable[[int], View]) -> None:
-    """target = sum_j weight(j) parts[j]; later parts may have fewer rows, and ``target`` more columns."""
+    """Emit target = sum_j weight(j) parts[j].
+
+    Parameters
+    ----------
+    k : Kernel
+        Kernel to extend.
+    target : Array
+        Result, which may have more columns than the parts.
+    parts : sequence of View
+        Terms; later ones may have fewer rows than the first.
+    weight : callable
+        View of the weight of term j.
+    """
     cols = parts[0].cols
     k.pointwise(lambda x, c: [[c[0] * y for y in x]], [parts[0], weight(0)], [target.view(0, parts[0].rows, 0, cols)])
     for j, part in enumerate(parts[1:], 1):
@@ -36,11 +48,20 @@ def series_sum(k: Kernel, target: Array, parts: Sequence[View], weight: Callable
 
 @dataclass(frozen=True)
 class Kept:
-    """Variant of a kernel for cells that leave more than waves of whole steps.
+    """Variant of a kernel for cells that store more than the waves of whole steps.
 
-    ``derivatives``: some leave the predictor's coefficients, or waves of them; ``fault``: some of these lie at faults; ``flows``: where
-    friction asks for the velocity; ``penalty``: of jumps on some of their faces; ``parts``: places for the waves of parts of a step, which
-    faster neighbours read, 0 where none has any.
+    Attributes
+    ----------
+    fault : bool
+        True if some of the cells with derivatives lie at faults.
+    penalty : Penalised, optional
+        Penalty of jumps on some faces of the cells.
+    derivatives : bool
+        True if some cells store the coefficients of the predictor, or waves computed from them.
+    parts : int
+        Slots for the waves of parts of a step, which faster neighbours read; 0 for none.
+    flows : bool
+        True if friction needs the velocity in addition to the waves.
     """
 
     fault: bool = False
@@ -51,12 +72,12 @@ class Kept:
 
     @property
     def name(self) -> str:
-        """What the names of its kernels end in."""
+        """Suffix of the names of this variant's kernels."""
         return ("_keep" if self.derivatives else "") + ("_split" if self.parts else "")
 
 
 def compensate(k: Kernel, q: Array, remainder: Array) -> None:
-    """q and ``remainder`` of the same sum, of which q is what its precision holds: what is rounded away waits for the next (Kahan 1965)."""
+    """Emit a compensated sum: store in ``remainder`` what rounding removes from q, for the next addition (Kahan 1965)."""
 
     def both(q: Any, r: Any) -> Any:
         sums = [x + y for x, y in zip(q, r, strict=True)]
@@ -66,11 +87,22 @@ def compensate(k: Kernel, q: Array, remainder: Array) -> None:
 
 
 def predict(form: Form, kept: Kept | None = None, compensated: bool = False, to_slower: bool = False) -> Kernel:
-    """q(t) -> q(t + dt) without neighbours; time-integrated waves w to the slots ``outgoing``, u kept. ``compensated``: see ``compensate``;
-    ``to_slower``: waves are added up for slower neighbours.
+    """Return the kernel that advances q by a step without neighbours and publishes its waves.
 
-    ``kept`` cells also leave what others need within the step, each only where it has a slot: the predictor's coefficients
-    (receivers, surfaces), their waves for friction, the waves w of parts of the step for a faster neighbour.
+    Time-integrated waves w go to the slots ``outgoing``; the traces u are stored for the correction. Variants also store data that
+    others need within the step, each only where the cell has a slot: the coefficients of the predictor (receivers, surfaces), their
+    waves for friction, and the waves of parts of the step for faster neighbours.
+
+    Parameters
+    ----------
+    form : Form
+        Wave form of the cells.
+    kept : Kept, optional
+        Variant for storing cells.
+    compensated : bool
+        Use compensated summation, see ``compensate``.
+    to_slower : bool
+        Add waves to the sums for slower neighbours.
     """
     k = Kernel("predict" + (kept.name if kept else ""))
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
@@ -111,8 +143,10 @@ def predict(form: Form, kept: Kept | None = None, compensated: bool = False, to_
 
 
 def correct(form: Form, kept: Kept | None = None, compensated: bool = False) -> Kernel:
-    """Add the lifted jumps of the four faces to the predicted q; the neighbours' waves lie in the slots ``incoming``. ``compensated``: see
-    ``compensate``."""
+    """Return the kernel that adds the lifted jumps of the four faces to the predicted q.
+
+    The neighbours' waves are read from the slots ``incoming``. For ``kept`` and ``compensated`` see ``predict``.
+    """
     penalty = kept.penalty if kept else None
     k = Kernel("correct_penalised" if penalty else "correct")
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
@@ -135,15 +169,24 @@ def correct_and_predict(
     compensated: bool = False,
     to_slower: bool = False,
 ) -> Kernel:
-    """``correct`` of one step, what comes ``between``, and ``predict`` of the next in one pass through memory."""
+    """Return one kernel that corrects a step, executes ``between`` and predicts the next step in one pass through memory."""
     first, last = correct(form, kept, compensated), predict(form, kept, compensated, to_slower)
-    del last.statements[: form.unpacked]  # which the first has done
+    del last.statements[: form.unpacked]  # already done by the first
     return fuse("correct_and_predict" + (kept.name if kept else ""), first, *between, last)
 
 
 def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None) -> Kernel:
-    """``values`` = the law's quantities (``columns`` of them) at t + tau at points (S, B3 basis values), from the predictor; q
-    itself stays."""
+    """Return the kernel that samples quantities at points at the time t + tau, without changing q.
+
+    Parameters
+    ----------
+    form : Form
+        Wave form of the cells.
+    points : (S, B3) float
+        Basis functions at the points.
+    columns : sequence of int, optional
+        Indices of the law's quantities, all by default.
+    """
     columns = range(len(form.law.quantities)) if columns is None else columns
     k = Kernel("sample")
     q, cell = k.batch("q", form.b3, form.Q), form.cell(k)
@@ -162,18 +205,21 @@ def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None)
 
 
 def _asked_jacobian(k: Kernel, form: Form) -> list[Array]:
-    """The Jacobian of each cell, where the form's constants do not hold it."""
+    """Declare the Jacobian of each cell if the constants of the form do not contain it."""
     return [] if form.self_contained else [k.batch("jacobian", 1, 9)]
 
 
 def _physical(form: Form, q: Any, cell: Any, jacobian: Sequence[Any]) -> Any:
-    """The law's quantities; ``jacobian``: of ``_asked_jacobian``."""
+    """Return the quantities of the law; ``jacobian`` is the result of ``_asked_jacobian``."""
     return form.physical(q, cell, jacobian[0]) if jacobian else form.outward(q, cell)
 
 
 def samples(form: Form, count: int) -> Kernel:
-    """``count`` linear functionals of the basis (each item its own, by slot) of the field at a moment of a step, from the
-    derivatives that a cell has kept; in the form's own quantities. Modes are summed one by one."""
+    """Return the kernel that evaluates ``count`` linear functionals of the field within a step.
+
+    The field follows from the stored derivatives of a cell, in the quantities of the form. Each item has its own functionals, given as
+    weights of the basis functions by slot. Modes are summed one by one.
+    """
     k, rows = Kernel("samples"), form.predictor.rows
     slots = k.index("slots", 2)  # derivatives, functionals
     history, weights = k.store("history", sum(rows), form.Q), k.store("weights", count, form.b3)
@@ -196,11 +242,18 @@ def samples(form: Form, count: int) -> Kernel:
 
 
 def energies(form: Form, of: Callable[[Any, Any], dict[str, Any]] | None = None) -> Kernel:
-    """Energies and momenta of every cell in the order of ``Law.energies``, or of a function like that; ``parameters``: the law's, then the
-    volume.
+    """Return the kernel of the energies and momenta of every cell.
 
     The basis is orthonormal: a quadratic density integrates to |J| = 6 volumes times the sum of the density of each mode's
-    coefficients; what is linear is the volume times its value at the cell average.
+    coefficients; a linear one is the volume times its value at the cell average. The batch ``parameters`` holds the parameters of the law,
+    then the volume.
+
+    Parameters
+    ----------
+    form : Form
+        Wave form of the cells.
+    of : callable, optional
+        Densities by name from a state and the parameters, ``Law.energies`` by default.
     """
     law, k = form.law, Kernel("energies")
     names, given = [p.name for p in law.parameters], of or law.energies
@@ -227,13 +280,23 @@ def energies(form: Form, of: Callable[[Any, Any], dict[str, Any]] | None = None)
 
 
 def surface(form: Form, face: int, points: np.ndarray) -> Kernel:
-    """Displacement and peak velocity at points (n, B3 basis values) of a local face, over one step of its cell."""
+    """Return the kernel that adds displacement and peak velocity of one step at points of a local face.
+
+    Parameters
+    ----------
+    form : Form
+        Wave form of the cells.
+    face : int
+        Local face.
+    points : (n, B3) float
+        Basis functions at the points.
+    """
     k, rows = Kernel(f"surface_{face}"), form.predictor.rows
     n = len(points)
     slot = k.index("slots", 1)
     history = k.store("history", sum(rows), form.Q)
     rotation = k.batch("rotation", 1, 9)  # from the form's velocity to the law's, row by row
-    motion = k.batch("motion", n, 4, "inout")  # displacement, peak horizontal velocity
+    motion = k.batch("motion", n, 4, "inout")  # displacement [m], peak horizontal velocity [m/s]
     integral, advance = k.scalar("integral", len(rows)), k.scalar("advance", form.predictor.terms)
     local, moved, speed = k.temp("local", sum(rows), form.Q), k.temp("moved", form.b3, 3), k.temp("speed", form.b3, 3)
     at, rate = k.temp("at", n, 3), k.temp("rate", n, 3)

@@ -1,4 +1,4 @@
-"""The perfectly matched layer of a case: damping of every cell."""
+"""Perfectly matched layer of a case: damping of every cell."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from faultwave.physics.waves.law import LAYER
 def layer_damping(
     case: Case, law: Law, mesh: tets.Mesh, topology: tets.Topology, material: dict[str, np.ndarray], problems: Problems
 ) -> dict[str, np.ndarray]:
-    """``LAYER`` parameters (nc,); empty without a layer. Needs the whole mesh.
+    """Return the ``LAYER`` parameters (nc,) by name, empty without a layer; needs the whole mesh.
 
-    Damping is the mean over the cell of d_max (s/L)^2, s the depth in the layer of thickness L and d_max = -3 c ln R/(2 L); the
-    shift, c/(10 L), acts where one axis alone is damped. c is the largest speed in the layer of that side: what stretches an axis must
-    be the same all across it, whatever medium runs into the layer, or every interface in it sends waves back. Of that the shift is
-    an exception where layers of two sides meet, with no echo that could be measured.
+    Damping is the mean over the cell of d_max (s/L)^2, with s the depth in the layer of thickness L and d_max = -3 c ln R/(2 L). The
+    shift, c/(10 L), acts where one axis alone is damped. c is the largest speed in the layer of that side: the stretching of an axis must
+    be the same all across it, whatever medium extends into the layer, or every interface in it reflects waves. The shift is an exception
+    where layers of two sides meet, with no measurable reflection.
     """
     setting = case.matched_layer
     if setting is None:
@@ -70,7 +70,17 @@ def layer_damping(
 def check_outside(
     material: dict[str, np.ndarray], placed: Iterable[tuple[str, np.ndarray]], problems: Problems
 ) -> None:
-    """Fields in the layer are no fields of the medium: nothing may be driven or measured there. ``placed``: (what, its cells)."""
+    """Report capabilities that drive or measure fields in the layer, where fields differ from the fields of the medium.
+
+    Parameters
+    ----------
+    material : dict of (nc,) arrays
+        Parameters of the cells.
+    placed : iterable of (str, array)
+        Descriptions with their cells.
+    problems : Problems
+        Collector of messages.
+    """
     within = damped(material)
     for what, cells in placed:
         if within is not None and within[cells[cells >= 0]].any():
@@ -80,7 +90,7 @@ def check_outside(
 
 
 def damped(material: dict[str, np.ndarray]) -> np.ndarray | None:
-    """Cells (nc,) of the layer; None without one."""
+    """Return a mask (nc,) of the cells in the layer, or None without a layer."""
     return np.any([material[name] > 0 for name in LAYER[:3]], 0) if LAYER[0] in material else None
 
 

@@ -1,23 +1,22 @@
-"""Where everything lies: cells in batches by cluster, wave slots, and the lists of faces between clusters.
+"""Memory layout of cells and waves: batches of cells by cluster, wave slots, and messages between processes.
 
-Two cells of one cluster exchange waves in place. Each face of a cell has a slot; in even steps a cell works in its own
-slots, in odd steps in those of its neighbours. It reads what its neighbour left there in the step before, and leaves its
-own wave in the same place, where the neighbour will look next. So every slot is touched by one cell a step, whatever
-the order and the threads, and a step of a whole cluster needs no second set of waves.
+Two cells of one cluster exchange waves in place. Each face of a cell has a slot. In even steps a cell works in its own slots, in odd
+steps in the slots of its neighbours: it reads what its neighbour wrote in the previous step and writes its own wave to the same
+place, where the neighbour reads next. So every slot is accessed by one cell per step, independent of order and threads, and a step
+of a whole cluster needs no second set of waves.
 
-Where the two sides do not step together (docs/theory/time-stepping.md, "Local time stepping") a cell keeps to its own
-slot: a fault face finds in it the reply of the friction solve, a boundary face its own wave. Towards a slower neighbour
-waves are summed in an extra slot, which that neighbour reads; what a cell would leave of a single one goes where nobody
-looks. Sums are kept for two steps of the slower side, so that the faster may go on first. Towards a faster neighbour a
-cell leaves one wave for each of that neighbour's steps within its own. These have ``parts`` slots side by side, and step n
-of the faster cell reads the one that is n modulo ``parts``; its wave of the whole step goes where nobody looks, too.
+Where the two sides do not step together (docs/theory/time-stepping.md, "Local time stepping") a cell always uses its own slot: on a
+fault face it holds the wave that friction returns, on a boundary face the cell's own wave. Towards a slower neighbour, waves are summed
+in an extra slot that this neighbour reads; the wave of a single step goes to a slot that is never read. Sums are stored for two steps
+of the slower side, so that the faster side may advance first. Towards a faster neighbour, a cell writes one wave for each step of
+that neighbour within its own. These waves have ``parts`` consecutive slots, and step n of the faster cell reads slot n modulo
+``parts``; the wave of the whole step again goes to a slot that is never read.
 
-The cells of a cluster come in three kinds, one after the other: *observed* cells, which are read or changed between a step's
-correction and the next prediction; *storing* cells, which store derivatives, their waves or waves of parts of a step besides
-waves, and in runs on several processes those at the border or beside slower cells; and plain ones. All are sorted by what they
-store, those with derivatives later and those without parts of steps last:
-most batches do the same work. Slot 0 of each store is a dummy for cells that store
-nothing: it may be written and is never read (``kernels.language.When``).
+The cells of a cluster come in three kinds, one after the other: *observed* cells, which are read or changed between the
+correction of a step and the next prediction; *storing* cells, which store derivatives, waves for them or waves of parts of a step,
+and with several processes also cells next to other processes or to slower cells; and plain cells. All are sorted by what they
+store, cells with derivatives later and cells without parts of steps last, so that most batches do the same work. Slot 0 of each
+store is a dummy for cells that store nothing: it may be written and is never read (``kernels.language.When``).
 """
 
 from __future__ import annotations
@@ -31,13 +30,22 @@ from faultwave.base.pieces import in_pieces, order_of
 from faultwave.comm.exchange import Channel
 
 SHARE = 512
-"""Cells that share a slot for waves that are read nowhere but in sums and parts: it stays in the first cache, and threads have others."""
+"""Number of cells that share a slot for waves that only enter sums and parts, so that it stays in the first-level cache."""
 
 
 @dataclass(frozen=True)
 class Ranged:
-    """Rows of integers sorted by cluster, each cluster's part padded; ``ranges[c]`` = (begin, end); ``source`` gives
-    the original item of each row, -1 for padding."""
+    """Rows of integers sorted by cluster, the rows of each cluster padded.
+
+    Attributes
+    ----------
+    rows : (m, k) int
+        Sorted and padded rows.
+    source : (m,) int
+        Original index of each row, -1 for padding.
+    ranges : tuple of (int, int)
+        First and end row of each cluster.
+    """
 
     rows: np.ndarray
     source: np.ndarray
@@ -46,8 +54,21 @@ class Ranged:
 
 @dataclass(frozen=True)
 class Border:
-    """Faces whose neighbour another process has, k of them: cell and face here; process, cluster, number and face of the
-    neighbour; number of the cell here. Numbers are those of the whole mesh: by them both sides order what they exchange."""
+    """Faces between this process and others, k of them.
+
+    Numbers refer to the whole mesh, so that both sides order the exchanged data alike.
+
+    Attributes
+    ----------
+    cell, face : (k,) int
+        Local cell and its face.
+    number : (k,) int
+        Number of the local cell.
+    rank, cluster : (k,) int
+        Process and cluster of the neighbour.
+    other_number, other_face : (k,) int
+        Number of the neighbour and its face.
+    """
 
     cell: np.ndarray
     face: np.ndarray
@@ -59,29 +80,31 @@ class Border:
 
     @staticmethod
     def none() -> Border:
+        """Return an empty list of faces."""
         return Border(*(np.zeros(0, np.int64) for _ in range(7)))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions and lists; see the module text. ``cell_at`` (positions,) gives the cell, -1 for padding."""
+    """Positions of cells and lists of slots, as the module text explains.
+
+    ``cell_at`` (positions,) is the cell at each position, -1 for padding.
+    """
 
     cell_at: np.ndarray
     position: np.ndarray  # (cells,)
     observed_ranges: tuple[tuple[int, int], ...]
     storing_ranges: tuple[tuple[int, int], ...]
     plain_ranges: tuple[tuple[int, int], ...]
-    history: np.ndarray  # (positions,) slot of the stored derivatives; 0 where none
+    history: np.ndarray  # (positions,) slot of the stored derivatives; 0 for none
     histories: int
     split_ends: tuple[int, ...]  # of each cluster's storing cells, those before leave no derivatives
-    whole_begins: tuple[int, ...]  # and those from here on no parts of a step
+    whole_begins: tuple[int, ...]  # cells from here on leave no waves of parts of a step
     parts: int  # slots of the waves of parts of a step
-    for_faster: (
-        np.ndarray
-    )  # (positions, 4) the first of them, in which a face leaves them for a faster neighbour; 0 where none
-    sums: np.ndarray  # (2, positions, 4) slots of sums for a slower neighbour, in its even and odd steps; 0 where none
-    friction: np.ndarray  # (positions, 4) slot of the waves in time of a fault or solved face; 0 elsewhere
-    friction_far: int  # first slot of those that arrive from other processes
+    for_faster: np.ndarray  # (positions, 4) first slot of the waves of parts for a faster neighbour; 0 for none
+    sums: np.ndarray  # (2, positions, 4) slots of sums for a slower neighbour, in its even and odd steps; 0 for none
+    friction: np.ndarray  # (positions, 4) slot of the face time expansion of a fault or solved face; 0 elsewhere
+    friction_far: int  # first slot of expansions that arrive from other processes
     friction_slots: int  # the last is never written
     waves: tuple[np.ndarray, np.ndarray] | None  # ``incoming`` and ``outgoing``; None once an operator has them
     apart: np.ndarray | None  # (positions, 4) ``second_slots`` where some face has friction or is driven
@@ -90,26 +113,30 @@ class Layout:
 
     @property
     def clusters(self) -> int:
+        """Number of clusters."""
         return len(self.storing_ranges)
 
     @property
     def own(self) -> np.ndarray:
-        """(positions, 4) a cell's own slots"""
+        """Slots (positions, 4) of the cells' own waves."""
         return 1 + np.arange(4 * len(self.cell_at)).reshape(-1, 4)
 
     @property
     def second_slots(self) -> np.ndarray:
-        """(positions, 4) a second slot for faces with friction; ``own`` elsewhere"""
+        """Second slots (positions, 4) of faces with friction or prescribed waves; ``own`` elsewhere."""
         return self.own if self.apart is None else self.apart
 
     @property
     def incoming(self) -> np.ndarray:
-        """(parts, positions, 4) where the neighbours' waves are, in step n of a cluster by n modulo parts"""
+        """Slots (parts, positions, 4) of the neighbours' waves; step n of a cluster reads n modulo parts."""
         return self._waves()[0]
 
     @property
     def outgoing(self) -> np.ndarray:
-        """(2, positions, 4) where the waves of the next step go, in even and odd ones; ``incoming`` itself where no cell keeps its own"""
+        """Slots (2, positions, 4) of the waves of the next step, in even and odd steps.
+
+        It is the array ``incoming`` itself where all cells exchange waves in place.
+        """
         return self._waves()[1]
 
     def _waves(self) -> tuple[np.ndarray, np.ndarray]:
@@ -118,11 +145,11 @@ class Layout:
         return self.waves
 
     def left_to_operator(self) -> Layout:
-        """Without what an operator has its own copies of."""
+        """Return the layout without the arrays that an operator has copies of."""
         return replace(self, waves=None)
 
     def cells_range(self, cluster: int, observed: bool = True) -> tuple[int, int]:
-        """All of a cluster's cells, or all but the observed ones."""
+        """Return the range of a cluster's cells, with or without the observed ones."""
         first = self.observed_ranges if observed else self.storing_ranges
         return first[cluster][0], self.plain_ranges[cluster][1]
 
@@ -148,20 +175,40 @@ def ranged(rows: np.ndarray, cluster: np.ndarray, clusters: int, lanes: int, pad
 
 
 def part_slots(first: np.ndarray, parts: int) -> np.ndarray:
-    """Slots (positions, 4 parts) of the faces whose parts of a step begin in the slots ``first`` (positions, 4), part after part; 0 where
-    that is."""
+    """Return the slots (positions, 4 parts) of waves of parts of a step, part after part.
+
+    Parameters
+    ----------
+    first : (positions, 4) int
+        Slot of the first part of each face, 0 for none, which stays 0.
+    parts : int
+        Number of parts.
+    """
     return np.concatenate([np.where(first > 0, first + p, 0) for p in range(parts)], 1)
 
 
 @dataclass(frozen=True)
 class Connections:
-    """How cells (nc,) are connected and which of them store derivatives or are observed: the input of a layout.
+    """Connections of cells (nc,) and what they store: the input of a layout.
 
-    ``neighbours`` (nc, 4): -1 at boundaries and where another process has the cell; ``neighbour_faces`` their local faces; ``cluster``:
-    neighbours at most one apart; ``fault`` (nc, 4): faces with friction; ``stored_derivatives``: cells whose time derivatives are read
-    (receivers, surfaces); ``observed``: cells whose dofs are read or changed between a correction and the next prediction;
-    ``driven`` (nc, 4): faces with a field of their own; ``penalised`` (nc, 4): faces at which jumps are penalised, from both sides;
-    ``solved`` (nc, 4): driven boundary faces that leave waves in time as those with friction do.
+    Attributes
+    ----------
+    neighbours, neighbour_faces : (nc, 4) int
+        Neighbours and their local faces; -1 at boundaries and where another process has the cell.
+    cluster : (nc,) int
+        Cluster of each cell; neighbours are at most one apart.
+    fault : (nc, 4) bool
+        Faces with friction.
+    stored_derivatives : (nc,) bool
+        Cells whose time derivatives are read (receivers, surfaces).
+    observed : (nc,) bool, optional
+        Cells whose degrees of freedom are read or changed between a correction and the next prediction.
+    driven : (nc, 4) bool, optional
+        Faces with prescribed waves.
+    penalised : (nc, 4) bool, optional
+        Faces at which jumps are penalised, from both sides.
+    solved : (nc, 4) bool, optional
+        Boundary faces with prescribed waves that need a face time expansion, as faces with friction do.
     """
 
     neighbours: np.ndarray
@@ -178,15 +225,35 @@ class Connections:
 def build_layout(
     cells: Connections, curve: np.ndarray, lanes: int, border: Border | None = None, clusters: int = 0, parts: int = 2
 ) -> Layout:
-    """Lay out cells; ``border``: faces to other processes, ``curve``: permutation of cells along a space-filling curve,
-    ``clusters``: how many there are on all processes; ``parts``: slots of a slower cell for its faster neighbour's steps
-    (``between_clusters.places``). Plain cells have no part in what leaves the process: the others go first in every step.
+    """Build the layout of cells, wave slots and messages.
+
+    Plain cells contribute nothing to other processes: all other cells go first in every step.
+
+    Parameters
+    ----------
+    cells : Connections
+        Connections of the cells.
+    curve : (nc,) int
+        Permutation of the cells along a space-filling curve.
+    lanes : int
+        Cells per batch, to whose multiples clusters are padded.
+    border : Border, optional
+        Faces to other processes.
+    clusters : int
+        Number of clusters on all processes.
+    parts : int
+        Slots of a slower cell for the steps of its faster neighbour (``between_clusters.places``).
+
+    Raises
+    ------
+    ValueError
+        If neighbours are more than one cluster apart, or the cells of a fault face belong to two clusters.
     """
     return _Builder(cells, curve, lanes, border, clusters, parts).build()
 
 
 class _Builder:
-    """A layout being made: kinds of faces, then places of cells, then slots of faces."""
+    """Builder of a layout: kinds of faces, then positions of cells, then slots of faces."""
 
     def __init__(
         self, cells: Connections, curve: np.ndarray, lanes: int, border: Border | None, clusters: int, parts: int
@@ -199,14 +266,14 @@ class _Builder:
         self._number_waves()
 
     def _kinds_of_faces(self) -> None:
-        """Masks (nc, 4): faces to cells of other processes, of faster and of slower clusters, and with friction or driven."""
+        """Mark the faces (nc, 4) to other processes, to faster and slower clusters, and with friction or prescribed waves."""
         x, border = self.cells, self.border
         shape = x.neighbours.shape
         self.inner, self.remote = x.neighbours >= 0, np.zeros(shape, bool)
         self.remote[border.cell, border.face] = True
         self.fault_or_driven = x.fault if x.driven is None else x.fault | x.driven
         self.traced = x.fault if x.solved is None else x.fault | x.solved
-        later = np.empty(shape, np.int8)  # how many clusters the neighbour's comes after the cell's own, at most two
+        later = np.empty(shape, np.int8)  # cluster of the neighbour minus the cell's own, clipped to two
 
         def compare(piece: slice) -> None:
             own = x.cluster[piece, None]
@@ -224,16 +291,16 @@ class _Builder:
         self.equal = regular & (later == 0) & ~self.remote
 
     def _place_cells(self, curve: np.ndarray) -> None:
-        """Order of the cells: by cluster and kind, then by what they store, then along the curve."""
+        """Sort the cells by cluster and kind, then by what they store, then along the curve."""
         x = self.cells
         count = len(x.cluster)
         observed = np.zeros(count, bool) if x.observed is None else x.observed
         penalised = np.zeros_like(x.fault) if x.penalised is None else x.penalised
-        # Traces of the first faces cost most (dense matrices): cells that store those are together.
+        # Traces of the first faces cost most (dense matrices): cells that store them are grouped.
         faces = (3, 2, 1, 0)
         marks = [made[:, f] for made in (self.slower, self.faster) for f in faces]
         marks += [penalised[:, f] for f in faces] + [x.stored_derivatives] + [self.traced[:, f] for f in faces]
-        if self.traced.any():  # many cells, of which most have no faster neighbours: they lie at a fault
+        if self.traced.any():  # most cells at a fault have no faster neighbours
             derivatives = penalised.any(1) | x.stored_derivatives | self.traced.any(1)
             marks += [derivatives & ~self.faster.any(1)]
         amount = np.zeros(count, np.int32)
@@ -241,7 +308,7 @@ class _Builder:
             if mask.any():
                 amount |= mask.astype(np.int32) << bit
         stores = (amount >> 4 > 0) | self.remote.any(1)
-        if not self.alone:  # what others have left for this cluster has been read once these cells have been corrected
+        if not self.alone:  # data from other processes is free for reuse once these cells are corrected
             stores |= self.slower.any(1)
         self.group = 3 * x.cluster + np.where(observed, 0, np.where(stores, 1, 2))
         order = curve[order_of((self.group << len(marks) | amount)[curve])]
@@ -251,12 +318,12 @@ class _Builder:
         self.position = np.empty(count, np.int64)
         self.position[self.placement] = np.flatnonzero(self.cell_at >= 0)
         stored, last = stores & ~observed, len(marks) - 1
-        # A vector of both kinds does the work of both: of split cells and others that of derivatives, at the end of parts that of parts.
+        # A mixed vector does the work of both kinds: derivatives at the end of the split cells, parts at the end of the cells with parts.
         self.split_ends = self._ends(stored, amount >> 8 == 0, up=False)
         self.whole_begins = self._ends(stored, (amount >> last == 0) | (not self.traced.any()), up=True)
 
     def _ends(self, stored: np.ndarray, first: np.ndarray, up: bool) -> tuple[int, ...]:
-        """Where those end that come ``first`` (nc,) among each cluster's ``stored`` cells, ``up`` to whole vectors or down."""
+        """Return the end of the ``first`` (nc,) cells among each cluster's ``stored`` cells, rounded up or down to whole vectors."""
         clusters = self.cells.cluster
         counts = (np.bincount(clusters[some], minlength=self.clusters) for some in (stored & first, stored))
         lanes, more = self.lanes, self.lanes - 1 if up else 0
@@ -266,8 +333,11 @@ class _Builder:
         )
 
     def _number_waves(self) -> None:
-        """Slots of waves: nobody's, each cell's own, sums for slower cells twice, a second one for faces with friction or driven, those of
-        parts of a step, arrivals."""
+        """Number the wave slots.
+
+        Order: the dummy, each cell's own slots, sums for slower cells twice, second slots of faces with friction or prescribed
+        waves, waves of parts of a step, arriving waves.
+        """
         border, size = self.border, len(self.cell_at)
         self.first_sum, self.sums = 1 + 4 * size, int(self.slower.sum())
         self.summed = _numbers(self.slower, self.first_sum, self.placement)
@@ -286,11 +356,11 @@ class _Builder:
         self.trash = self.first_spare + -(-size // SHARE)
 
     def _inside(self, cell: np.ndarray, face: np.ndarray) -> np.ndarray:
-        """A cell's own slots."""
+        """Return the cells' own slots of faces."""
         return np.asarray(1 + 4 * self.position[cell] + face)
 
     def _places(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where waves are, (parts, positions, 4), and where they go, (2, positions, 4)."""
+        """Return the slots where waves are read, (parts, positions, 4), and written, (2, positions, 4)."""
         x, size = self.cells, len(self.cell_at)
         elsewhere = self.faster | self.slower | self.remote
         kind = np.int32 if self.trash <= np.iinfo(np.int32).max else np.int64
@@ -320,7 +390,7 @@ class _Builder:
         return incoming, outgoing
 
     def _apart(self) -> np.ndarray | None:
-        """``Layout.apart``."""
+        """Return ``Layout.apart``."""
         if not self.fault_or_driven.any():
             return None
         apart = 1 + np.arange(4 * len(self.cell_at)).reshape(-1, 4)
@@ -332,7 +402,7 @@ class _Builder:
         return _narrow(apart)
 
     def _per_position(self, numbers: np.ndarray) -> np.ndarray:
-        """Numbers of cells (nc, ...) by position, 0 for padding."""
+        """Return numbers of cells (nc, ...) by position, 0 for padding."""
         if not numbers.any():
             return _nothing((len(self.cell_at), *numbers.shape[1:]), np.int32)
         found = np.zeros((len(self.cell_at), *numbers.shape[1:]), np.int64)
@@ -360,8 +430,19 @@ class _Builder:
 
 @dataclass(frozen=True)
 class Sent:
-    """Slots of what the faces (k,) of the border send, their ``own`` waves, sums ``summed`` (2, k) and the first of the ``parts`` of a
-    step, and of what arrives there."""
+    """Slots of the waves sent and received through the k faces to other processes.
+
+    Attributes
+    ----------
+    own : (k,) int
+        Own waves.
+    summed : (2, k) int
+        Sums of waves.
+    parts : (k,) int
+        First slot of the waves of parts of a step.
+    arrive : (k,) int
+        First slot of the arriving waves.
+    """
 
     own: np.ndarray
     summed: np.ndarray
@@ -370,18 +451,20 @@ class Sent:
 
 
 def _nothing(shape: tuple[int, ...], kind: Any = np.int64) -> np.ndarray:
-    """Zeros that take no memory."""
+    """Return an array of zeros that occupies no memory."""
     return np.broadcast_to(kind(0), shape)
 
 
 def _narrow(slots: np.ndarray) -> np.ndarray:
-    """Slots in half the memory, where their numbers allow it: a large mesh keeps five such arrays."""
+    """Return slots as 32-bit integers where they fit, because a large mesh stores five such arrays."""
     return slots.astype(np.int32) if slots.max(initial=0) <= np.iinfo(np.int32).max else slots
 
 
 def _numbers(mask: np.ndarray, start: int, order: np.ndarray, width: int = 1) -> np.ndarray:
-    """Numbers from ``start`` in steps of ``width`` where the mask holds, 0 elsewhere; cells in ``order``, so that neighbours in the
-    layout find theirs side by side."""
+    """Number the marked entries from ``start`` in steps of ``width``; 0 elsewhere.
+
+    Cells are numbered in ``order``, so that neighbours in the layout get consecutive slots.
+    """
     if not mask.any():
         return _nothing(mask.shape)
     result = np.zeros(mask.shape, np.int64)
@@ -391,13 +474,15 @@ def _numbers(mask: np.ndarray, start: int, order: np.ndarray, width: int = 1) ->
 
 
 def _along(border: Border, here: np.ndarray, number: np.ndarray, face: np.ndarray) -> np.ndarray:
-    """Order of the border's faces by channel and, within one, by (number, face) of the sender's cell."""
+    """Return the order of faces by channel and, within one, by number and face of the sender's cell."""
     return np.lexsort((face, number, border.cluster, here, border.rank))
 
 
 def _received(border: Border, here: np.ndarray, late: np.ndarray, first: tuple[int, int], parts: int) -> np.ndarray:
-    """Slots (k,) of what arrives, those of a channel side by side as the other process sends them: waves from one number
-    on, those of the parts of steps of slower cells (``late``) from another."""
+    """Return the slots (k,) of arriving waves, consecutive within a channel and in the order of the sender.
+
+    Waves are numbered from ``first[0]``, and parts of the steps of slower cells (marked ``late``) from ``first[1]``.
+    """
     order = _along(border, here, border.other_number, border.other_face)
     slots = np.empty(len(here), np.int64)
     for mask, start, width in ((~late, first[0], 1), (late, first[1], parts)):
@@ -407,7 +492,7 @@ def _received(border: Border, here: np.ndarray, late: np.ndarray, first: tuple[i
 
 
 def _channels(border: Border, here: np.ndarray, slots: Sent, parts: int) -> tuple[Channel, ...]:
-    """By process and clusters, those of a cluster ``here`` (k,) and there."""
+    """Return the messages by process and by the clusters of both sides; ``here`` (k,) are the local ones."""
     order, found = _along(border, here, border.number, border.face), []
     keys = np.stack([border.rank, here, border.cluster], 1)[order]
     new = np.append(True, (keys[1:] != keys[:-1]).any(1)) if len(keys) else np.zeros(0, bool)

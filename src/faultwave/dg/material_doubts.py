@@ -1,4 +1,4 @@
-"""Warnings about materials that can be computed with and are probably not meant so."""
+"""Warnings about materials that are valid but probably not intended."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from faultwave.media.homogenise import AVERAGED
 from faultwave.physics.waves import Law
 
 LARGEST = {"permeability": (1e-6, "m^2"), "bulk_solid": (1e13, "Pa"), "bulk_fluid": (1e13, "Pa")}
-"""Largest numbers of porous rock, and their units."""
+"""Largest plausible parameters of porous rock, and their units."""
 
 LIGHT = 299792458.0
-"""Speed [m/s] of light in vacuum."""
+"""Speed of light in vacuum [m/s]."""
 
 LEAST_POINTS = 5.0
 """Points per wavelength below which a wave is not resolved at all."""
 
 
 def doubt_material(case: Case, values: Mapping[str, np.ndarray], problems: Problems) -> None:
-    """Units off by powers of ten, and an average that the parameters ``values`` (nc,) have not."""
+    """Warn about units off by powers of ten, and about cell averages that the parameters ``values`` (nc,) do not have."""
     numerics = case.numerics
     if numerics.homogenise and "homogenise" in numerics.model_fields_set and not AVERAGED.issuperset(values):
         what = f"does nothing: parameters of the {case.law} law have no mean over a cell, so each cell has those of its barycentre"
         problems.warn("numerics.homogenise", what)
     if "c11" in values:
-        with np.errstate(all="ignore"):  # what is no material is told elsewhere
+        with np.errstate(all="ignore"):  # invalid materials are reported elsewhere
             speed = np.sqrt(np.maximum.reduce([values[n] for n in ("c11", "c22", "c33")]) / values["rho"])
         for some, what in ((speed < P_SPEED.low, "only "), (speed > P_SPEED.high, "")):
             if some.any():
@@ -48,10 +48,10 @@ def doubt_material(case: Case, values: Mapping[str, np.ndarray], problems: Probl
 
 
 def doubt_light(values: Mapping[str, np.ndarray], problems: Problems) -> None:
-    """A medium with a lower product of permittivity and permeability than vacuum, in SI: no lossless medium has one at all frequencies."""
+    """Warn about a permittivity times permeability below the value of vacuum, which no lossless medium has at all frequencies."""
     if not {"permittivity", "permeability"} <= values.keys():
         return
-    with np.errstate(all="ignore"):  # what is no material is told elsewhere
+    with np.errstate(all="ignore"):  # invalid materials are reported elsewhere
         speed = 1.0 / np.sqrt(values["permittivity"] * values["permeability"])
     fast = speed > LIGHT * (1.0 + 1e-6)
     if fast.any() and np.isfinite(speed).all():
@@ -69,7 +69,7 @@ def _units(what: str, unit: str, problems: Problems) -> None:
 def doubt_band(
     case: Case, law: Law, material: dict[str, np.ndarray], shape: tets.Geometry, whole: WholeMesh, problems: Problems
 ) -> None:
-    """A band of Q that meets no frequency of the run: there rock hardly attenuates."""
+    """Warn about a band of constant Q that contains no frequency of the run, so that rock hardly attenuates."""
     if not attenuates(law) or case.attenuation is None:
         return
     band = mechanisms_of(case, Problems()).spectrum

@@ -1,4 +1,4 @@
-"""The one lossless medium that incident waves, ports and far fields need where they are."""
+"""Check for the single lossless medium that incident waves, ports and far fields need."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from faultwave.physics.waves.law import LAYER
 
 
 def single_medium(material: dict[str, np.ndarray], cells: np.ndarray) -> dict[str, float] | str:
-    """The parameters of the electromagnetic medium that all of ``cells`` share, or what is wrong with it: the end of a sentence."""
+    """Return the parameters of the electromagnetic medium that all of ``cells`` share, or the end of an error sentence."""
     values = {name: v[cells] for name, v in material.items()}
     if any(np.any(values[name] > 0) for name in LAYER[:3] if name in values):
         return "lies in the matched layer"

@@ -1,8 +1,8 @@
-"""Planning on one part of the mesh: what a process finds in its own cells, and what it needs from other processes.
+"""Planning on one part of a distributed mesh, with the exchange that it needs between processes.
 
-A mesh stored in parts is opened by every process in its own part only. Everything that is planned cell by cell needs no
-more; time steps and clusters, the cells that hold points, and what is wrong are agreed upon with messages whose size is
-that of the border, or of the points.
+Every process opens only its own part of a mesh stored in parts. Most planning is done cell by cell and needs no more; time steps and
+clusters, the cells that hold points, and errors are agreed upon with messages whose size is
+proportional to the border or to the number of points.
 """
 
 from __future__ import annotations
@@ -24,72 +24,72 @@ from faultwave.domain.tets.overlaps import check_part_folds
 from faultwave.domain.tets.parts import Slice, read_slice, slice_topology, stored_parts
 
 ELSEWHERE = -2
-"""Cell or fault face of a point that another process has."""
+"""Marker of a point whose cell or fault face belongs to another process."""
 
 
 class NeedsWholeMesh(FaultwaveError):
-    """Parts of the mesh meet along a fault with friction, which needs both sides: the whole mesh must be read."""
+    """Signal that parts of the mesh meet along a fault with friction, which needs both sides: the whole mesh must be read."""
 
 
 class WholeMesh(Nowhere):
-    """The whole mesh is here."""
+    """Whole mesh on one process."""
 
     elsewhere = False
-    """Whether there is more of it."""
+    """True if other processes have more of the mesh."""
 
     def prepared(self, mesh: tets.Mesh, case: Case) -> tuple[tets.Mesh, tets.Topology]:
-        """The mesh, checked, and its topology."""
+        """Return the checked mesh and its topology."""
         warned = Problems()
         topology = tets.build_topology(mesh, case.mesh.boundaries, volumes=True, warned=warned)
         return replace(mesh, remarks=(*mesh.remarks, *warned.items)), topology
 
     def across(self, neighbours: np.ndarray) -> np.ndarray:
-        """(nc, 4) faces with a cell beyond, wherever it is."""
+        """Return a mask (nc, 4) of the faces with a cell beyond, on any process."""
         return np.asarray(neighbours >= 0)
 
     def beyond(self, values: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
-        """Values (nc,) of the cells beyond each face, (nc, 4); 0 where there is none."""
+        """Return the values (nc, 4) of the cells beyond each face from values (nc,), 0 for none."""
         return np.where(neighbours >= 0, values[neighbours], 0.0)
 
     def any(self, here: bool) -> bool:
-        """Whether it is so anywhere."""
+        """Return True if the condition holds on any process."""
         return here
 
     def agree(self, problems: Problems) -> None:
-        """Raise what is wrong, anywhere."""
+        """Raise the errors of all processes on every process."""
         problems.raise_errors()
 
     def meet(self, problems: Problems) -> None:
-        """Before something is done together: raise what would keep one of several processes from doing it."""
+        """Raise errors before a collective operation that would leave one of several processes waiting."""
 
     def first_of(self, count: int) -> int:
-        """Number of the first of ``count`` items here where those of all processes are counted through."""
+        """Return the global number of the first of ``count`` local items, with items numbered process by process."""
         return 0
 
     def joined(self, value: Any) -> list[Any] | None:
-        """What every process has found, on the first one; None elsewhere."""
+        """Return the values of all processes on the first one, None elsewhere."""
         return [value]
 
     def everywhere(self, value: Any) -> list[Any]:
-        """What every process has found, on all of them."""
+        """Return the values of all processes on every process."""
         return [value]
 
     def total(self, counts: np.ndarray) -> np.ndarray:
-        """Return sums over all processes, everywhere, which must not depend on their order."""
+        """Return sums over all processes, on every process; they must not depend on the order of addition."""
         return counts
 
     def numbered(self, neighbours: np.ndarray) -> np.ndarray:
-        """Numbers (nc, 4) in the whole mesh of the cells across faces, -1 where there are none."""
+        """Return the global numbers (nc, 4) of the cells across faces, -1 for none."""
         return neighbours
 
     def locate(
         self, points: np.ndarray, topology: tets.Topology, shape: tets.Geometry, mesh: tets.Mesh
     ) -> tets.Located:
-        """The cells that hold points (n, 3)."""
+        """Return the cells that hold points (n, 3) [m]."""
         return tets.locate(points, topology, shape, mesh.vertices)
 
     def nearest_fault(self, points: np.ndarray, fault: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Fault faces (n,) nearest to points (n, 3), the nearest points on them (n, 3) and distances (n,)."""
+        """Return the fault faces (n,) nearest to points (n, 3), the nearest points on them (n, 3) and distances (n,) [m]."""
         assert fault is not None
         return _nearest(points, fault)
 
@@ -104,16 +104,22 @@ def _nearest(points: np.ndarray, fault: Any) -> tuple[np.ndarray, np.ndarray, np
 
 
 class MeshPart(WholeMesh):
-    """One process's part of a mesh stored in parts. What is asked for is asked for by all processes together.
+    """One process's part of a mesh stored in parts; its methods are collective.
 
-    border (k, 2): cells and faces whose neighbour another process has; rank (k,) and theirs (k, 2): that process, the
-    number of the neighbour and its face.
+    Attributes
+    ----------
+    border : (k, 2) int
+        Cells and faces whose neighbour another process has.
+    rank : (k,) int
+        Processes of these neighbours.
+    theirs : (k, 2) int
+        Number of the neighbour and its face.
     """
 
     elsewhere = True
 
     def __init__(self, world: World, case: Case):
-        self.world, self.agreed = world, False  # whether all processes know of the error that is raised
+        self.world, self.agreed = world, False  # true if all processes know of the error that is raised
         self.slice: Slice = world.agree(lambda: read_slice(str(case.mesh.file), world.size, world.rank))
         self.loaded = transform(self.slice.mesh, case.mesh.scaling, case.mesh.displacement)
         near, first = self.slice.neighbours, self.slice.first
@@ -142,7 +148,7 @@ class MeshPart(WholeMesh):
         return mesh, topology
 
     def fingerprint(self) -> np.ndarray:
-        """That of the whole mesh."""
+        """Return the fingerprint of the whole mesh."""
         return self.total(fingerprint(self.loaded, self.numbers))
 
     def across(self, neighbours: np.ndarray) -> np.ndarray:
@@ -205,7 +211,8 @@ class MeshPart(WholeMesh):
     ) -> tets.Located:
         found = super().locate(points, topology, shape, mesh)
         inside = found.cells >= 0
-        number = np.where(inside, found.cells + self.slice.first, np.inf)  # of several cells the lowest has it
+        # Of several cells the one with the lowest number holds the point.
+        number = np.where(inside, found.cells + self.slice.first, np.inf)
         best = self._least(number)
         distance = self._least(found.distance)
         mine = inside & (number == best)
@@ -224,13 +231,13 @@ class MeshPart(WholeMesh):
         near = tets.as_near(distance, least, scale)
         lowest = np.where(near, lowest, np.inf)
         mine = near & (lowest == self._least(lowest))
-        # One process has each: sums of its values and zeros.
+        # One process has each value, the others add zeros.
         nearest = np.stack([self.total(np.where(mine, x, 0.0)) for x in nearest.T], 1)
         return np.where(mine, items, ELSEWHERE), nearest, least
 
 
 def stored_in_parts(case: Case, world: World) -> bool:
-    """Whether the mesh is stored in parts that the processes can share."""
+    """Return True if the mesh is stored in parts that the processes can share."""
     if world.size == 1 or case.mesh.file is None or case.mesh.size is not None:
         return False
     counts = stored_parts(case.mesh.file)

@@ -1,17 +1,17 @@
-"""Method of lines on the dg operator: classical Runge-Kutta and leapfrog, upwind or centred flux, for every law.
+"""Method of lines with classical Runge-Kutta or leapfrog steps, upwind or centred flux, for every wave law.
 
 Theory: docs/theory/time-stepping.md, "Method of lines".
 
-The operator is L(q) = strong derivative + lifted jumps, evaluated on q itself. A cell publishes both traces T and v; with
-those of the other side, brought into the cell's frame by the signs (s_T, s_v), the jumps to the star state are
+The operator is L(q) = strong derivative + lifted jumps, evaluated on q itself. A cell publishes both traces T and v. With the traces of
+the other side, converted to the cell's frame by the signs (s_T, s_v), the jumps to the star state are
 
     dv = Yv (v_R - v_L) + Yt (T_R - T_L),    dT = Zt (T_R - T_L) + Zv (v_R - v_L).
 
 Godunov's state has Yv = Z_R/(Z_L + Z_R), Yt = 1/(Z_L + Z_R), Zt = Z_L/(Z_L + Z_R), Zv = Z_L Z_R/(Z_L + Z_R). Without the
 two cross terms, which dissipate, the flux is centred: it exchanges T_L v_R-like terms that cancel between the sides and so
 conserves energy also where impedances jump. A boundary that returns w_R = a w reads the cell's own traces with signs -1:
-Yv = (1 + a)/4, Yt = (1 - a)/(4 Z), Zt = (1 - a)/4, Zv = (1 + a) Z/4; one that conserves energy, a^2 = 1, drops the cross
-terms with the centred flux, any other keeps them.
+Yv = (1 + a)/4, Yt = (1 - a)/(4 Z), Zt = (1 - a)/4, Zv = (1 + a) Z/4. With the centred flux, a boundary that conserves energy,
+a^2 = 1, drops the cross terms and any other boundary includes them.
 """
 
 from __future__ import annotations
@@ -36,15 +36,24 @@ Half = Literal["divergence", "gradient"]
 
 
 def star_columns(form: Form) -> Columns:
-    """Of the constants of a face: its frame, Yv, Yt, Zt, Zv (scaled; whole matrices where impedances are no principal values), signs of
-    the neighbour's T and v."""
+    """Return the columns of the constants of a face.
+
+    They are its frame, Yv, Yt, Zt and Zv (scaled, whole matrices where impedances are not diagonal), and the signs of the neighbour's T
+    and v.
+    """
     z = form.impedances if form.law.principal else form.faced**2
     signs = dict.fromkeys(("traction_sign", "flow_sign"))
     return Columns(normal=3, tangents=form.frames - 3, yv=z, yt=z, zt=z, zv=z, **signs)
 
 
 def halves(law: Law) -> tuple[list[int], list[int]]:
-    """Quantities that change by div F and those that change by grad phi. ValueError where one changes by both."""
+    """Return the indices of the quantities that change by div F and of the quantities that change by grad phi.
+
+    Raises
+    ------
+    ValueError
+        If a quantity changes by both.
+    """
     size, m = len(law.quantities), law.channels
     rng = np.random.default_rng(0)
     material = tuple(np.ones(1) for _ in law.constants({p.name: np.ones(1) for p in law.parameters}))
@@ -59,7 +68,7 @@ def halves(law: Law) -> tuple[list[int], list[int]]:
 
 
 def publish(form: Form) -> Kernel:
-    """Both traces [T, v] of q on the four faces, to the store."""
+    """Return the kernel that writes both traces [T, v] of q on the four faces to the store."""
     k, f = Kernel("publish"), form.faced
     q, face = k.batch("q", form.b3, form.Q), k.batch("star", 4, star_columns(form).size)
     own, traces = k.index("own", 4), k.store("traces", form.b2, 2 * f, "out")
@@ -71,7 +80,7 @@ def publish(form: Form) -> Kernel:
 
 
 def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tuple[Array, Array]:
-    """(own, lifts): dq/dt of the cell alone (reaction included if wanted) and of its four faces' jumps, in temporaries."""
+    """Emit dq/dt of the cell alone, with its reaction if ``react``, and of its jumps at the four faces."""
     m, f, law = form.m, form.faced, form.law
     columns = star_columns(form)
     face = k.batch("star", 4, columns.size)
@@ -120,7 +129,10 @@ def _lifts(form: Form, sums: Any, cell: Any) -> Any:
 
 
 def runge_kutta(form: Form) -> Kernel:
-    """One stage: k = L(q); sum += b k; q = base + a k, or base = q = sum at the last. ``stage``: first, last, a, b."""
+    """Return the kernel of one stage: k = L(q); sum += b k; then q = base + a k, or base = q = sum in the last stage.
+
+    The scalars ``stage`` are first, last, a, b.
+    """
     k = Kernel("runge_kutta")
     q, cell = k.batch("q", form.b3, form.Q, "inout"), form.cell(k)
     base, total = k.batch("base", form.b3, form.Q, "inout"), k.batch("total", form.b3, form.Q, "inout")
@@ -140,7 +152,10 @@ def runge_kutta(form: Form) -> Kernel:
 
 
 def leap(form: Form, half: Half) -> Kernel:
-    """One half of the quantities by ``step`` with the other half's gradients; a decay is taken in the trapezoidal rule."""
+    """Return the kernel that advances one half of the quantities by ``step`` with the gradients of the other half.
+
+    A decay is integrated with the trapezoidal rule.
+    """
     k, law = Kernel(f"leap_{half}"), form.law
     q, cell = k.batch("q", form.b3, form.Q, "inout"), form.cell(k)
     step = k.scalar("step")
@@ -161,14 +176,14 @@ def leap(form: Form, half: Half) -> Kernel:
 
 
 def decays(form: Form, cell: Any) -> list[Any]:
-    """Decay rate of every quantity by the law's reaction; 0.0 where there is none."""
+    """Return the decay rate of every quantity [1/time] by the reaction of the law, 0.0 for none."""
     if not form.full:
         return [0.0] * form.Q
     return [-1.0 * form.reaction([float(i == j) for j in range(form.Q)], cell)[i] for i in range(form.Q)]
 
 
 def couples(law: Law) -> bool:
-    """Whether the law's reaction is more than a decay of each quantity by itself."""
+    """Return True if the reaction of the law is more than an independent decay of each quantity."""
     size, columns = len(law.quantities), Form(law, 2).reactions
     if not columns:
         return False
@@ -178,7 +193,10 @@ def couples(law: Law) -> bool:
 
 
 def history(form: Form) -> Kernel:
-    """The derivatives D_k of q, for samples between steps: what neighbours add is of the size of the error."""
+    """Return the kernel of the derivatives D_k of q, for samples between steps.
+
+    Contributions of neighbours are omitted, as they are of the size of the error.
+    """
     k, rows = Kernel("history_of"), sum(form.predictor.rows)
     q, cell, slot = k.batch("q", form.b3, form.Q), form.cell(k), k.index("slot")
     store, series = k.store("history", rows, form.Q, "out"), k.temp("series", rows, form.Q)
@@ -188,16 +206,16 @@ def history(form: Form) -> Kernel:
 
 
 RUNGE_KUTTA = ((1.0, 0.0, 0.5, 1 / 6), (0.0, 0.0, 0.5, 1 / 3), (0.0, 0.0, 1.0, 1 / 3), (0.0, 1.0, 0.0, 1 / 6))
-"""first, last, a, b of the classical stages; a and b in steps."""
+"""Scalars first, last, a and b of the classical stages, with a and b in units of the step."""
 
 
 class MethodOfLines(Operator):
-    """The operator with another integrator: ``predict`` only prepares samples, ``correct`` takes the step. One cluster."""
+    """Operator for the method of lines, with a single cluster: ``predict`` only prepares samples, ``correct`` takes the step."""
 
     def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells, flux: Flux):
-        """``form``: the plain one."""
+        """Allocate the operator for a plain ``form``."""
         self.flux = flux
-        self.stages_exchanged: StageExchange | None = None  # with other processes
+        self.stages_exchanged: StageExchange | None = None  # exchange of stages with other processes
         if layout.clusters != 1:
             raise ValueError("local time steps need the integrator ader")
         super().__init__(form, backend, layout, cells)
@@ -211,7 +229,7 @@ class MethodOfLines(Operator):
         self.star.put(self._star_constants()[lay.cell_at[real]], real)
 
     def take_memory(self) -> None:
-        """Steps write to no waves, and keep none."""
+        """Allocate the memory of the steps, which write no waves and store none."""
         self.backend.take_memory([self.q, self.traces, self.history, *self.extra().values()])
 
     def _bind(self) -> None:
@@ -232,7 +250,7 @@ class MethodOfLines(Operator):
         return {}
 
     def _star_constants(self) -> np.ndarray:
-        """(nc, 4, columns); see the module text."""
+        """Return the constants of faces, (nc, 4, columns), as the module text defines them."""
         driven = np.zeros(self.cells.kinds.shape, bool) if self.cells.driven is None else self.cells.driven
         wall = (self.cells.neighbours < 0) & ~self.cells.remote & ~driven
         inside, reflected = self._star_numbers(driven) if self.law.principal else self._star_matrices(driven)
@@ -243,11 +261,11 @@ class MethodOfLines(Operator):
         return np.concatenate([self.frames(), *parts, signs], 2)
 
     def _upwind(self, driven: np.ndarray) -> np.ndarray:
-        """Faces (nc, 4) inside that keep the cross terms: a driven wall is an echo and what comes in."""
+        """Return the inner faces (nc, 4) that include the cross terms; boundaries with prescribed waves are treated as reflecting."""
         return driven & (self.cells.neighbours < 0) if self.flux == "centred" else np.ones_like(driven)
 
     def _star_numbers(self, driven: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Yv, Yt, Zt, Zv (nc, 4, k) of principal values between cells and at boundaries."""
+        """Return Yv, Yt, Zt, Zv (nc, 4, k) for diagonal impedances, between cells and at boundaries."""
         form = self.form
         face = form.face_columns.split(form.face_constants(self.cells))
         own, other = form.both_impedances(self.cells)
@@ -267,7 +285,7 @@ class MethodOfLines(Operator):
         return [yv, yt, zt, zv], reflected
 
     def _star_matrices(self, driven: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Yv, Yt, Zt, Zv (nc, 4, f f) of impedance matrices between cells, and at boundaries that return w_R = M w."""
+        """Return Yv, Yt, Zt, Zv (nc, 4, f f) for impedance matrices, between cells and at boundaries that return w_R = M w."""
         law, form, size = self.law, self.form, self.law.face_channels
         shape, normal = driven.shape, np.moveaxis(self.cells.normals, -1, 0)
 
@@ -281,7 +299,7 @@ class MethodOfLines(Operator):
         inverse, one = scale * np.linalg.inv(own + other), np.eye(size)
         cross = np.where(self._upwind(driven), 1.0, 0.0)[..., None, None]
         inside = [inverse @ other, cross * inverse, own @ inverse, cross * (own @ inverse @ other)]
-        kept = np.abs(back @ back - one).max((-2, -1)) < 1e-12  # energy, by a wall that returns its own echo
+        kept = np.abs(back @ back - one).max((-2, -1)) < 1e-12  # boundaries that conserve energy
         cross = np.where(kept & (self.flux == "centred"), 0.0, 0.25)[..., None, None]
         mine = scale * np.linalg.inv(own)
         reflected = [
@@ -302,7 +320,7 @@ class MethodOfLines(Operator):
         self.predict(cluster, step, restart)
 
     def _stage(self, name: str, moment: float, **scalars: Any) -> None:
-        """Publish, and one kernel over all cells; those that see other processes' come last."""
+        """Publish traces and run one kernel over all cells; cells next to other processes come last."""
         lay, other = self.layout, self.stages_exchanged
         self._everywhere("publish")
         if self.drive:
@@ -324,7 +342,7 @@ class MethodOfLines(Operator):
 
 
 class RungeKutta(MethodOfLines):
-    """Classical RK4."""
+    """Classical fourth-order Runge-Kutta method."""
 
     def _allocate(self) -> None:
         super()._allocate()
@@ -344,9 +362,9 @@ class RungeKutta(MethodOfLines):
 
 
 class Leapfrog(MethodOfLines):
-    """Stoermer-Verlet: half a step of the one half, a step of the other, half a step of the first.
+    """Stoermer-Verlet (leapfrog) method: half a step of one half, a step of the other, half a step of the first.
 
-    Halves of adjoining steps make one step of the staggered scheme; seen between steps, both halves are at the same time.
+    Halves of adjoining steps make one step of the staggered scheme; between steps both halves are at the same time.
     """
 
     def stages(self) -> Sequence[Kernel]:
@@ -355,7 +373,7 @@ class Leapfrog(MethodOfLines):
         return [leap(self.form, "divergence"), leap(self.form, "gradient")]
 
     def half_step(self, step: float) -> None:
-        """Bring the quantities that change by grad phi half a step ahead, to where the staggered scheme has them."""
+        """Advance the quantities that change by grad phi by half a step, to their times in the staggered scheme."""
         self._stage("leap_gradient", 0.0, step=0.5 * step / self.time_unit)
 
     def correct(self, cluster: int, step: float) -> None:

@@ -1,4 +1,4 @@
-"""A plan as pictures see it: cuts through the cells, faults with their loads, the ground, marks of the parts."""
+"""View of a plan for plots: sections through the cells, faults with their loads, the ground and markers of capabilities."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from faultwave.observe.model import CLUSTER, POINTS, RESOLUTION, Coverage, Label
 from faultwave.physics.waves import Law
 
 TEN = 10.0
-"""Points per wavelength of the frequency that is taken where the case names none."""
+"""Points per wavelength that define the plotted frequency if the case names none."""
 
 
 def model(plan: Plan) -> Model:
-    """What pictures show of a plan."""
+    """Return the model of a plan that plots show."""
     case, found = plan.case, coverage(plan.case.material.models, plan.case.projection)
     edge = edge_length(plan.geometry.volume)
     resolved = resolved_frequency(plan.law, plan.material, edge, case.numerics.order)
@@ -49,13 +49,13 @@ def model(plan: Plan) -> Model:
 
 
 def axes_of(projection: object) -> tuple[str, str, str]:
-    """What x, y and z are called: the map's directions where a projection that is not turned says that they are those."""
+    """Return the names of x, y and z: map directions where the projection is known to be not rotated."""
     turned = projection is None or getattr(projection, "azimuth", 0.0) != 0.0
     return ("x", "y", "z") if turned else ("east", "north", "up")
 
 
 def _frequency(plan: Plan, resolved: np.ndarray) -> tuple[float, str]:
-    """For which points per wavelength are counted, and why that one."""
+    """Return the frequency for which points per wavelength are counted, and the reason for it."""
     asked = highest_frequency(plan.case, plan.parts)
     if asked is not None and asked > 0:
         return asked, "the highest that the case asks for"
@@ -65,7 +65,7 @@ def _frequency(plan: Plan, resolved: np.ndarray) -> tuple[float, str]:
 def quantities(
     law: Law, material: dict[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], dict[str, Label], tuple[str, ...]]:
-    """What cuts show of a material (nc,): values and labels by name, and which of them are speeds."""
+    """Return values and labels of a material (nc,) by name, and the names that are speeds."""
     moduli = law.moduli(material)
     if {"lambda", "mu"} <= moduli.keys() and "rho" in material:
         rho, mu, lam = material["rho"], moduli["mu"], moduli["lambda"]
@@ -80,11 +80,11 @@ def quantities(
 
 
 def _ground(plan: Plan, values: dict[str, np.ndarray], labels: dict[str, Label]) -> list[Sheet]:
-    """The free surface, with what lies below it."""
+    """Return the free surface with the values below it."""
     kinds = plan.topology.kinds
     free = np.isin(kinds, [tets.BoundaryKind.FREE_SURFACE, tets.BoundaryKind.GRAVITY, tets.BoundaryKind.SEALED_SURFACE])
     cell, face = np.nonzero(free)
-    level = plan.geometry.normals[cell, face, 2] > 0.1  # cliffs and sides of caves are not seen from above
+    level = plan.geometry.normals[cell, face, 2] > 0.1  # cliffs and sides of caves are not visible from above
     cell, face = cell[level], face[level]
     if not len(cell):
         return []

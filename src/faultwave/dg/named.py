@@ -1,4 +1,4 @@
-"""Surfaces and volumes that a case names, found in the mesh."""
+"""Lookup of the surfaces and volumes that a case names in the mesh."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from faultwave.domain import tets
 
 
 def surface_tag(key: str | int, mesh: tets.Mesh, topology: tets.Topology, where: str, problems: Problems) -> int | None:
-    """Tag of a surface by name or number; a problem where the mesh has none of it."""
+    """Return the tag of a surface by name or number; report a problem if the mesh has none."""
     names, tag = mesh.named(2), mesh.surface(key)
     if tag is None or not (topology.tags == tag).any():
         allowed = ", ".join(names) or ", ".join(map(str, np.unique(topology.tags[topology.tags > 0])))
@@ -21,7 +21,7 @@ def surface_tag(key: str | int, mesh: tets.Mesh, topology: tets.Topology, where:
 
 
 def volume_numbers(keys: Any, mesh: tets.Mesh, where: str, problems: Problems) -> list[int]:
-    """Groups of volumes by name or number."""
+    """Return the numbers of volume groups by name or number."""
     names, found = mesh.named(3), []
     for key in keys:
         group = names.get(str(key), int(key) if str(key).isdigit() else None)

@@ -1,8 +1,9 @@
-"""The capabilities of the engine on tetrahedra, one file each.
+"""Capabilities of the tetrahedral engine, one module each.
 
-A file registers by lying here, one of another package by the entry point group ``faultwave.dg.parts``. It has
+A module of this package registers by its presence, one of another package by the entry point group ``faultwave.dg.parts``. It defines
 
-* ``plan(planning) -> Part | None``: the part, None where the case does not ask for it; what is wrong goes to ``planning.problems``;
-* ``AFTER``, if it needs other parts: their names; they are planned and attached before it;
-* ``needs_whole_mesh(case) -> bool``, if planning cannot be done on a piece of the mesh.
+* ``plan(planning) -> Part | None``: the plan of the capability, None where the case does not use it; errors go to
+  ``planning.problems``;
+* ``AFTER``, optional: names of other capabilities that must be planned and attached before it;
+* ``needs_whole_mesh(case) -> bool``, optional: True if planning is impossible on a part of the mesh.
 """

@@ -1,4 +1,4 @@
-"""Faces of kind analytic: the exact solution that the case starts from comes in through them."""
+"""Boundary faces of kind analytic, through which the exact solution of the initial state enters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AFTER = ("initial",)
 
 @dataclass(frozen=True)
 class Analytic(Planned):
-    """Cells and local faces (n,)."""
+    """Analytic boundary faces: cells and local faces (n,) with the solution."""
 
     solution: Solution
     cells: np.ndarray
@@ -77,7 +77,10 @@ class AttachedAnalytic(Attached):
 
 @dataclass(frozen=True)
 class Entering:
-    """The state of a solution at ``positions`` (k, p, 3) of faces with ``frames``, ``project`` (B2, p) from there to modes."""
+    """Exact solution prescribed on faces ``items``.
+
+    ``positions`` (k, p, 3) [m] are quadrature points of faces with ``frames``; ``project`` (B2, p) projects values there on face modes.
+    """
 
     items: np.ndarray
     law: Law
@@ -93,7 +96,7 @@ class Entering:
         return projected(self.project, pair(self.law, self.frames, state))
 
     def integral(self, a: float, b: float) -> np.ndarray:
-        """By as many Gauss points as the order: more exact than the scheme."""
+        """Integrate with as many Gauss points as the order, which is more accurate than the scheme."""
         x, w = np.polynomial.legendre.leggauss(self.order)
         half = 0.5 * (b - a)
         return np.asarray(sum(half * v * self.value(0.5 * (a + b) + half * u) for u, v in zip(x, w, strict=True)))

@@ -1,4 +1,4 @@
-"""The wave field around a box, recorded for grids that let it in, and for structural engineers: ``output.box``."""
+"""Record of the wave field around a box (``output.box``), for coupled grids and for structural engineering."""
 
 from __future__ import annotations
 
@@ -24,8 +24,19 @@ name = "box"
 
 @dataclass(frozen=True)
 class BoxRecord(Planned):
-    """``points``: those of this process; ``items`` (n,): their numbers among ``listed``, all of them; ``material`` (n,) by name: of the
-    cells of ``points``."""
+    """Plan of the record around a box.
+
+    Attributes
+    ----------
+    points : Points
+        Points in cells of this process.
+    items : (n,) int
+        Their indices in ``listed``.
+    listed : Points
+        Points of all processes.
+    material : mapping of (n,) arrays
+        Material at ``points`` by name.
+    """
 
     setting: Any
     shell: Shell
@@ -95,7 +106,7 @@ def plan(planning: Planning) -> BoxRecord | None:
 
 
 def _surface(planning: Planning, setting: Any) -> float | None:
-    """The height of the free surface, if the upper face of the box is on a flat one."""
+    """Height of the free surface [m], if the upper face of the box lies on a flat one."""
     topology, level = planning.topology, float(setting.upper[2])
     cells, _ = np.nonzero(topology.kinds == tets.BoundaryKind.FREE_SURFACE)
     if not len(cells):
@@ -107,7 +118,7 @@ def _surface(planning: Planning, setting: Any) -> float | None:
 
 
 class AttachedRecord(AttachedReceivers):
-    """Samples as those of receivers."""
+    """Return samples in the format of receivers."""
 
     def results(self) -> Iterable[Result]:
         part: Any = self.part

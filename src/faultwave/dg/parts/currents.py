@@ -1,4 +1,4 @@
-"""Impressed currents: sheets on surfaces and densities in volumes. Those at points act with the other point sources."""
+"""Impressed currents as sheets on surfaces and densities in volumes; currents at points belong to the point sources."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ AFTER = ("point_sources",)
 
 @dataclass(frozen=True)
 class Sheet:
-    """A jump ``density`` (3,) of the flow across faces marked in ``faces`` (nc, 4), times a function of time."""
+    """Current sheet: jump ``density`` (3,) of the flow across faces marked in ``faces`` (nc, 4), times a function of time."""
 
     faces: np.ndarray
     density: np.ndarray
     function: Shifted
 
     def drive(self, law: Law, listed: Faces, project: np.ndarray) -> Pattern:
-        """What it gives on the ``listed`` faces."""
+        """Return the field that the sheet prescribes on the ``listed`` faces."""
         items = np.flatnonzero(self.faces[listed.cells, listed.faces])
         frames = listed.frames[items]
         frame = [frames[:, i] for i in range(frames.shape[1])]
@@ -44,7 +44,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Body:
-    """``rate`` (cells, Q) of change, uniform in each of ``cells``, times a function of time."""
+    """Current density in a volume: ``rate`` (cells, Q) of change, uniform in each of ``cells``, times a function of time."""
 
     cells: np.ndarray
     rate: np.ndarray
@@ -135,8 +135,10 @@ class AttachedCurrents(Attached):
 
 
 class Impulses:
-    """A body's impulses to the dofs once a step, the windows centred as those of point sources; ``done`` (cells,): the time
-    up to which each cell has had them."""
+    """Writer of a volume current's impulses to the degrees of freedom, once a step.
+
+    Windows are centred as in point sources; ``done`` (cells,) is the time [s] up to which each cell has received impulses.
+    """
 
     def __init__(self, solver: Solver, body: Body):
         self.operator, self.body, self.done = solver.operator, body, np.zeros(len(body.cells))
@@ -144,7 +146,7 @@ class Impulses:
         self.rows = solver.plan.numbers[body.cells]
 
     def act(self, cluster: int, time: float, step: float) -> bool:
-        """After the step from ``time`` of a cluster."""
+        """Add the impulses after the step of a cluster from ``time`` [s]."""
         mine, function = self.members[cluster], self.body.function
         if not len(mine):
             return False

@@ -1,4 +1,4 @@
-"""Faces of kind dirichlet: a given velocity or traction, or SeisSol's ghost state (docs/theory/sea.md, "Given velocity or traction")."""
+"""Faces of kind dirichlet: velocity, traction or SeisSol ghost state (docs/theory/sea.md, "Given velocity or traction")."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VELOCITY, TRACTION = ("v1", "v2", "v3"), ("T1", "T2", "T3", "pressure")
 
 @dataclass(frozen=True)
 class Steady:
-    """One, always."""
+    """Time function that is always 1."""
 
     def value(self, t: Any) -> np.ndarray:
         return np.ones_like(np.asarray(t, float))
@@ -42,8 +42,23 @@ class Steady:
 
 @dataclass(frozen=True)
 class GivenState:
-    """``field`` of ``kind`` velocity, traction or ghost on the faces marked in ``faces`` (nc, 4), times a function of time; ``tags`` of
-    all faces (nc, 4)."""
+    """Boundary values of one setting on faces.
+
+    Attributes
+    ----------
+    kind : {"velocity", "traction", "ghost"}
+        Quantity that ``field`` gives.
+    field : Field
+        Values by position.
+    faces : (nc, 4) bool
+        Faces of the setting.
+    tags : (nc, 4) int
+        Tags of all faces.
+    function : Function
+        Time function.
+    beyond : Ghosts, optional
+        Ghost states.
+    """
 
     kind: str
     field: Field
@@ -54,14 +69,14 @@ class GivenState:
 
     @property
     def moves(self) -> bool:
-        """Whether it gives anything beside an echo: a wall at rest does not, and asks nothing of the host."""
+        """True if the faces do more than reflect; a boundary at rest needs no work on the host."""
         if self.beyond is not None:
             return self.beyond.given
         return not isinstance(self.field, Constant) or any(self.field.values.values())
 
     @property
     def echoes(self) -> np.ndarray:
-        """(k, 2) a and b of each of the faces, in the order of ``np.argwhere(faces)``."""
+        """Reflection coefficients a and b (k, 2) of the faces, in the order of ``np.argwhere(faces)``."""
         if self.beyond is not None:
             return self.beyond.echo[self.faces]
         return np.tile([1.0 if self.kind == "velocity" else -1.0, 0.0], (int(self.faces.sum()), 1))
@@ -71,7 +86,7 @@ class GivenState:
         return replace(self, faces=self.faces[cut.cells], tags=self.tags[cut.cells], beyond=beyond)
 
     def drive(self, law: Law, listed: Faces, points: np.ndarray, project: np.ndarray) -> Pattern:
-        """What it gives on the ``listed`` faces: the wave that makes the star state have the velocity, or the traction."""
+        """Return the waves on the ``listed`` faces that give the star state the prescribed velocity or traction."""
         items = np.flatnonzero(self.faces[listed.cells, listed.faces])
         cells, faces, normals = listed.cells[items], listed.faces[items], listed.frames[items, :3]
         x = listed.positions(points)[items]
@@ -79,7 +94,7 @@ class GivenState:
         f, m = law.face_channels, law.channels
 
         def values(names: Sequence[str]) -> np.ndarray:
-            """(k, p, names); zero for those that are not given."""
+            """Evaluate the named fields at points, (k, p, names), zero for names that are not given."""
             asked = [n for n in names if n in self.field.parameters]
             found = self.field.evaluate(x.reshape(-1, 3), tags, asked, 0.0) if len(items) and asked else {}
             zero = np.zeros(len(tags))
@@ -188,7 +203,7 @@ def _given(planning: Planning, setting: Any, where: str, faces: np.ndarray) -> G
 
 
 def _check_slides(planning: Planning, field: Field, where: str, marked: np.ndarray) -> None:
-    """A warning where all of a given velocity is along faces of water, which slides."""
+    """Warn if a prescribed velocity is tangential to all faces of water, which slides there."""
     cells, faces = np.nonzero(marked & planning.fluid[:, None])
     corners = planning.mesh.vertices[np.take_along_axis(planning.topology.cells[cells], tets.SORTED_FACES[faces], 1)]
     points = np.concatenate([corners, corners.mean(1, keepdims=True)], 1)

@@ -1,4 +1,4 @@
-"""Energies, work and moment at multiples of an interval, where all clusters meet."""
+"""Time series of energies, work and moment at multiples of an interval."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class AttachedEnergies(EnergyTable):
             self.record()
 
     def finish(self, time: float) -> None:
-        if self.rows and self.rows[-1][0] < time:  # also of an early end
+        if self.rows and self.rows[-1][0] < time:  # also at an early end
             self.record()
 
     def state(self) -> Mapping[str, State]:
@@ -69,7 +69,7 @@ class AttachedEnergies(EnergyTable):
 
 
 def _add_losses(rows: Rows) -> None:
-    """What attenuation and the drag in pores have taken until the last row, by the trapezoidal rule."""
+    """Return the energy dissipated by attenuation and pore drag until the last row [J], by the trapezoidal rule."""
     time, now = rows[-1]
     for lost in ("attenuation", "drag"):
         power, work = f"{lost}_power", f"{lost}_work"

@@ -1,4 +1,4 @@
-"""How far the field at the end of a run is from the exact solution that it started from."""
+"""Error norms of the final field against the exact solution from which the run started."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AttachedErrorNorms(Attached):
         self.part, self.solver = part, solver
 
     def results(self) -> Iterable[Result]:
-        """All processes ask together; the first gets them."""
+        """Compute the error norms; the call is collective and the first process has the result."""
         found, law = error_norms(self.solver, self.part.solution), self.solver.plan.law
         if not self.solver.world.first:
             return

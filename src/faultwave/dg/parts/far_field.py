@@ -1,4 +1,4 @@
-"""Radar cross sections: a closed surface around scatterers, recorded and transformed."""
+"""Radar cross sections from spectra recorded on a closed surface around scatterers."""
 
 from __future__ import annotations
 
@@ -31,12 +31,22 @@ name = "far_field"
 AFTER = ("incident_waves",)
 
 PASSING = 1e-4
-"""Share of the largest power through the surface: with more still passing, a hundredth of the amplitude may be missing."""
+"""Largest allowed ratio of the final to the peak power through the surface; above it 1 % of the amplitude may be missing."""
 
 
 @dataclass(frozen=True)
 class FarField(Planned):
-    """Faces (n,) of cells outside the volumes towards them, the speed and impedance of the medium there, and the incident wave."""
+    """Plan of a far field: faces that enclose the scatterers, medium and incident wave.
+
+    Attributes
+    ----------
+    cells, faces : (n,) int
+        Cells outside the volumes, and their faces towards the volumes.
+    speed, impedance : float
+        Wave speed [m/s] and impedance of the medium at the faces.
+    wave : Wave
+        Incident wave.
+    """
 
     setting: Any
     cells: np.ndarray
@@ -97,7 +107,7 @@ def _check_duration(case: Case, problems: Problems) -> None:
 
 
 def _surface_around(planning: Planning, volumes: Any, where: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Cells and faces (n,) that close the volumes in, seen from outside."""
+    """Return cells and faces (n,) that enclose the volumes, seen from outside."""
     mesh, problems, near = planning.mesh, planning.problems, planning.topology.neighbours
     inside = np.isin(mesh.groups, volume_numbers(volumes, mesh, where, problems))
     cells, faces = np.nonzero(~inside[:, None] & (near >= 0) & inside[np.maximum(near, 0)])
@@ -115,7 +125,7 @@ def _surface_around(planning: Planning, volumes: Any, where: str) -> tuple[np.nd
 
 
 class AttachedFarField(Attached):
-    """Records spectra on the surface; ``table`` transforms what was recorded so far."""
+    """Recorder of spectra on the surface; ``table`` transforms the spectra recorded so far."""
 
     def __init__(self, part: FarField, solver: Solver):
         plan, op, setting = solver.plan, solver.operator, part.setting
@@ -137,7 +147,7 @@ class AttachedFarField(Attached):
 
     @property
     def samples(self) -> int:
-        """How many there are in the spectra. All processes ask."""
+        """Return the number of samples in the spectra; a collective call."""
         here = max(self.recorder.next) if self.recorder.active else 0
         return int(self.plan.world.largest([here])[0])
 
@@ -172,7 +182,7 @@ class AttachedFarField(Attached):
         return [Problem("output.far_field", self.remark, severity="warning")] if self.remark else []
 
     def incident(self) -> np.ndarray:
-        """Spectrum of the incident field's size, (nf,), over the time recorded."""
+        """Return the spectrum (nf,) of the magnitude of the incident field over the recorded time."""
         count, wave = self.samples, self.part.wave
         electric = wave.q[role(self.plan.law, "electric")]
         time = np.arange(count) * self.recorder.interval
@@ -180,9 +190,12 @@ class AttachedFarField(Attached):
         return np.asarray(turn @ wave.function.value(time) * np.linalg.norm(electric))
 
     def table(self) -> np.ndarray | None:
-        """Rows: frequency [Hz], theta and phi [degrees], cross section [m^2]. All processes ask; the first gets them."""
+        """Return rows of frequency [Hz], theta and phi [degrees] and cross section [m^2].
+
+        The call is collective, and the first process has the result.
+        """
         incident = self.incident()
-        spectra = self.recorder.spectra  # asked first: it waits for the last samples
+        spectra = self.recorder.spectra  # must come first, as it waits for the last samples
         strength = self.faces.areas[:, None] * self.recorder.strength
         parts = (spectra, self.positions, -self.faces.frames[:, :3], self.weights, strength)
         pieces = self.plan.world.gather(parts)
@@ -202,7 +215,7 @@ class AttachedFarField(Attached):
         )
 
     def _judge(self, largest: float, lately: float) -> None:
-        """Tell where waves were still on their way through the surface at the end."""
+        """Warn if waves were still passing through the surface at the end."""
         self.remark = ""
         if lately > PASSING * largest:
             self.remark = (

@@ -1,7 +1,7 @@
-"""Snapshots of the fault.
+"""Snapshots of output quantities on the fault.
 
-Values are those at the end of the step that contains the time, of the friction point nearest to the centre of each sub-triangle. For
-cells of high degree values of friction points are projected on the face's polynomials.
+Values refer to the end of the step that contains the output time and to the friction point nearest to the centre of each sub-triangle.
+For cells of high degree, values of friction points are projected on the face's polynomials.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ name = "fault"
 AFTER = ("rupture",)
 
 PIECE = 4096
-"""Faces of a cluster that are read at once: what a reading takes is more than what it finds."""
+"""Number of faces of a cluster that are read at once, because temporary arrays are larger than the results."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class AttachedSnapshots(Attached):
         fault = rupture.fault if rupture is not None else None
         pieces = triangle_pieces(setting)
         rows = 1 if fault is None else len(pieces.points)
-        if fault is None:  # it lies with other processes
+        if fault is None:  # it belongs to other processes
             points, tags, numbers = np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros(0, np.int64)
             seen = [numbers] * solver.layout.clusters
         else:
@@ -107,7 +107,7 @@ class AttachedSnapshots(Attached):
         of_case = solver.plan.case.fault
         from_velocity = of_case is not None and of_case.slip_rate_output == "velocity"
         as_seissol = solver.plan.case.output.seissol_layout
-        # polynomials are shown as such; single values are those of a point, at which every output obeys friction
+        # polynomials are written as such; a single value is taken at a point, where every output obeys friction
         exact = (as_seissol or setting.degree is not None) and of_case is not None and of_case.points == "symmetric"
         clusters, late = solver.layout.clusters, 1e-9 * setting.interval
         most = PIECE if solver.plan.share is None else max(1, len(fault.faces.inside))

@@ -1,4 +1,4 @@
-"""Histories at points of the fault, read after the steps of their clusters."""
+"""Time series at points of the fault, read after the steps of their clusters."""
 
 from __future__ import annotations
 
@@ -32,12 +32,25 @@ AFTER = ("rupture", "initial")
 
 @dataclass(frozen=True)
 class FaultReceivers(Planned):
-    """``points``: those of this process; ``items`` (n,): their numbers among ``listed``, all of them; ``seen``: points whose owner
-    lacks the cell of one side, which is here; ``sides`` (faces, 2): cells of the whole fault's faces."""
+    """Plan of receivers on the fault.
+
+    Attributes
+    ----------
+    points : Points
+        Points that this process owns.
+    items : (n,) int
+        Their indices in ``listed``.
+    listed : Points
+        Points of all processes.
+    sides : (faces, 2) int
+        Cells of the faces of the whole fault.
+    seen : Points, optional
+        Points of other owners for which this process has the cell of one side.
+    """
 
     setting: Any
     fields: tuple[str, ...]
-    units: dict[str, str]  # of fields that the friction law itself gives
+    units: dict[str, str]  # units of fields that the friction law defines
     points: Points
     items: np.ndarray
     listed: Points
@@ -75,7 +88,7 @@ def plan(planning: Planning) -> FaultReceivers | None:
     case, whole = planning.case, planning.whole
     setting, rupture = case.output.fault_receivers, planning.parts.get("rupture")
     if setting is None or (rupture is None and case.fault is not None and not whole.elsewhere):
-        return None  # a fault that could not be planned has said so
+        return None  # a fault that could not be planned has reported why
     try:
         fields = fault_receiver_fields(setting, readable(case.fault).names)
     except InputError as error:
@@ -91,7 +104,7 @@ def plan(planning: Planning) -> FaultReceivers | None:
 
 
 class AttachedFaultReceivers(Attached):
-    """``recorder``: of the points here; ``for_others``: of those that are seen from here for their owners; None where there are none."""
+    """Recorders of local points (``recorder``) and of points read for other owners (``for_others``), None for none."""
 
     def __init__(self, part: FaultReceivers, solver: Solver):
         self.part, self.solver, self.rupture = part, solver, solver.parts.get("rupture")
@@ -105,7 +118,7 @@ class AttachedFaultReceivers(Attached):
         )
 
     def _reading(self, recorder: FaultRecorder, fault: Any) -> Callable[[int, float, float], None]:
-        """``record`` of what a correction left, whether its cluster has predicted since or not."""
+        """Record the state that a correction left, also if the cluster has predicted since."""
 
         def read(cluster: int, time: float, step: float) -> None:
             fault.predicted = self.solver.predicted
@@ -149,7 +162,7 @@ class AttachedFaultReceivers(Attached):
             probe.begin()
 
     def state(self) -> Mapping[str, State]:
-        """Rows are receivers: the recorder has them along the second axis of its histories."""
+        """Return the recorder's state with receivers as rows; its histories have them along the second axis."""
         recorder, counting = self.recorder, self.recorder or self.for_others
         if counting is None:
             return {}
@@ -163,7 +176,7 @@ class AttachedFaultReceivers(Attached):
         return found
 
     def _restore(self, count: np.ndarray, origin: Origin) -> None:
-        """All at once: the arrays belong together."""
+        """Restore all arrays at once, as they belong together."""
         found = origin.arrays
         if self.recorder is not None:
             state = {"time": found["times"].swapaxes(0, 1), "values": found["values"].swapaxes(0, 1), "count": count}
@@ -173,7 +186,7 @@ class AttachedFaultReceivers(Attached):
             self.for_others.count = count.tolist()
 
     def results(self) -> Iterable[Result]:
-        """NaN where a slower cluster has fewer samples."""
+        """Join the time series of clusters; missing samples of slower clusters are NaN."""
         part, plan, listed = self.part, self.solver.plan, self.part.listed
         if self.rupture is not None:
             self.rupture.finish_reads()
@@ -198,7 +211,7 @@ class AttachedFaultReceivers(Attached):
         ))  # fmt: skip
 
     def _frame(self, points: Points) -> tuple[np.ndarray, ...]:
-        """Normal, strike, dip and initial traction (P_0, T_s, T_d) at each point, (n, 3)."""
+        """Return normal, strike, dip and initial traction (P_0, T_s, T_d) at each point, (n, 3) each."""
         rupture = self.rupture.part  # type: ignore[union-attr]
         f = rupture.faces
         nearest = FaultProbe(self.rupture.fault, points.cells, points.local[:, None], False, False).nearest[:, 0]  # type: ignore[union-attr]
@@ -210,12 +223,12 @@ class AttachedFaultReceivers(Attached):
 
 
 def _nothing(values: np.ndarray, origin: Origin) -> None:
-    """``_restore`` takes all arrays together."""
+    """Ignore a single array, as ``_restore`` takes all arrays together."""
 
 
 @dataclass(frozen=True)
 class ReadingsOnDevice:
-    """Readings of the fault lie in sample buffers on the device, each at its place of the recording."""
+    """Recording during replays: readings stay in sample buffers on the device, each at its position in the recording."""
 
     recorder: FaultRecorder
     fault: Any

@@ -1,4 +1,4 @@
-"""Energy flow through named surfaces."""
+"""Energy flux through named surfaces."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ name = "flux"
 
 @dataclass(frozen=True)
 class Flux(Planned):
-    """The surfaces of ``output.flux`` that the mesh has, with their settings."""
+    """Plan of energy fluxes: the surfaces of ``output.flux`` found in the mesh, with their settings."""
 
     surfaces: tuple[Surface, ...]
     settings: tuple[Any, ...]
@@ -49,7 +49,7 @@ def needs_whole_mesh(case: Case) -> bool:
 
 
 def plan(planning: Planning) -> Flux | None:
-    """An inner surface needs the volume that the flow leaves."""
+    """Report inner surfaces without the volume that the flux leaves."""
     mesh, topology, problems = planning.mesh, planning.topology, planning.problems
     found, settings = [], []
     for i, setting in enumerate(planning.case.output.flux):
@@ -94,7 +94,7 @@ class AttachedFlux(Attached):
         return {k: v for i, s in enumerate(self.sums) for k, v in s.state(str(i)).items()}
 
     def results(self) -> Iterable[Result]:
-        """Power [W], each surface with its own times."""
+        """Return the power [W] through each surface at its own times."""
         for one in self.sums:
             time, values = one.sums()
             if len(time):
@@ -103,7 +103,7 @@ class AttachedFlux(Attached):
 
 
 def energy_flow(law: Law, faces: Faces, points: np.ndarray, weights: np.ndarray) -> Reduce:
-    """Power [W] that leaves through the faces: -T.v of the cells' own traces, E x H . n in electromagnetism."""
+    """Return the power [W] that leaves through faces: -T.v of the cells' own traces, E x H . n in electromagnetism."""
     scale, f = 2.0 * faces.areas[:, None] * weights, law.face_channels
 
     def reduce(items: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The sea surface: boundary faces that gravity pulls back to rest, and how high the water stands there."""
+"""Sea surface under gravity: boundary faces with a restoring force, and the height of the water on them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,26 @@ from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
 name = "gravity"
 
 LEVEL = 1e-3
-"""Angle by which a sea surface may lean."""
+"""Largest allowed inclination of a sea surface."""
 
 
 @dataclass(frozen=True)
 class Gravity(Planned):
-    """Faces of kind gravity, their areas and the density of their water (n,); ``rows``: four times the cell's number, plus the face."""
+    """Plan of the sea surface.
+
+    Attributes
+    ----------
+    acceleration : float
+        Gravity [m/s^2].
+    cells, faces : (n,) int
+        Cells and local faces.
+    rows : (n,) int
+        Four times the cell's number plus the face.
+    area : (n,) float
+        Areas [m^2].
+    rho : (n,) float
+        Density of the water [kg/m^3].
+    """
 
     acceleration: float
     cells: np.ndarray
@@ -64,7 +78,7 @@ def plan(planning: Planning) -> Gravity | None:
     geo, material = planning.geometry, planning.material
     _check_water(planning, cells, faces, problems)
     normals = geo.normals[cells, faces]
-    lean = np.arctan2(np.linalg.norm(normals[:, :2], axis=1), normals[:, 2])  # half a turn: it looks down
+    lean = np.arctan2(np.linalg.norm(normals[:, :2], axis=1), normals[:, 2])  # 180 degrees: it faces down
     if (lean > LEVEL).any():
         x, degrees = _place(planning, cells, faces, int(np.argmax(lean))), np.degrees(lean.max())
         problems.warn("gravity", f"the sea surface leans by {degrees:.3g} degrees at {x}", "a level surface, z upwards")
@@ -73,14 +87,14 @@ def plan(planning: Planning) -> Gravity | None:
 
 
 def _place(planning: Planning, cells: np.ndarray, faces: np.ndarray, item: int) -> str:
-    """The middle of a face, for messages."""
+    """Return the centroid of a face as text for messages."""
     corners = planning.topology.cells[cells[item]][tets.SORTED_FACES[faces[item]]]
     x = planning.mesh.vertices[corners].mean(0)
     return f"({x[0]:g}, {x[1]:g}, {x[2]:g})"
 
 
 def _check_water(planning: Planning, cells: np.ndarray, faces: np.ndarray, problems: Problems) -> None:
-    """Faces on rock: only water has a surface that gravity keeps level."""
+    """Report faces on rock, since only water has a surface that gravity restores."""
     fluid = planning.fluid[cells]
     if not fluid.all():
         first, count = int(np.flatnonzero(~fluid)[0]), int((~fluid).sum())
@@ -90,7 +104,7 @@ def _check_water(planning: Planning, cells: np.ndarray, faces: np.ndarray, probl
 
 
 class AttachedGravity(Attached):
-    """``surface`` is None where no face is here."""
+    """Sea surface of a run; ``surface`` is None if this process has none of its faces."""
 
     def __init__(self, part: Gravity, solver: Solver):
         self.part, self.solver = part, solver
@@ -102,7 +116,7 @@ class AttachedGravity(Attached):
             self.calls = (Call("friction", self.surface.advance, lambda until: False),)
 
     def energies(self) -> Mapping[str, float]:
-        """Of the water that stands above or below the level of rest: the integral of rho g eta^2 / 2."""
+        """Return the potential energy of the displaced water, the integral of rho g eta^2 / 2 [J]."""
         if self.surface is None:
             return {}
         square = (self.surface.now() ** 2).sum(1)  # the basis is orthonormal on a face of area one half
@@ -113,7 +127,7 @@ class AttachedGravity(Attached):
         surface, rows = self.surface, self.part.rows
 
         def write(values: np.ndarray, origin: Origin) -> None:
-            """Of another order: the basis is hierarchical."""
+            """Restore the height from another order, which is possible because the basis is hierarchical."""
             if surface is None:
                 return
             modes = np.zeros((len(rows), surface.operator.b2))

@@ -1,10 +1,10 @@
-"""Whether the energy of the waves grows where nothing can make it grow: an unstable run ends as one without finite numbers does.
+"""Instability monitor: it stops a run in which the wave energy exceeds a bound of what its sources have given.
 
-What a fault gives is at most its slip times the shear traction that was there before, initial and of nucleation, as friction takes its
-share. What other parts give they tell themselves (``energy_given``), as the stress at rest does in rock that yields. While sources act
-the root of the energy is at most that of the start and those of all that they have pushed, added up (the triangle inequality in the norm
-of the energy), which is far more than they give but grows as they do. What there was once they are silent only becomes less. More than
-MARGIN times all that is an instability, told long before numbers overflow.
+A fault gives at most its slip times the previous shear traction, initial and from nucleation, as friction dissipates its share. Other
+capabilities report their energy themselves (``energy_given``), for example the initial stress in yielding rock. While sources act, the
+root of the energy is at most the sum of the root at the start and the roots that all sources have given (triangle inequality in the
+energy norm), which is far more than they give but grows alike. After the sources have ended, energy only decreases. More than
+MARGIN times this bound is an instability, which is detected long before numbers overflow.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ name = "growth"
 AFTER = ("rupture", "point_sources", "analytic", "dirichlet")
 
 LOOKS, APART = 40, 60
-"""Looks in a run, and the least number of largest steps between two: a look costs about as much as such a step."""
+"""Number of checks in a run, and smallest number of largest steps between two; a check costs about as much as such a step."""
 
 MARGIN = 10.0
-"""Times the energy there can be: integrals over the fault and the energies of coarse cells are no better than some per cent."""
+"""Ratio of the energy to its bound that counts as unstable; integrals over faults and coarse cells err by some per cent."""
 
 CREEP = 1e-9
-"""Slip [m] everywhere on a fault whose work is not yet worth a word: waves of rounding errors hold less."""
+"""Slip [m] everywhere on a fault below which its work is neglected; waves of rounding errors contain less."""
 
 SILENT, PARTS = 1e-6, 256
-"""Share of the largest strength below which a source is silent; parts of the run in which strength is looked at."""
+"""Relative strength below which a source is silent, and number of intervals of the run in which strength is evaluated."""
 
 
 @dataclass(frozen=True)
 class Growth(Planned):
-    """``silent``: time [s] from which sources give no energy."""
+    """Plan of the monitor; ``silent`` is the time [s] from which sources give no energy."""
 
     silent: float
     name: str = name
@@ -50,7 +50,7 @@ class Growth(Planned):
 
 
 def plan(planning: Planning) -> Growth | None:
-    """None where waves come in through boundaries or currents, or where slip is imposed: nothing bounds what those give."""
+    """Return the plan, or None if the energy has no bound: with incident waves, currents or prescribed slip."""
     case = planning.case
     driven = any(len(part.demand.faces) for part in planning.parts.values())
     if case.currents or planning.whole.any(driven) or case.incident or case.ports is not None:
@@ -65,7 +65,7 @@ def plan(planning: Planning) -> Growth | None:
 
 
 def silent_after(sources: Any, end: float) -> float:
-    """Time [s] after which no source does anything until ``end``."""
+    """Return the time [s] after which no source acts until ``end``."""
     edges, acting = np.linspace(0.0, end, PARTS + 1), np.zeros(PARTS, bool)
     for source in sources:
         strength = np.abs(source.integral(edges[:-1], edges[1:]))
@@ -74,7 +74,7 @@ def silent_after(sources: Any, end: float) -> float:
 
 
 def pushed(sources: Any, edges: np.ndarray) -> np.ndarray:
-    """Root of the energy [J^(1/2)] that attached sources of this process have given by the times ``edges``, at most."""
+    """Return bounds of the root of the energy [J^(1/2)] that this process's sources have given by the times ``edges``."""
     found = np.zeros(len(edges))
     if sources is not None:
         roots, table = sources.terms.roots, sources.terms.sources
@@ -85,8 +85,15 @@ def pushed(sources: Any, edges: np.ndarray) -> np.ndarray:
 
 
 class AttachedGrowth(Attached):
-    """``before``: energy [J] of the waves when the sources were silent, NaN until then, or before the fault has done its work; ``start``:
-    that of the initial state, infinite where a run goes on from a checkpoint that does not tell it."""
+    """Monitor of the wave energy in a run.
+
+    Attributes
+    ----------
+    before : float
+        Wave energy [J] when sources became silent; NaN until then, or before the fault has done its work.
+    start : float
+        Energy of the initial state [J], infinite after a restart from a checkpoint without it.
+    """
 
     asks_energies = True
 
@@ -135,13 +142,15 @@ class AttachedGrowth(Attached):
             self.before = energy
 
     def _energy(self) -> float:
-        """All processes together, the same on each."""
+        """Compute the energies; a collective call with the same result on each process."""
         found = self.solver.plan.world.share(self.solver.energies())
         return float(sum(value for key, value in found.items() if key.endswith("energy")))
 
     def _given(self) -> tuple[float, float, float]:
-        """What the fault has given [J] at most, what is too little to be told from nothing, and the root of what sources have given
-        [J^(1/2)]; the same on each process."""
+        """Return the bound of the fault's energy [J], a negligible energy [J], and the root given by sources [J^(1/2)].
+
+        The results are the same on each process.
+        """
         soon = int(
             np.searchsorted(self.edges, self.solver.time + self.solver.march.longest)
         )  # windows reach beyond a step
@@ -152,7 +161,7 @@ class AttachedGrowth(Attached):
         return found["given"], found["least"], found["root"]
 
     def _given_by_others(self) -> dict[str, float]:
-        """What each part says that it has given [J] at most, by its name; the same on each process."""
+        """Return the bound of the energy [J] that each capability has given, by name, the same on each process."""
         here = {key: part.energy_given() for key, part in self.solver.parts.items()}
         found = self.solver.plan.world.share(self.solver.added(here))
         return {key: found[key] for key in here}

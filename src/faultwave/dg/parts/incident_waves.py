@@ -25,8 +25,11 @@ name = "incident_waves"
 
 @dataclass(frozen=True)
 class Wave:
-    """A plane wave of state ``q`` (Q,) that travels along ``direction`` (3,) at ``speed``; ``signs`` (nc, 4): +1 on faces that see it
-    arrive, -1 on faces from whose neighbour's total field it is taken away, 0 elsewhere."""
+    """Plane wave of state ``q`` (Q,) that travels along ``direction`` (3,) at ``speed`` [m/s].
+
+    ``signs`` (nc, 4) is +1 on faces where the wave arrives, -1 on faces where it is subtracted from the neighbour's total field, and 0
+    elsewhere.
+    """
 
     signs: np.ndarray
     q: np.ndarray
@@ -41,7 +44,10 @@ class Wave:
     def drive(
         self, law: Law, faces: Faces, points: np.ndarray, project: np.ndarray, largest: Callable[[float], float]
     ) -> Travelling:
-        """What it gives on ``faces``; ``largest``: over all processes, where waves begin is agreed upon."""
+        """Return the wave on ``faces``.
+
+        ``largest`` returns the maximum over all processes, which agree on the start of the wave.
+        """
         sign = self.signs[faces.cells, faces.faces]
         items = np.flatnonzero(sign)
         along = faces.positions(points)[items] @ self.direction
@@ -56,7 +62,7 @@ class Wave:
 @dataclass(frozen=True)
 class IncidentWaves(Planned):
     waves: tuple[Wave, ...]
-    across: np.ndarray  # (nc, 4) faces with a cell beyond
+    across: np.ndarray  # (nc, 4) True for faces with a cell beyond
     name: str = name
 
     @property
@@ -92,7 +98,7 @@ def plan(planning: Planning) -> IncidentWaves | None:
     if not case.incident:
         return None
     if "current" not in law.point_sources:
-        if not case.currents:  # which say the same
+        if not case.currents:  # which report the same
             problems.error("incident", f"do not exist in the {law.name} law", "law: maxwell")
         return None
     found = [_wave(planning, w, f"incident[{i}]") for i, w in enumerate(case.incident)]
@@ -127,7 +133,7 @@ def _wave(planning: Planning, setting: Any, where: str) -> Wave | None:
 
 
 def _signs(planning: Planning, setting: Any, where: str) -> np.ndarray | None:
-    """(nc, 4), see ``Wave``."""
+    """Return the signs (nc, 4) of ``Wave``."""
     mesh, topology, problems, near = planning.mesh, planning.topology, planning.problems, planning.topology.neighbours
     signs = np.zeros(topology.kinds.shape)
     if setting.surface is not None:

@@ -1,4 +1,4 @@
-"""The initial state of the wave field: exact solutions, or fields of place."""
+"""Initial state of the wave field from exact solutions or fields of position."""
 
 from __future__ import annotations
 
@@ -22,31 +22,37 @@ from faultwave.physics.waves.medium import Solution
 name = "initial"
 
 SMALL = 1e-6
-"""Share of the largest stress below which shear stress is rounding."""
+"""Relative stress below which shear stress is rounding."""
 
 
 @dataclass(frozen=True)
 class Initial(Planned):
-    """``at_rest``: the solution enters through boundaries only."""
+    """Plan of the initial state; with ``at_rest`` the solution only enters through boundaries."""
 
     solution: Solution
     at_rest: bool
     name: str = name
 
     def attach(self, solver: Solver) -> Attached:
-        """Projects the state: nothing of it is left to do later."""
+        """Project the initial state on the mesh; nothing remains to be done during the run."""
         if not self.at_rest:
             solver.set_initial(self.solution)
         return Attached()
 
 
 def needs_whole_mesh(case: Case) -> bool:
-    """Exact solutions are those of the media in the mesh."""
+    """Return True for exact solutions, which depend on the media of the whole mesh."""
     return case.initial.kind not in ("zero", "easi")
 
 
 def plan(planning: Planning) -> Any:
-    """Raises InputError where the state does not exist or is no number at the centre of a cell."""
+    """Plan the initial state.
+
+    Raises
+    ------
+    InputError
+        If the state does not exist or is not finite at the centre of a cell.
+    """
     solution = solution_of(planning.case, planning.law, planning.material)
     if solution is None:
         return None
@@ -75,7 +81,7 @@ def _region(planning: Planning) -> Region:
 
 
 def _check_media(planning: Planning) -> None:
-    """Whether an exact solution is one in the media of the mesh."""
+    """Report an exact solution that does not hold in the media of the mesh."""
     setting = planning.case.initial
     for found in condition(setting.kind).misfits(
         setting, given_by(planning.case, planning.law, planning.material), _region(planning)
@@ -85,7 +91,7 @@ def _check_media(planning: Planning) -> None:
 
 
 def _check_shear(planning: Planning, solution: Solution) -> None:
-    """Shear stress in a fluid: nothing relaxes it, and it pushes for ever."""
+    """Report shear stress in a fluid, where it never relaxes and would act for ever."""
     law, cells = planning.law, np.flatnonzero(planning.fluid)
     if "stress" not in law.roles or not len(cells):
         return

@@ -1,4 +1,4 @@
-"""Rock that yields: a rheology called at points of every cell between a correction and the next prediction."""
+"""Plastic yielding of rock: a rheology evaluated at points of every cell between correction and prediction."""
 
 from __future__ import annotations
 
@@ -29,8 +29,21 @@ name = "plasticity"
 
 @dataclass(frozen=True)
 class Plasticity(Planned):
-    """Arrays of the cells that are here: ``parameters`` (nc, 1 or n points, columns of the rheology), ``stress`` at rest (nc, 1 or n, 6),
-    ``distance`` to yield (nc,) and ``mu`` (nc,) of the medium; ``numbers`` (nc,) of the cells in the whole mesh."""
+    """Plan of yielding in the cells of this process.
+
+    Attributes
+    ----------
+    parameters : (nc, 1 or n points, columns) float
+        Parameters of the rheology.
+    stress : (nc, 1 or n points, 6) float
+        Initial stress [Pa].
+    distance : (nc,) float
+        Distance to yield.
+    mu : (nc,) float
+        Shear modulus [Pa].
+    numbers : (nc,) int
+        Numbers of the cells in the whole mesh.
+    """
 
     setting: Any
     medium: yielding.Medium
@@ -74,7 +87,7 @@ class Plasticity(Planned):
 
 @dataclass(frozen=True)
 class YieldingCells:
-    """The statements, for the kernels of the engine."""
+    """Kernel statements and buffers of yielding cells."""
 
     part: Plasticity
 
@@ -111,7 +124,7 @@ class AttachedPlasticity(Attached):
             self._prepare_sums()
 
     def _held(self, cells: np.ndarray) -> np.ndarray:
-        """State (n, points, columns) of cells now."""
+        """Return the present rheology state (n, points, columns) of cells."""
         assert self.states is not None
         return np.asarray(self.states.get(self.solver.layout.position[cells]))
 
@@ -124,7 +137,7 @@ class AttachedPlasticity(Attached):
         return {"state": State(self.part.numbers, lambda: self._held(self._all()), self._put)}
 
     def _put(self, values: np.ndarray, origin: Origin) -> None:
-        """Of another order: the polynomial through the values, at the points of this one."""
+        """Restore the state from another order by evaluating its interpolating polynomial at the present points."""
         assert self.states is not None
         order = int(origin.notes["order"])
         if order != self.part.order:
@@ -134,7 +147,7 @@ class AttachedPlasticity(Attached):
         self.states.put(values, self.solver.layout.position)
 
     def sample(self, points: np.ndarray, cells: np.ndarray, fields: Sequence[str]) -> np.ndarray:
-        """State at the end of each cell's last step."""
+        """Return the state at the end of each cell's last step."""
         part, rheology_ = self.part, self.medium.rheology
         if not rheology_.state:
             return np.zeros((len(cells), len(points), 0))
@@ -147,17 +160,20 @@ class AttachedPlasticity(Attached):
         return np.stack([values @ table.T for values in found], -1)
 
     def returning(self, points: np.ndarray, cells: np.ndarray) -> Callable[[np.ndarray, float], np.ndarray] | None:
-        """Return a function that gives the stress which rock carries at points, from that of an elastic step.
+        """Return the function from the stress of an elastic step to the stress that yielding rock carries at points.
 
         Parameters
         ----------
-        points : (n, 3)
-            In the reference cell, one in each of ``cells`` (n,).
+        points : (n, 3) float
+            Reference coordinates, one in each of ``cells`` (n,).
+        cells : (n,) int
+            Cells of the points.
 
         Returns
         -------
-        function of stress changes (n, 6) [Pa] and the time since the cells last yielded [s], or None for rheologies whose return map
-        depends on the history of a point.
+        callable or None
+            Function of stress changes (n, 6) [Pa] and the time since the cells last yielded [s]. None for rheologies whose return map
+            depends on the history of a point.
         """
         part, law = self.part, self.medium.rheology
         if not law.scales:
@@ -178,15 +194,15 @@ class AttachedPlasticity(Attached):
         return carried
 
     def energies(self) -> Mapping[str, float]:
-        """Integrals of the rheology's densities."""
+        """Return the integrals of the rheology's energy densities [J]."""
         return {name: value for name, value in self._sums().items() if name != yielding.GIVEN}
 
     def energy_given(self) -> float:
-        """By the stress at rest."""
+        """Return the energy [J] that the initial stress has given."""
         return self._sums().get(yielding.GIVEN, np.inf)
 
     def _sums(self) -> dict[str, float]:
-        """Over the cells of this process, worked out where they are."""
+        """Return the sums over the cells of this process, computed on the backend."""
         if not self.names:
             return {}
         self.launch(0, self.sums.items)
@@ -224,7 +240,7 @@ def plan(planning: Planning) -> Plasticity | None:
 
 
 class _Planner:
-    """Finds parameters and stress at rest at the points of all cells (n,)."""
+    """Planner that evaluates parameters and initial stress at the points of all cells (n,)."""
 
     def __init__(self, planning: Planning):
         self.planning, self.problems, setting = planning, planning.problems, planning.case.plasticity
@@ -245,7 +261,13 @@ class _Planner:
         self.groups = np.repeat(planning.mesh.groups.astype(np.int64), self.shape[1])[self.asked]
 
     def made(self) -> Plasticity:
-        """Raises InputError with all problems."""
+        """Return the plan.
+
+        Raises
+        ------
+        InputError
+            If problems were found, with all of them.
+        """
         planning, law, whole = self.planning, self.rheology, self.planning.whole
         self._check_solid()
         with collected(self.problems):
@@ -267,7 +289,7 @@ class _Planner:
         return Plasticity(self.setting, made, parameters, stress, distance, mu, numbers, order, told)
 
     def _elastic(self) -> np.ndarray:
-        """Cells (nc,) of the volumes that never yield."""
+        """Return a mask (nc,) of the cells in volumes that never yield."""
         mesh, whole, found = self.planning.mesh, self.planning.whole, np.zeros(self.shape[0], bool)
         names = mesh.named(3)
         for i, key in enumerate(self.setting.elastic):
@@ -289,7 +311,10 @@ class _Planner:
             self.problems.error(name, what, advice="Name the water's volumes in plasticity.elastic.")
 
     def _values(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """The rheology's parameters by name, and stress at rest (n, 6): where the fault reads pore pressure, the effective stress."""
+        """Return the rheology's parameters by name and the initial stress (n, 6) [Pa].
+
+        The stress is effective where the fault reads pore pressure.
+        """
         case, setting, where = self.planning.case, self.setting, f"{name}.parameters"
         user = f"rheology {self.rheology.name}"
         pressure: tuple[str, ...] = ()
@@ -328,7 +353,7 @@ class _Planner:
         return load_field(setting, where, None, planning.mesh.named(3), {}, planning.case.projection)
 
     def _check(self, given: Mapping[str, np.ndarray], stress: np.ndarray) -> None:
-        """What is no number or out of bounds, with the first place."""
+        """Report values that are not finite or out of bounds, with the first position."""
         bounds = {q.name: q for q in self.rheology.parameters}
         listed = [(n, v, ~bounds[n].accepts(v), bounds[n].allowed()) for n, v in given.items()]
         listed += [(n, stress[:, i], ~np.isfinite(stress[:, i]), "a finite number") for i, n in enumerate(STRESS)]
@@ -339,7 +364,7 @@ class _Planner:
                 self.problems.error(name, text, allowed)
 
     def _at_rest(self, p: Any, stress: np.ndarray) -> tuple[str, ...]:
-        """What yields before anything moves, in words; a warning where something does."""
+        """Describe the yielding of the initial state; warn if any rock yields before anything moves."""
         law = self.rheology
         sizes = law.state_columns.widths.items()
         zero = {n: 0.0 if size is None else [0.0] * size for n, size in sizes}
@@ -359,13 +384,13 @@ class _Planner:
         return (text,)
 
     def _spread(self, values: np.ndarray) -> np.ndarray:
-        """Values of points that may yield (n, ...) as (nc, points, ...), 0 for the others."""
+        """Expand values of points that may yield (n, ...) to (nc, points, ...), with 0 for other points."""
         found = np.zeros((len(self.asked), *values.shape[1:]))
         found[self.asked] = values
         return found.reshape(*self.shape, *values.shape[1:])
 
     def _narrow(self, values: np.ndarray) -> np.ndarray:
-        """As ``_spread``, one row where all points of every cell, wherever it is, have the same."""
+        """Expand values like ``_spread``, with one row if the points of every cell on all processes share one value."""
         found = self._spread(values)
         varies = self.planning.whole.any(bool((found != found[:, :1]).any()))
         return found if varies else found[:, :1]

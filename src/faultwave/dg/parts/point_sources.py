@@ -1,4 +1,4 @@
-"""Point and finite sources, and electric currents at points: impulses added to the cells that hold them."""
+"""Point sources, finite sources and point currents: impulses added to the cells that contain them."""
 
 from __future__ import annotations
 
@@ -33,22 +33,41 @@ from faultwave.physics.sources.time_functions import time_function
 name = "point_sources"
 
 LOUD = 0.5
-"""Share of the largest amplitude above which the mesh is too coarse for a source, not merely for the end of its spectrum."""
+"""Relative amplitude at the resolved frequency above which the mesh is too coarse for a source.
+
+Below it, only the end of the spectrum is unresolved.
+"""
 RESOLVED = 2.0
-"""Frequency with 5 points per wavelength over that with 10."""
+"""Frequency with 5 points per wavelength relative to the one with 10."""
 
 
 MOST = 10_000
-"""Places of sources that are spread where the case does not say: beyond ``MANY`` each takes some 10 ms of set-up and about 40 cells."""
+"""Largest number of source positions that are spread by default; each takes about 40 cells and, beyond ``MANY``, 10 ms of set-up."""
 ON_A_FACE = 0.02
-"""Share of a cell's height below which a source is on its face."""
+"""Distance from a face relative to the cell's height below which a source lies on it."""
 
 
 @dataclass(frozen=True)
 class PointSources(Planned):
-    """``sources`` in ``cells`` (n,), negative where another process has that cell, at reference coordinates ``local`` (n, 3); ``items``
-    (n,): their numbers among all, which are ``count``. ``spread``: over which cells, None where each is in its own alone. ``all_sources``
-    and their moment ``tensors`` (count, 6) [N m] per unit of their time functions are those of all processes."""
+    """Plan of point sources.
+
+    Attributes
+    ----------
+    sources : Sources
+        Sources in or near cells of this process.
+    cells : (n,) int
+        Cells of the sources, negative where another process has the cell.
+    local : (n, 3) float
+        Reference coordinates in the cells.
+    items : (n,) int
+        Indices among all ``count`` sources.
+    spread : Spread, optional
+        Cells over which sources are spread; None if each acts in its own cell alone.
+    all_sources : Sources
+        Sources of all processes.
+    tensors : (count, 6) float
+        Moment tensors [N m] per unit of the time functions, of all processes.
+    """
 
     sources: Sources
     cells: np.ndarray
@@ -86,7 +105,7 @@ class PointSources(Planned):
         )
 
     def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
-        """Of each source whose place is here, what tells it from another."""
+        """Return the data that identify each source located on this process."""
         here = np.flatnonzero(self.cells >= 0)
         return {"sources": (self.sources.chosen(here).identity(), self.items[here])}
 
@@ -152,8 +171,10 @@ def plan(planning: Planning) -> PointSources | None:
 
 
 def _tensors(planning: Planning, sources: Sources, cells: np.ndarray) -> np.ndarray:
-    """Return the moment tensors (n, 6) [N m] of unit time functions of sources in ``cells`` (n,), negative where other processes have them.
-    All processes ask together."""
+    """Return the moment tensors (n, 6) [N m] of unit time functions of sources in ``cells`` (n,).
+
+    Cells are negative where other processes have them; the call is collective.
+    """
     found, here = np.zeros((len(sources), 6)), cells >= 0
     at = {name: values[cells[here]] for name, values in planning.material.items()}
     found[here] = moments_in(planning.law, sources.chosen(here), at)
@@ -161,13 +182,13 @@ def _tensors(planning: Planning, sources: Sources, cells: np.ndarray) -> np.ndar
 
 
 def _spreads(case: Case, count: int) -> bool:
-    """Whether sources are spread over cells."""
+    """Return True if sources are spread over several cells."""
     numerics = case.numerics
     return count <= MOST if numerics.source_spread is None else numerics.source_spread == "cells"
 
 
 def _doubt_points(part: PointSources, planning: Planning, places: int) -> None:
-    """Add a warning where sources act in one cell each although the case does not ask for it, or where they lie on faces of cells."""
+    """Warn about sources that act in one cell each without a request for it, or that lie on faces of cells."""
     case, problems = planning.case, planning.problems
     if case.numerics.source_spread is None:
         many = f"{places:,} places of sources, more than {MOST:,}, act in one cell each"
@@ -190,7 +211,7 @@ def _doubt_order(case: Case, why: str, problems: Problems) -> None:
 
 
 def _doubt_band(part: PointSources, planning: Planning) -> None:
-    """A warning where most of what the sources radiate is above what their cells resolve."""
+    """Warn if most of the radiated spectrum lies above what the cells resolve."""
     case, cells = planning.case, part.cells
     if not len(cells):
         return
@@ -215,7 +236,7 @@ def _doubt_band(part: PointSources, planning: Planning) -> None:
 
 
 def _check_fluid(part: PointSources, planning: Planning) -> None:
-    """Moments and slip that shear in a fluid: stress that is left where nothing relaxes it pushes for ever."""
+    """Report moments and slip that shear a fluid: the remaining stress never relaxes and would act for ever."""
     law, fluid = planning.law, planning.fluid[part.cells]
     wrong = part.sources.chosen(fluid & (shears(part.sources.moment) | shears(part.sources.potency)))
     if not len(wrong):
@@ -223,7 +244,7 @@ def _check_fluid(part: PointSources, planning: Planning) -> None:
     refuse, why = planning.refuse, "the stress that it leaves pushes the fluid for ever, and slip has no moment there"
     if "stress" not in law.roles:
         why = f"under the {law.name} law only the mean of a moment's xx, yy and zz acts"
-        if wrong.potency.any():  # nor does SeisSol run slip in its acoustic equations
+        if wrong.potency.any():  # SeisSol does not run slip in its acoustic equations either
             refuse = planning.problems.error
     x, y, z = wrong.location[0]
     where, more = f"source {wrong.names[0]} at ({x:g}, {y:g}, {z:g})", len(wrong) - 1
@@ -232,7 +253,7 @@ def _check_fluid(part: PointSources, planning: Planning) -> None:
 
 
 def _check_moduli(sources: Sources, planning: Planning) -> None:
-    """Slip has the moment of the whole stiffness where that is more than lambda and mu: a source's own shear modulus has no place in it."""
+    """Report a shear modulus of slip sources where the stiffness has more than lambda and mu and gives the moment itself."""
     own = sources.chosen(~np.isnan(sources.shear_modulus))
     first = {name: float(v[0]) for name, v in planning.material.items()} if len(own) else {}
     if first and planning.law.stress_of(np.zeros(6), first) is not None:
@@ -254,7 +275,7 @@ def _point_currents(case: Case) -> list[PointSource]:
 
 
 def _check_kinds(planning: Planning) -> None:
-    """Whether the law has such sources."""
+    """Report sources that the wave law does not support."""
     law, problems = planning.law, planning.problems
     files = entries("faultwave.physics.sources.readers") if "moment-tensor" in law.point_sources else ()
     known = (*law.point_sources, *files)
@@ -284,7 +305,7 @@ class AttachedSources(Attached):
         return None if self.part.spread is None else errors_of_spread(self.part, self.solver)
 
     def state(self) -> Mapping[str, State]:
-        """Where the last window of each source ended at its place and in every cluster."""
+        """Return the end of the last window of each source, at its position and in every cluster."""
         terms, here = self.terms, np.arange(len(self.home))
 
         def write(values: np.ndarray, origin: Origin) -> None:
@@ -293,14 +314,14 @@ class AttachedSources(Attached):
                 terms.done[:] = origin.arrays["windows"]
 
         def nothing(values: np.ndarray, origin: Origin) -> None:
-            """Taken with ``done``."""
+            """Ignore this array, which is restored with ``done``."""
 
         windows = State(self.part.items, terms.done.copy, nothing, optional=True)
         return {"done": State(self.part.items, lambda: terms.done[here, self.home], write), "windows": windows}
 
 
 def _entries(part: PointSources, solver: Solver) -> Entries:
-    """Of sources that are spread. All processes ask together: each must know the clusters that others have of its sources."""
+    """Return the entries of sources; a collective call, as all processes need the clusters of spread sources."""
     assert part.spread is not None
     over, operator = part.spread, solver.operator
     clusters = np.zeros((part.count, operator.layout.clusters))
@@ -313,7 +334,7 @@ def _entries(part: PointSources, solver: Solver) -> Entries:
 
 @dataclass(frozen=True)
 class SourcesOnDevice:
-    """While any source acts, every step of its cluster asks for its share, be it zero."""
+    """Source terms during replays: while any source acts, every step of its cluster adds its share, even if zero."""
 
     terms: SourceTerms
 

@@ -1,9 +1,9 @@
-"""Ports of rectangular waveguides: their modes, what drives them, what comes back, scattering parameters.
+"""Rectangular waveguide ports: modes, excitation, returned waves and scattering parameters.
 
-At a port E_t = V(t) e and H_t = I(t) n x e with the mode's pattern e, of unit integral of e^2, and n into the mesh (Pozar 2012,
-ch. 3 and 4). Of V and I at one frequency come the waves a = (V + Z I)/(2 sqrt Z) into the mesh and b = (V - Z I)/(2 sqrt Z) out of it,
-with the mode's own impedance Z. A port's wall absorbs plane waves at normal incidence and sends part of a mode back: so what arrives
-at the other ports is not zero, and S = B A^-1 from as many runs as there are ports, each driving another one, is exact nevertheless.
+At a port E_t = V(t) e and H_t = I(t) n x e with the mode's pattern e, with unit integral of e^2, and n into the mesh (Pozar 2012,
+ch. 3 and 4). V and I at one frequency give the waves a = (V + Z I)/(2 sqrt Z) into the mesh and b = (V - Z I)/(2 sqrt Z) out of it,
+with the mode's own impedance Z. The boundary of a port absorbs plane waves at normal incidence and reflects part of a mode: so the
+arriving waves at other ports are not zero, and S = B A^-1, from one run per port with that port driven, is exact nevertheless.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from faultwave.physics.waves.law import role
 
 name = "ports"
 
-BLOCK = 2_000_000  # factors of a Fourier sum held at a time
+BLOCK = 2_000_000  # factors of a Fourier sum in memory at once
 MOST_MODES = 10  # of each index: a mode is named with two digits
 
 
 @dataclass(frozen=True)
 class Port:
-    """One port: its faces, the rectangle (origin, unit sides u and v, lengths), inward normal, mode, medium and drive."""
+    """Waveguide port: faces, rectangle (origin, unit sides u and v, lengths), inward normal, mode, medium and excitation."""
 
     surface: Surface
     origin: np.ndarray
-    sides: np.ndarray  # (2, 3) unit vectors, first the one along which the mode's first index counts
+    sides: np.ndarray  # (2, 3) unit vectors, first the side of the mode's first index
     lengths: np.ndarray  # (2,)
     normal: np.ndarray  # into the mesh
     mode: str
     permittivity: float
     permeability: float
-    function: Shifted | None  # of the driven port
+    function: Shifted | None  # time function, of the driven port only
 
     @property
     def cutoff(self) -> float:
@@ -63,7 +63,7 @@ class Port:
         return float(1.0 / np.sqrt(self.permittivity * self.permeability))
 
     def propagating(self, frequency: float) -> list[tuple[float, str]]:
-        """Cutoff [Hz] and name of every mode of the guide that propagates at ``frequency``, in this order."""
+        """Return cutoff [Hz] and name of every guided mode that propagates at ``frequency`` [Hz], by cutoff."""
         wavenumber = 2 * np.pi * frequency / self._speed
         m, n = (np.arange(min(int(wavenumber * size / np.pi) + 1, MOST_MODES)) for size in self.lengths)
         k = np.pi * np.hypot(*np.meshgrid(m / self.lengths[0], n / self.lengths[1], indexing="ij"))
@@ -81,7 +81,7 @@ class Port:
         return int(self.mode[2]), int(self.mode[3])
 
     def pattern(self, x: np.ndarray) -> np.ndarray:
-        """e (..., 3) at points x (..., 3), integral of e^2 one."""
+        """Return the mode's pattern e (..., 3) at points x (..., 3); the integral of e^2 is one."""
         (m, n), (a, b) = self.indices, self.lengths
         u, v = (
             np.pi * k * ((x - self.origin) @ side) / size
@@ -96,7 +96,7 @@ class Port:
         return np.asarray((parts[0][..., None] * self.sides[0] + parts[1][..., None] * self.sides[1]) / size)
 
     def impedance(self, frequencies: np.ndarray) -> np.ndarray:
-        """Of the mode [ohm], at frequencies above cutoff."""
+        """Return the impedance of the mode [ohm] at frequencies above cutoff."""
         omega = 2 * np.pi * frequencies
         beta = np.sqrt(omega**2 * self.permittivity * self.permeability - self._wavenumber() ** 2)
         return np.asarray(
@@ -104,7 +104,7 @@ class Port:
         )
 
     def drives(self, law: Law, listed: Faces, points: np.ndarray, project: np.ndarray) -> list[Drive]:
-        """The wave 2 e S(t) that arrives at the port's faces where it is driven."""
+        """Return the wave 2 e S(t) that arrives at the faces of a driven port."""
         if self.function is None:
             return []
         keys = {(int(c), int(f)) for c, f in zip(self.surface.cells, self.surface.faces, strict=True)}
@@ -119,7 +119,7 @@ class Port:
     def amplitudes(
         self, time: np.ndarray, voltage: np.ndarray, current: np.ndarray, frequencies: np.ndarray
     ) -> np.ndarray:
-        """(2, nf): a and b."""
+        """Return the wave amplitudes a and b at frequencies, (2, nf)."""
         z, both = self.impedance(frequencies), np.stack([voltage, current], 1)
         rows = max(1, BLOCK // max(1, len(time)))
         blocks = [frequencies[i : i + rows] for i in range(0, len(frequencies), rows)]
@@ -153,7 +153,7 @@ def needs_whole_mesh(case: Case) -> bool:
 
 
 def plan(planning: Planning) -> Ports | None:
-    """Every port of the case."""
+    """Plan every port of the case."""
     case, topology, problems = planning.case, planning.topology, planning.problems
     setting = case.ports
     if setting is None:
@@ -193,13 +193,13 @@ def plan(planning: Planning) -> Ports | None:
 
 
 def _burst(band: tuple[float, float]) -> Burst:
-    """What a driven port sends: it fills the band, and is over after eight durations."""
+    """Return the pulse of a driven port, which fills the band and ends after eight durations."""
     centre, half = sum(band) / 2, (band[1] - band[0]) / 2
     return Burst(min(0.35 / half, 8.0 / centre), centre)
 
 
 def _check_alone(case: Case, problems: Problems) -> None:
-    """Scattering parameters hold for what ports send, and for nothing else."""
+    """Report other sources, with which scattering parameters would not hold."""
     others = {
         "currents": case.currents, "incident": case.incident, "sources": case.sources, "initial": case.initial.kind != "zero",
     }  # fmt: skip
@@ -211,7 +211,10 @@ def _check_alone(case: Case, problems: Problems) -> None:
 
 
 def _check_modes(ports: Sequence[tuple[int, Port]], band: tuple[float, float], problems: Problems) -> None:
-    """A mode of a surface is one port, and each that propagates in the band should be one. ``ports``: with the tags of their surfaces."""
+    """Report duplicate modes of a surface, and warn about propagating modes without a port.
+
+    ``ports`` lists the tags of surfaces with their ports.
+    """
     listed: dict[int, list[Port]] = {}
     for tag, port in ports:
         same = [other for other in listed.setdefault(tag, []) if _same_mode(port, other)]
@@ -237,7 +240,7 @@ def _check_modes(ports: Sequence[tuple[int, Port]], band: tuple[float, float], p
 
 
 def _same_mode(a: Port, b: Port) -> bool:
-    """Of two ports of one surface, whose first indices may count along different sides."""
+    """Return True if two ports of one surface have the same mode, whose first indices may refer to different sides."""
     if a.mode[1] != b.mode[1]:
         return False
     swapped = abs(float(a.sides[0] @ b.sides[0])) < 0.5
@@ -276,7 +279,7 @@ def _port(planning: Planning, setting: Any, where: tuple[np.ndarray, ...], funct
 
 
 class AttachedPorts(Attached):
-    """Records (V, I) of every port, twenty samples a period of the highest frequency."""
+    """Recorder of voltage and current at every port, with twenty samples per period of the highest frequency."""
 
     def __init__(self, part: Ports, solver: Solver):
         self.part, self.solver = part, solver
@@ -299,7 +302,7 @@ class AttachedPorts(Attached):
         return {k: v for i, s in enumerate(self.sums) for k, v in s.state(str(i)).items()}
 
     def results(self) -> Iterable[Result]:
-        """The waves a, b of every port and the mode's impedance at each frequency, and the share of energy left inside."""
+        """Return waves a, b and mode impedance of every port by frequency, and the share of energy left inside."""
         setting = self.part.setting
         signals = [s.sums() for s in self.sums]
         frequencies = np.linspace(setting.band[0], setting.band[1], setting.points)
@@ -317,8 +320,10 @@ class AttachedPorts(Attached):
         yield Result(name, Dataset(name, variables))
 
     def _energy_left(self, signals: Sequence[np.ndarray]) -> float:
-        """Infinite where nothing has come in. The modes have unit integrals of e^2, so V I is the power that a mode carries into the
-        mesh."""
+        """Return the share of the energy that is left inside, infinite if none has entered.
+
+        The modes have unit integrals of e^2, so V I is the power that a mode carries into the mesh.
+        """
         count = min(map(len, signals))
         power = np.sum([x[:count, 0] * x[:count, 1] for x in signals], 0)
         held = np.cumsum(power) * self.sums[0].recorder.interval

@@ -1,4 +1,4 @@
-"""Seismograms at points of the mesh."""
+"""Receivers (seismograms) at points of the mesh."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from faultwave.physics.waves.law import role
 name = "receivers"
 AFTER = ("plasticity", "point_sources")
 NAMED = 10
-"""Receivers in a warning."""
+"""Number of receivers that a warning names."""
 
 
 @dataclass(frozen=True)
 class Receivers(Planned):
-    """``points``: those of this process; ``items`` (n,): their numbers among ``listed``, all of them."""
+    """Plan of receivers: the local ``points`` with their indices ``items`` (n,) among ``listed``, the points of all processes."""
 
     setting: Any
     points: Points
@@ -52,7 +52,7 @@ class Receivers(Planned):
 
     @property
     def gradients(self) -> bool:
-        """Whether derivatives in space are recorded."""
+        """True if spatial derivatives are recorded."""
         return bool(self.setting.rotation or self.setting.strain_rate)
 
     def on(self, cut: Cut) -> Receivers:
@@ -91,7 +91,7 @@ def plan(planning: Planning) -> Receivers | None:
 
 
 def _tell_damped(material: dict[str, np.ndarray], points: Points, problems: Problems) -> None:
-    """A warning: receivers in the layer are good for watching the layer itself only."""
+    """Warn about receivers in the absorbing layer, which are useful only to observe the layer itself."""
     within = damped(material)
     if within is None:
         return
@@ -102,7 +102,7 @@ def _tell_damped(material: dict[str, np.ndarray], points: Points, problems: Prob
 
 
 def _doubt_near_sources(planning: Planning, placed: Points) -> None:
-    """Add a warning where receivers are so near to point sources that they do not record the field of a point."""
+    """Warn about receivers so near to point sources that they do not record the field of a point."""
     sources: Any = planning.parts.get("point_sources")
     here = np.flatnonzero(placed.cells >= 0)
     if sources is None or not len(sources.cells) or not len(here) or "stress" not in planning.law.roles:
@@ -134,7 +134,7 @@ def _doubt_near_sources(planning: Planning, placed: Points) -> None:
 
 @dataclass(frozen=True)
 class Yielded:
-    """A sample whose stress, in ``columns``, is what yielding rock carries. Gradients stay those of the elastic step."""
+    """Sample whose stress, in ``columns``, is what yielding rock carries; gradients belong to the elastic step."""
 
     taken: Taken
     carried: Callable[[np.ndarray], np.ndarray]
@@ -145,14 +145,14 @@ class Yielded:
         return self.taken.here
 
     def values(self) -> np.ndarray:
-        """(n, C, Q)"""
+        """Return the values (n, C, Q)."""
         found = np.array(self.taken.values())
         found[:, 0, self.columns] = self.carried(found[:, 0, self.columns])
         return found
 
 
 class AttachedReceivers(Attached):
-    """``recorder`` is None where no receiver is here."""
+    """Receivers of a run; ``recorder`` is None if this process has no receiver."""
 
     def __init__(self, part: Receivers, solver: Solver):
         self.part, self.solver = part, solver
@@ -175,7 +175,10 @@ class AttachedReceivers(Attached):
         self.calls = (sampling(self.recorder, taken),)
 
     def _yielding(self, taken: Samples, members: Sequence[np.ndarray]) -> Callable[[int, float], Taken] | None:
-        """Take samples whose stress has yielded at their own time, as cells do only at the end of a step; decks show SeisSol's."""
+        """Return a sampler whose stress has yielded at the time of the sample; cells yield only at the end of a step.
+
+        Decks reproduce SeisSol's samples instead.
+        """
         plasticity, points = self.solver.parts.get("plasticity"), self.part.points
         if plasticity is None or self.solver.plan.case.output.seissol_layout:
             return None

@@ -1,4 +1,4 @@
-"""Resonances of what the receivers record: frequencies and quality factors of a ringing structure."""
+"""Resonance frequencies and quality factors of a ringing structure from its receivers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def plan(planning: Planning) -> Resonances | None:
 
 
 def _check_length(end_time: float, setting: Any, interval: float, problems: Problems) -> None:
-    """A warning where receivers record too few samples from the start of the spectrum to the end of the run."""
+    """Warn if receivers record too few samples between the start of the spectrum and the end of the run."""
     samples = int((end_time - setting.start) / interval * (1 + 1e-12)) + 1 if end_time >= setting.start else 0
     if not long_enough(samples, interval, setting.band):
         low, high = setting.band
@@ -64,12 +64,15 @@ def _check_length(end_time: float, setting: Any, interval: float, problems: Prob
 
 
 class AttachedResonances(Attached):
-    """Flows (H, particle velocity) are taken times the medium's impedance: so all signals have the unit of E or of stress, and what is
-    small, noise above all, stays so."""
+    """Resonance analysis of a run.
+
+    Flows (H, particle velocity) are multiplied by the medium's impedance, so that all signals have the unit of E or of stress and
+    small signals, noise above all, stay small.
+    """
 
     def __init__(self, part: Resonances, solver: Solver):
         self.setting, self.solver, self.receivers = part.setting, solver, solver.parts["receivers"]
-        self.found_none = ""  # why
+        self.found_none = ""  # reason for an empty result
 
     def results(self) -> Iterable[Result]:
         data = next((r.data for r in self.receivers.results()), None)
@@ -85,7 +88,7 @@ class AttachedResonances(Attached):
     def _found(self, data: Dataset, impedances: np.ndarray) -> list[Resonance]:
         law, setting = self.solver.plan.law, self.setting
         values = data["values"][data["time"] >= setting.start][..., : law.visible]
-        if not np.isfinite(values).all():  # of a run that blew up
+        if not np.isfinite(values).all():  # unstable run
             return []
         signals = values * np.where(flows(law), impedances[:, None], 1.0)
         signals = signals.reshape(len(signals), -1)
@@ -97,7 +100,7 @@ class AttachedResonances(Attached):
             return []
 
     def _impedances(self) -> np.ndarray | None:
-        """Of the medium at every receiver, that of P waves where there are two; on the first process, None elsewhere."""
+        """Return the impedance (of P waves where there are two) at every receiver, on the first process, else None."""
         plan, part = self.solver.plan, self.receivers.part
         material = {name: v[part.points.cells] for name, v in plan.material.items()}
         along = np.tile([1.0, 0.0, 0.0], (len(part.points.cells), 1))
@@ -109,7 +112,10 @@ class AttachedResonances(Attached):
 
 
 def flows(law: Law) -> np.ndarray:
-    """(visible,) whether a quantity times an impedance has the unit of the others: whether v of a face is made of it, not T."""
+    """Return a mask (visible,) of the quantities that become comparable with the others times an impedance.
+
+    They are the quantities that make up v of a face, not T.
+    """
     found = []
     for q in np.eye(len(law.quantities))[: law.visible].tolist():
         found.append(bool(np.any([law.sides(law.flux(q, n), law.potential(q))[1] for n in np.eye(3).tolist()])))

@@ -1,4 +1,4 @@
-"""Spontaneous rupture: faces with friction, their parameters, initial stress and nucleation; friction in every step."""
+"""Spontaneous rupture: faces with friction, their parameters, initial stress and nucleation."""
 
 from __future__ import annotations
 
@@ -37,13 +37,22 @@ from faultwave.physics.friction.uniform import check_absent
 name = "rupture"
 
 JUMPS = ("ruptured", "weakened", "least", "breakdown")
-"""What jumps on a fault and is never interpolated: times, and what was reached at a time."""
+"""Recorded values that are discontinuous on a fault and never interpolated: times, and values reached at a time."""
 
 
 @dataclass(frozen=True)
 class Rupture(Planned):
-    """Arrays (n faces, p points, ...) of the faces that are here. ``setting``: the case's fault; ``uniform``: parameters that are the same
-    at all points of the whole fault; ``moved``: what the velocity jump says is asked for."""
+    """Plan of the fault faces of one process, with arrays (n faces, p points, ...).
+
+    Attributes
+    ----------
+    setting
+        Fault settings of the case.
+    uniform : tuple of str
+        Parameters that have one value on the whole fault.
+    moved : bool
+        True if outputs need slip by the velocity jump.
+    """
 
     setting: Any
     faces: FaultFaces
@@ -70,7 +79,7 @@ class Rupture(Planned):
 
     @property
     def owned(self) -> np.ndarray:
-        """Number in the whole fault of every face that is shown here."""
+        """Numbers in the whole fault of the faces that this process owns."""
         return self.faces.number[: self.faces.owned]
 
     def on(self, cut: Cut) -> Rupture:
@@ -78,7 +87,7 @@ class Rupture(Planned):
         return self._of(rows, cut.here, cut.part[self.faces.cells[rows]])
 
     def _of(self, rows: np.ndarray, here: np.ndarray, sides: np.ndarray) -> Rupture:
-        """The faces ``rows`` (n,); ``sides`` (n, 2): the processes of their cells."""
+        """Return the plan of the faces ``rows`` (n,); ``sides`` (n, 2) are the processes of their cells."""
         f = chosen(self.faces, rows)
         far = np.where(sides[:, 0] == sides[:, 1], -1, np.where(here[f.cells[:, 0]] >= 0, sides[:, 1], sides[:, 0]))
         return replace(
@@ -96,7 +105,7 @@ class Rupture(Planned):
         return AttachedRupture(self, solver)
 
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """The least and the largest number of each parameter of the law's kernels."""
+        """Return minimum and maximum of each parameter of the law's kernels."""
         return {n: (float(x.min()), float(x.max())) for n in self.law.kernel_parameters for x in [self.parameters[n]]}
 
     def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
@@ -145,17 +154,17 @@ def plan(planning: Planning) -> Rupture | None:
 
 
 def _uniform(ranges: Sequence[Mapping[str, tuple[float, float]]]) -> tuple[str, ...]:
-    """Parameters of which all processes find one number only, from the least and the largest one of each."""
+    """Return the parameters that have one value on all processes, from the minimum and maximum on each."""
     every = {name: [found[name] for found in ranges] for name in ranges[0]}
     return tuple(name for name, found in every.items() if min(x for x, _ in found) == max(y for _, y in found))
 
 
 FORECAST = 1 << 24
-"""Fault points at most of a mesh stored in parts that are brought together for forecasts: about 3 GB."""
+"""Largest number of fault points gathered from a distributed mesh for forecasts, about 3 GB."""
 
 
 def _doubt(planning: Planning, made: Rupture | None) -> None:
-    """Warn of what will probably not run as meant: on the first process, of all processes' faces."""
+    """Warn about ruptures that will probably not run as intended, on the first process for the whole fault."""
     case, whole = planning.case, planning.whole
     if whole.elsewhere and whole.total(np.array([0 if made is None else made.positions[..., 0].size]))[0] > FORECAST:
         return
@@ -172,7 +181,13 @@ def _doubt(planning: Planning, made: Rupture | None) -> None:
 
 
 def _plan_fault(planning: Planning) -> Rupture:
-    """Raises InputError with everything wrong on the fault."""
+    """Plan the fault.
+
+    Raises
+    ------
+    InputError
+        If any setting of the fault is wrong, with all problems.
+    """
     case, material, frictional = planning.case, planning.material, planning.frictional
     setting = case.fault
     assert setting is not None
@@ -219,7 +234,7 @@ def _plan_fault(planning: Planning) -> Rupture:
         episodes = places.episodes(setting.nucleation, problems)
         check_starts(setting.nucleation, planning.case.end_time, problems)
     problems.extend(lacking.items)
-    if lacking.items:  # nothing can be computed with; what else is missing can still be told
+    if lacking.items:  # parameters are missing, so nothing can be computed, but other problems can be reported
         check_absent(law.parameters, law.constants, {*given, *setting.constants}, problems)
         problems.raise_errors()
     vectors = (faces.tangent1, faces.tangent2, faces.strike, faces.dip)
@@ -238,7 +253,7 @@ def _plan_fault(planning: Planning) -> Rupture:
 
 
 def _check_spelling(law: FrictionLaw, given: Iterable[str]) -> None:
-    """InputError for names that differ from the law's only by upper and lower case: they would not be read."""
+    """Raise InputError for names that differ from the law's only in case, as they would not be read."""
     known = {n for q in law.parameters for n in (q.name, *q.aliases)}
     meant = {n.lower(): q.name for q in law.parameters for n in (*q.aliases, q.name)}
     problems = Problems()
@@ -250,7 +265,7 @@ def _check_spelling(law: FrictionLaw, given: Iterable[str]) -> None:
 
 
 def _check_used(setting: Any, law: FrictionLaw, declared: set[str], problems: Problems) -> None:
-    """Settings of the fault that the friction law does not read."""
+    """Report settings of the fault that the friction law does not read."""
     for name in ("forced_rupture_ramp", "healing_threshold"):
         if name in setting.model_fields_set and name not in declared:
             problems.error(
@@ -274,7 +289,7 @@ def _check_used(setting: Any, law: FrictionLaw, declared: set[str], problems: Pr
 
 
 def _check_parameters(field: Field, law: FrictionLaw, problems: Problems) -> None:
-    """Parameters on the fault that the friction law does not read; of files, those that other laws would."""
+    """Report parameters that the friction law does not read; in files only parameters of other laws."""
     known = {name for p in law.parameters for name in (p.name, *p.aliases)}
     if law.needs_stress:
         known |= initial_names("")
@@ -289,12 +304,12 @@ def _check_parameters(field: Field, law: FrictionLaw, problems: Problems) -> Non
 
 
 def _elsewhere() -> dict[str, str]:
-    """What to do for numbers of modifiers that are not there, by name."""
+    """Return advice for missing constants of modifiers, by name."""
     return {name: f"Add {modifier} to fault.modifiers" for name, modifier in names_of_modifiers().items()}
 
 
 def _points_or_modifiers(law: FrictionLaw) -> dict[str, str]:
-    """What to do for constants that a law does not have, by name: those that are given at points, and those of modifiers."""
+    """Return advice for constants that a law does not have, by name: parameters at points and constants of modifiers."""
     names = {name for p in law.parameters for name in (p.name, *p.aliases)}
     return _elsewhere() | {name: f"{name} is a parameter: give it in fault.parameters" for name in names}
 
@@ -326,7 +341,7 @@ def _check_solid(material: dict[str, np.ndarray], faces: FaultFaces, problems: P
 def _initial_state(
     law: FrictionLaw, prepared: dict[str, np.ndarray], constants: dict[str, float], stress: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """State (points,) that balances the initial traction ``stress`` (points, 3)."""
+    """Return the friction state (points,) that balances the initial traction ``stress`` (points, 3) [Pa]."""
     tau = np.hypot(stress[:, 1], stress[:, 2])
     state = law.initial(prepared, constants, tau, stress[:, 0])
     if "slip_rate" in state:  # the rate along the initial traction, so that the first sub-step starts from it
@@ -336,13 +351,13 @@ def _initial_state(
 
 
 def _shaped(values: dict[str, np.ndarray], positions: np.ndarray) -> dict[str, np.ndarray]:
-    """Values (points,) or (points, size) by face."""
+    """Reshape values (points,) or (points, size) to faces and points."""
     arrays = {name: np.asarray(v, float) for name, v in values.items()}
     return {name: v.reshape(*positions.shape[:2], *v.shape[1:]) for name, v in arrays.items()}
 
 
 class AttachedRupture(Attached):
-    """``fault`` is None where no face is here."""
+    """Rupture of a run; ``fault`` is None if this process has no fault faces."""
 
     def __init__(self, part: Rupture, solver: Solver):
         self.part, self.solver = part, solver
@@ -371,7 +386,7 @@ class AttachedRupture(Attached):
         return Fault(self.solver.operator, part, options, plan.clustering.cluster, FarSides(plan.world))
 
     def finish_reads(self, wait: bool = True) -> None:
-        """Put together what was read at the fault."""
+        """Combine the readings at the fault."""
         if self.fault is not None:
             self.fault.finish_reads(wait or self.solver.exchange is not None)
 
@@ -409,10 +424,10 @@ class AttachedRupture(Attached):
             raise InputError(Problem("fault", "; it ".join([what, *told]), advice=advice))
 
     def _put(self, name: str, values: np.ndarray, origin: Origin) -> None:
-        """Of another order: moved to the points of this one."""
+        """Restore an array, from another order by transfer to the present points."""
         fault, order = self.fault, origin.notes["order"]
         assert fault is not None
-        of_faces = {"jumped": fault.rule.phi.shape[2], JUMP_WORK: 1}  # rows of what is kept of faces, not of points
+        of_faces = {"jumped": fault.rule.phi.shape[2], JUMP_WORK: 1}  # rows of values per face instead of per point
         if order != self.solver.plan.case.numerics.order:
             old = point_rule(self.part.setting.points, order - 1)
             if name in of_faces:
@@ -432,7 +447,7 @@ class AttachedRupture(Attached):
         return [_nearest_state(self.fault, self.part.positions, place)], [cause] if broken else []
 
     def remarks(self) -> list[Problem]:
-        """What the law counted at points that are shown here, of all processes."""
+        """Return the friction law's remarks about the points that all processes own."""
         counted = self.part.law.counted
         here = np.zeros(len(counted))
         if self.fault is not None and counted:
@@ -453,7 +468,7 @@ class AttachedRupture(Attached):
 
 @dataclass(frozen=True)
 class FrictionOnDevice:
-    """Launches are the same in every step but for the scalars that depend on the time."""
+    """Friction during replays: launches are the same in every step except for the scalars that depend on time."""
 
     fault: Fault
 
@@ -474,7 +489,7 @@ class FrictionOnDevice:
 
 
 def _nearest_state(fault: Fault, positions: np.ndarray, place: np.ndarray) -> str:
-    """The first broken point, or the nearest one, and its state."""
+    """Describe the state of the first broken point, or of the nearest one."""
     record = fault.record()
     broken = ~np.isfinite(record["slip_rate"]) | ~np.isfinite(record["traction_n"])
     distance = np.linalg.norm(positions - place, axis=2)

@@ -1,4 +1,4 @@
-"""What a rupture was, told at its end: maps on the fault, the moment rate with its spectrum, and source parameters.
+"""Summary of a finished rupture: maps on the fault, moment rate with its spectrum, and source parameters.
 
 Definitions: docs/theory/friction.md, "Source parameters".
 """
@@ -31,7 +31,7 @@ AFTER = ("rupture",)
 
 @dataclass(frozen=True)
 class RuptureMaps(Planned):
-    """``faces``: how many the whole fault has."""
+    """Plan of rupture maps; ``faces`` is the number of faces of the whole fault."""
 
     setting: Any
     faces: int
@@ -57,7 +57,7 @@ def plan(planning: Planning) -> RuptureMaps | None:
 
 
 class AttachedMaps(Attached):
-    """``rows``: time [s] and FAULT_ENERGIES of all processes together, on the first."""
+    """Rupture maps of a run; ``rows`` has time [s] and FAULT_ENERGIES of all processes, on the first one."""
 
     def __init__(self, part: RuptureMaps, solver: Solver):
         self.part, self.solver, self.due = part, solver, 0.0
@@ -73,7 +73,7 @@ class AttachedMaps(Attached):
             self._record()
 
     def _record(self) -> None:
-        """Now. All processes together."""
+        """Record the present energies; a collective call."""
         here = self.fault.energies(False, False) if self.fault is not None else {}
         total, now = self.solver.added(here), self.solver.time
         self.rows.append((now, *(total.get(key, 0.0) for key in FAULT_ENERGIES)))
@@ -84,7 +84,7 @@ class AttachedMaps(Attached):
             self._record()
 
     def finish(self, time: float) -> None:
-        if self.rows and self.rows[-1][0] < time:  # also of an early end
+        if self.rows and self.rows[-1][0] < time:  # also at an early end
             self._record()
 
     def state(self) -> Mapping[str, State]:
@@ -109,7 +109,7 @@ class AttachedMaps(Attached):
         return rupture_warnings(self.found) if self.found is not None else ()
 
     def _gathered(self) -> FinishedRupture | None:
-        """The whole fault, on the first process."""
+        """Return the whole fault on the first process."""
         plan, rupture = self.solver.plan, self.rupture
         owned = np.zeros(0, np.int64) if self.fault is None else np.arange(self.fault.faces.owned)
         items = owned if rupture is None else rupture.faces.number[owned]
@@ -130,15 +130,15 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "slip_strike": (), "slip_dip": (), "slip": (), "path": (), "peak_slip_rate": (), "slip_rate": (), "drop_times_slip": (),
     "breakdown": (), "dissipated": (), "rigidity": (), "shear_speed": (),
 }  # fmt: skip
-"""What is known of each face: means over it but for places and times."""
+"""Values of each face: face means, except positions and times."""
 
 
 def face_values(fault: Fault, rupture: Any, items: np.ndarray) -> dict[str, np.ndarray]:
-    """SHAPES of the faces ``items`` (n,)."""
+    """Return the values ``SHAPES`` of the faces ``items`` (n,)."""
     f, record, weights = fault.faces, fault.record(items), 2.0 * fault.rule.weights
 
     def mean(values: np.ndarray) -> np.ndarray:
-        return inner(values, weights[None])  # the same however many faces are here
+        return inner(values, weights[None])  # independent of the number of local faces
 
     one, two = record["slip1"], record["slip2"]
     along = [np.stack([(d * t)[items].sum(1) for t in (f.tangent1, f.tangent2)], 1) for d in (f.strike, f.dip)]
@@ -162,7 +162,7 @@ def face_values(fault: Fault, rupture: Any, items: np.ndarray) -> dict[str, np.n
 
 
 def _at_inner(rule: PointRule, group: int) -> np.ndarray:
-    """Matrix (3, p) from values at the friction points to those of the linear function nearest to them at INNER."""
+    """Return the matrix (3, p) from values at friction points to their linear least-squares fit at INNER."""
     points, weights = rule.points[group], rule.weights
     linear = np.column_stack([np.ones(len(points)), points])
     fit = np.linalg.solve(linear.T @ (weights[:, None] * linear), linear.T * weights)

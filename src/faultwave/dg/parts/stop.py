@@ -1,4 +1,4 @@
-"""An early end: when rupture is over, or when little energy is left."""
+"""Early end of a run when rupture is over or little energy is left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ name = "stop"
 AFTER = ("rupture",)
 
 EACH = 20
-"""Largest steps between two looks at the energy: a look costs about as much as a step."""
+"""Number of largest steps between two energy checks; a check costs about as much as a step."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class AttachedStop(Attached):
         self.setting, self.solver = part.setting, solver
         self.largest_energy, self.looks = 0.0, 0
         self.quiet_since = np.nan
-        self.calls = (Call("end of largest step", lambda cluster, time, step: None),)  # it looks after every one
+        self.calls = (Call("end of largest step", lambda cluster, time, step: None),)  # ``over`` is evaluated there
 
     def over(self) -> bool:
         return self._rupture_over() or self._energy_gone()
 
     def _energy_gone(self) -> bool:
-        """Whether all energy is below the share of its largest value so far at which the case wants to stop."""
+        """Return True if all energy is below the given share of its largest value so far."""
         self.looks += 1
         if self.setting.energy_below is None or self.looks % EACH:
             return False

@@ -1,5 +1,6 @@
-"""The free surface, the sea surface and the sea floor: displacement and peak horizontal velocity, summed by a kernel every step, and
-snapshots of their motion. At the sea surface the displacement along the normal is the height that the water stands at.
+"""Displacement and peak horizontal velocity on free surface, sea surface and sea floor, with snapshots of motion.
+
+A kernel updates both in every step. At the sea surface the displacement along the normal is the height of the water.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ AFTER = ("gravity",)
 
 @dataclass(frozen=True)
 class Surface(Planned):
-    """Faces (n,): cells, local faces and what they are (``LOCATIONS``)."""
+    """Plan of surface output: cells, local faces and ``LOCATIONS`` of n faces."""
 
     setting: Any
     fields: tuple[str, ...]
@@ -87,7 +88,7 @@ def plan(planning: Planning) -> Surface | None:
 
 
 def _locations(planning: Planning, sea_floor: bool) -> np.ndarray:
-    """(nc, 4) what each face is (``LOCATIONS``), -1 where it is not asked for."""
+    """Return the location (nc, 4) of each face (``LOCATIONS``), -1 where it is not requested."""
     kinds, solid = planning.topology.kinds, ~planning.fluid
     found = np.full(kinds.shape, -1)
     free = kinds == tets.BoundaryKind.FREE_SURFACE
@@ -101,7 +102,7 @@ def _locations(planning: Planning, sea_floor: bool) -> np.ndarray:
 
 
 class AttachedSurface(Attached):
-    """``pieces``: what each face is shown by, ``points`` (n, 2) where; ``members``: faces by cluster."""
+    """Surface output of a run: ``points`` (n, 2) of the sub-triangles (``pieces``) of each face, ``members`` by cluster."""
 
     def __init__(self, part: Surface, solver: Solver):
         self.part, self.solver, self.interval = part, solver, part.setting.interval
@@ -119,7 +120,7 @@ class AttachedSurface(Attached):
         self.calls = (Call("after predict", self._predicted, self._due),)
 
     def _launch(self, cluster: np.ndarray) -> None:
-        """Kernels and their sums for each of the four local faces."""
+        """Create the kernels and their buffers for each of the four local faces."""
         op = self.solver.operator
         self._where = np.empty(len(self.cell), np.int64)
         self._launches, self._motions = [], []
@@ -138,7 +139,7 @@ class AttachedSurface(Attached):
             self._launches.append((launch, listed.ranges))
 
     def _due(self, until: float) -> bool:
-        """The sums alone need nothing of the host."""
+        """Return False if only sums are needed, which take no work on the host."""
         return self.shots is not None and not self.shots.idle(until)
 
     def _predicted(self, cluster: int, time: float, step: float) -> None:
@@ -194,7 +195,7 @@ class AttachedSurface(Attached):
         return {"moved": State(rows, self.moved, write)}
 
     def moved(self) -> np.ndarray:
-        """Displacement and peak horizontal velocity (n, points, 4) so far."""
+        """Return displacement [m] and peak horizontal velocity [m/s] so far, (n, points, 4)."""
         result: np.ndarray = np.zeros((len(self.cell), len(self.points), 4), self.solver.backend.dtype)
         for f, motion in enumerate(self._motions):
             mine = self.face == f
@@ -202,13 +203,13 @@ class AttachedSurface(Attached):
         return result
 
     def _set_moved(self, values: np.ndarray) -> None:
-        """Put what ``moved`` gave."""
+        """Restore the values that ``moved`` returned."""
         for f, motion in enumerate(self._motions):
             mine = self.face == f
             motion.put(values[mine], self._where[mine])
 
     def motion(self, cluster: int, tau: float, now: bool) -> np.ndarray:
-        """``SURFACE_FIELDS`` (members, points, 7) of a cluster, ``tau`` into its step, or ``now`` between two."""
+        """Return ``SURFACE_FIELDS`` (members, points, 7) of a cluster, ``tau`` [s] into its step or ``now`` between two."""
         op, items = self.solver.operator, self.members[cluster]
         result = np.zeros((len(items), len(self.points), len(SURFACE_FIELDS)))
         step, rows, velocity = op.steps[cluster], op.predictor.rows, role(op.law, "velocity")
@@ -234,7 +235,7 @@ class AttachedSurface(Attached):
 
 
 class Heights:
-    """How high the sea stands at ``points`` (n, 2) of its faces, of all the faces that a surface shows."""
+    """Height of the sea at ``points`` (n, 2) of its faces, among all faces of a surface."""
 
     def __init__(self, solver: Solver, cells: np.ndarray, faces: np.ndarray, points: np.ndarray):
         gravity = solver.parts.get("gravity")
@@ -250,8 +251,10 @@ class Heights:
         self.basis = triangle_basis(points, solver.operator.order - 1)
 
     def put(self, motion: np.ndarray, items: np.ndarray, tau: float, step: float) -> None:
-        """Into ``motion`` (items, points, 7) of faces ``items``: the displacement along the normal of the sea surface, ``tau`` into the
-        step of length ``step`` that their cells have predicted."""
+        """Write the height of the sea surface into ``motion`` (items, points, 7) as displacement along the normal.
+
+        The time is ``tau`` [s] into the step of length ``step`` [s] that the cells of the faces ``items`` have predicted.
+        """
         mine = np.flatnonzero(self.item[items] >= 0)
         if self.surface is None or not len(mine):
             return
@@ -263,7 +266,7 @@ class Heights:
 
 
 def _rotation(op: Any, cells: np.ndarray, listed: Any) -> Any:
-    """What makes the law's velocity of the form's in the listed cells, as a batch."""
+    """Return a batch of matrices from the form's velocity to the law's in the listed cells."""
     whole, velocity = op.form.to_physical(op.cells, cells), role(op.law, "velocity")
     flat = np.broadcast_to(np.eye(3), (len(cells), 3, 3)) if whole is None else whole[:, velocity, velocity]
     batch, real = op.backend.batch(len(listed.rows), 1, 9), listed.source >= 0

@@ -1,4 +1,4 @@
-"""Integrals of the wave field over time: fields ``int-v1`` and so on of the volume's snapshots, by the trapezoidal rule over the steps."""
+"""Time integrals of the wave field (``int-v1`` etc. of volume snapshots), by the trapezoidal rule over the steps."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ AFTER = ("plasticity", "initial")
 PREFIX = "int-"
 
 SUM, LAST, HALF = "time_integral", "state_before", "half_step"
-"""Names in the kernels: the integral so far and the state at the end of the step before, in the form's components; half a step [s]."""
+"""Names in the kernels: integral so far, state at the end of the previous step (both in the form's components), half a step [s]."""
 
 
 @dataclass(frozen=True)
 class TimeIntegrals(Planned):
-    """``fields``: those that can be had; ``numbers`` (nc,) of the cells."""
+    """Plan of time integrals: the available ``fields`` and the ``numbers`` (nc,) of the cells."""
 
     fields: tuple[str, ...]
     numbers: np.ndarray
@@ -58,7 +58,7 @@ def plan(planning: Planning) -> TimeIntegrals | None:
 
 @dataclass(frozen=True)
 class Summing:
-    """The statements, for the kernels of the engine."""
+    """Kernel statements and buffers of the time integrals."""
 
     def kernel(self, form: Form) -> Kernel:
         k = Kernel(name)
@@ -85,12 +85,12 @@ class AttachedIntegrals(Attached):
         self.total, self.last = (solver.operator.own[n] for n in (SUM, LAST))
 
     def begin(self) -> None:
-        """The last state is the one that the run starts, or goes on, from."""
+        """Take the state at the start or restart of the run as the previous state."""
         op = self.solver.operator
         self.last.put(op.state(), op.layout.position)
 
     def state(self) -> Mapping[str, State]:
-        """In the law's quantities, so that another order or form can go on."""
+        """Return the integrals in the law's quantities, so that a restart may use another order or form."""
         op, everything = self.solver.operator, np.arange(self.solver.plan.cells)
 
         def read() -> np.ndarray:
@@ -105,7 +105,7 @@ class AttachedIntegrals(Attached):
         return {"integral": State(self.part.numbers, read, write)}
 
     def sample(self, points: np.ndarray, cells: np.ndarray, fields: Sequence[str]) -> np.ndarray:
-        """Integrals up to the end of each cell's last step."""
+        """Return the integrals up to the end of each cell's last step."""
         op, names = self.solver.operator, self.solver.plan.law.quantities
         columns = [names.index(f.removeprefix(PREFIX)) for f in fields]
         values = op.physical(self.total.get(op.layout.position[cells]), cells)[..., columns].astype(float)

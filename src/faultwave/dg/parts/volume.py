@@ -1,6 +1,6 @@
 """Snapshots of the wave field in cells, or sub-cells, of the mesh, at multiples of an interval.
 
-No snapshot shortens a step: each cluster's part is evaluated from the predictor of the step that contains the time.
+No snapshot shortens a step: values are evaluated per cluster from the predictor of the step that contains the time.
 """
 
 from __future__ import annotations
@@ -24,13 +24,20 @@ from faultwave.observe.lagrange import tet_pieces
 
 name = "volume"
 AFTER = ("plasticity", "time_integrals")
-"""Parts with fields of their own."""
+"""Capabilities with fields of their own."""
 
 
 @dataclass(frozen=True)
 class Volume(Planned):
-    """``cells`` (n,): those in the setting's region and groups; ``sources``: of each field, the part that knows it, '' for the law's
-    quantities."""
+    """Plan of volume snapshots.
+
+    Attributes
+    ----------
+    cells : (n,) int
+        Cells in the region and the groups of the setting.
+    sources : tuple of str
+        Capability that provides each field, '' for the wave law.
+    """
 
     setting: Any
     fields: tuple[str, ...]
@@ -60,7 +67,8 @@ def plan(planning: Planning) -> Volume | None:
         return None
     check_snapshots("output.volume", setting, planning.case.output.xdmf, problems)
     if any(getattr(planning.case, part, None) is not None and part not in planning.parts for part in AFTER):
-        setting = setting.model_copy(update={"fields": None})  # those of a part that failed are not known; why is told
+        # Fields of a failed capability are unknown, and its error is reported.
+        setting = setting.model_copy(update={"fields": None})
     known = {field: part.name for part in planning.parts.values() for field in part.volume_fields}
     fields = volume_fields(setting, planning.law, list(known))
     cells = cells_in(setting, planning.geometry.centroids, planning.mesh.groups)
@@ -76,7 +84,7 @@ def plan(planning: Planning) -> Volume | None:
 
 
 def cells_in(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Numbers of the cells in the setting's region and groups."""
+    """Return the numbers of the cells in the setting's region and groups."""
     found = np.ones(len(centroids), bool)
     if setting.region is not None:
         low, high = np.array(setting.region[0::2]), np.array(setting.region[1::2])
@@ -87,7 +95,7 @@ def cells_in(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndar
 
 
 def _points(geometry: Any, cells: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """Places (n, sub-cells, nodes, 3) of the nodes (sub-cells, nodes, 3) of the reference cell."""
+    """Return the positions (n, sub-cells, nodes, 3) [m] of the nodes (sub-cells, nodes, 3) of the reference cell."""
     inside = np.einsum("cij,snj->csni", geometry.jacobian(cells), nodes)
     return np.asarray(geometry.origin(cells)[:, None, None] + inside)
 
@@ -103,7 +111,7 @@ class AttachedVolume(Attached):
         return self.shots is None or self.shots.samples_complete
 
     def _sampler(self) -> Sampler | None:
-        """Of its cells, sub-cells and the law's quantities; None where it has none of these."""
+        """Return the sampler of the cells, sub-cells and law's quantities, or None without any."""
         if "" not in self.part.sources:
             return None
         op, names = self.solver.operator, list(self.solver.plan.law.quantities)
@@ -114,7 +122,7 @@ class AttachedVolume(Attached):
         return [f for f, s in zip(self.part.fields, self.part.sources, strict=True) if s == source]
 
     def report(self) -> Mapping[str, Sequence[tuple[str, ...]]]:
-        """What is held besides: where it is sampled, and snapshots that wait for slower clusters."""
+        """Report the additional memory of sampling and of snapshots that wait for slower clusters."""
         part, plan = self.part, self.solver.plan
         one = len(part.cells) * len(self.pieces.points) * len(part.fields)
         waiting = 1 + int(plan.clustering.steps.max() / part.setting.interval)
