@@ -67,7 +67,21 @@ class Planning:
 
 @dataclass(frozen=True)
 class Placing:
-    """The grid, which is the uppermost of its ``blocks``, and the box of whole cells (3,) [m] that its layers surround."""
+    """Input of the second planning stage: the grid and its blocks, before the material is known.
+
+    Attributes
+    ----------
+    case : Case
+    law : Law
+    grid : Grid
+        Grid of the uppermost block.
+    lower, upper : ndarray (3,)
+        Corners of the box of whole cells [m], which absorbing layers surround.
+    problems : Problems
+        Collector of errors and warnings.
+    blocks : tuple of Laid
+        Blocks of the grid.
+    """
 
     case: Case
     law: Law

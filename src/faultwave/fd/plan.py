@@ -96,7 +96,7 @@ class _Filled:
 
 @dataclass(frozen=True)
 class _Stepped:
-    """The frequency that is resolved everywhere [Hz], the step [s] and how many; parts whose checks are done."""
+    """Frequency resolved everywhere [Hz], time step [s], number of steps and checked capabilities."""
 
     frequency: float
     step: float
@@ -363,7 +363,7 @@ def _check(
 def _scene(
     placing: Placing, parts: Mapping[str, GridPart], media: Sequence[Medium], sides: Mapping[str, SideKind]
 ) -> Scene:
-    """Return what plausibility needs to know of a case whose parts are checked."""
+    """Return the quantities of a checked case that the plausibility checks use."""
     none = np.zeros((0, 3))
     sources: Any = parts.get("sources")
     receivers: Any = parts.get("receivers")

@@ -47,8 +47,17 @@ def _product_of(factors: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Stencils:
-    """Around points (n, 3): grid points (n, m, 3) as (z, y, x), weights of the value (n, m) and of d/dx, d/dy, d/dz (n, 3, m)
-    [1/m]."""
+    """Interpolation stencils at n points.
+
+    Attributes
+    ----------
+    points : ndarray (n, m, 3) of int
+        Indices (z, y, x) of grid points.
+    value : ndarray (n, m)
+        Weights of the value.
+    slope : ndarray (n, 3, m)
+        Weights of d/dx, d/dy and d/dz [1/m].
+    """
 
     points: np.ndarray
     value: np.ndarray
@@ -57,7 +66,7 @@ class Stencils:
 
 @dataclass(frozen=True)
 class OnAxis:
-    """Grid points along an axis, and weights on them of the value and of its slope, each (n, m)."""
+    """Grid points along one axis with the weights of the value and of its slope, each (n, m)."""
 
     nodes: np.ndarray
     value: np.ndarray

@@ -47,8 +47,18 @@ BELOW_CAP = 4
 
 @dataclass(frozen=True)
 class Observer:
-    """Launches of others (peak values and the like) after a level, with their arrays, numbers and peaks along rows. Those with a lag stay
-    as many rows behind as stencils reach."""
+    """Additional launches after a level of the program, such as peak values, with their data.
+
+    Attributes
+    ----------
+    arrays : mapping of str to Layout
+        Arrays of the launches.
+    launches : sequence of (int, Launch)
+        Level and launch. A launch with a lag stays behind by as many rows as stencils reach.
+    scalars : mapping of str to float
+    peaks : mapping of str to Peak
+        Peak values along rows.
+    """
 
     arrays: Mapping[str, Layout] = field(default_factory=dict)
     launches: Sequence[tuple[int, Launch]] = ()
