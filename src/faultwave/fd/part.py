@@ -79,7 +79,7 @@ class Placing:
         Corners of the box of whole cells [m], which absorbing layers surround.
     problems : Problems
         Collector of errors and warnings.
-    blocks : tuple of Laid
+    blocks : tuple
         Blocks of the grid.
     """
 

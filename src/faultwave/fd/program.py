@@ -337,7 +337,7 @@ def line_of(scheme: Scheme, box: Box, axis: Axis) -> Layout:
 
 
 def segments(scheme: Scheme, axis: Axis, box: Box) -> list[tuple[int, int, str]]:
-    """Return segments (first, end, side) of a box along an axis; side is that of the absorbing layer, "" outside layers.
+    """Return segments (first, end, side) of a box along an axis; ``side`` names the absorbing layer, "" outside layers.
 
     Along x segments begin at whole vectors; a layer then has some additional points, where it has no effect. The
     boundaries depend on the grid alone, so that a point is computed identically in every decomposition.

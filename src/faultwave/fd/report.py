@@ -46,7 +46,7 @@ def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[
         for section, rows in part.report(plan).items():
             told.setdefault(section, []).extend(rows)
     return [
-        ("size", _size(plan, solver)),  # after the solver is built, so that the memory of the process is that of a run
+        ("size", _size(plan, solver)),  # after the solver is built, so that the process has the memory of a run
         ("time stepping", _stepping(plan)),
         ("cost", cost),
         *([("topography", topography.report(plan.scheme.grid))] if plan.scheme.grid.relief is not None else []),

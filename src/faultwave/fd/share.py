@@ -54,7 +54,7 @@ def _keeps_mechanisms(program: Program, found: Reach, odd: tuple[bool, bool, boo
 
     The mechanisms of attenuation alternate from point to point with the parity of the indices along z and y. Beyond the
     end of a
-    periodic axis with an odd number of points, the parity is that of another mechanism. Therefore nothing that depends
+    periodic axis with an odd number of points, the parity selects another mechanism. Therefore nothing that depends
     on
     mechanisms may be computed there outside the points that a process owns. Along x mechanisms come from a periodic
     table.
@@ -245,13 +245,13 @@ def with_borders(
 ) -> Medium:  # fmt: skip
     """Return the medium of a block with the data that stencils need at fluid-solid interfaces.
 
-    Curvilinear blocks and those of an order other than 4 have no such stencils. All processes must call it.
+    Curvilinear blocks and blocks of an order other than 4 have no such stencils. All processes must call it.
 
     Parameters
     ----------
     medium : Medium
         Medium on ``box``.
-    block : Laid
+    block : grid block
     box : Box
     subdomain : Subdomain or None
     world : World

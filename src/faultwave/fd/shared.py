@@ -36,7 +36,7 @@ def sampler_of(shared: Shared | None, scheme: Scheme, places: np.ndarray, make: 
 class _Column:
     """Columns of one sample buffer: destination of the values recorded here, and number of values of the own receivers."""
 
-    kept: np.ndarray  # column of the local sample buffer -> index among the own receivers' points, -1 for those of other processes
+    kept: np.ndarray  # column of the local sample buffer -> index among the own receivers' points, -1 if of another process
     count: int  # number of points of the own receivers
 
 
@@ -50,7 +50,7 @@ class SharedSampler:
     sampler : Sampler
         Sampler of these places.
     sample_buffers : list of SampleBuffer
-        Points that this process owns, for its own places and those of neighbours.
+        Points that this process owns, for its own places and for neighbours.
     columns : list of _Column
         Destination of each buffer's values.
     out, into : dict of int to list
