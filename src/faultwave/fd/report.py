@@ -144,7 +144,7 @@ def _of_the_step(plan: FdPlan) -> str:
 
 
 def _resolution(plan: FdPlan) -> Rows:
-    slow = min(plan.blocks, key=lambda block: block.medium.slowest / block.scheme.grid.spacing)  # the block of lowest resolution
+    slow = min(plan.blocks, key=lambda block: block.medium.slowest / block.scheme.grid.spacing)  # resolved worst
     medium, setting, h = slow.medium, plan.case.grid, slow.scheme.grid.spacing
     assert setting is not None
     x, y, z = medium.slow_place

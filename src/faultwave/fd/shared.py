@@ -36,7 +36,7 @@ def sampler_of(shared: Shared | None, scheme: Scheme, places: np.ndarray, make: 
 class _Column:
     """Columns of one sample buffer: destination of the values recorded here, and number of values of the own receivers."""
 
-    kept: np.ndarray  # column of the local sample buffer -> index among the own receivers' points, -1 if of another process
+    kept: np.ndarray  # column of the buffer here -> index among own points, -1 for others
     count: int  # number of points of the own receivers
 
 

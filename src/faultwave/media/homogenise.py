@@ -56,7 +56,7 @@ def cell_averages(
         Listing cells without material, NaN or infinite values and non-positive densities and moduli.
     """
     result = {name: np.empty(len(vertices)) for name in names}
-    single = order is None or not AVERAGED.issuperset(names) or not axes_of(field)  # one value holds at all points of a cell
+    single = order is None or not AVERAGED.issuperset(names) or not axes_of(field)  # one value for all points of a cell
     barycentric, weights = (np.full((1, 4), 0.25), np.ones(1)) if single or order is None else conical_rule(order)
     findings = Findings()
     for cells in _parts(len(vertices), max(1, CHUNK // len(weights))):
