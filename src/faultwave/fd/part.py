@@ -149,7 +149,7 @@ class Placing:
         return exchanged or advice_outside(point, self.lower, self.upper)
 
     def above(self, point: np.ndarray, what: str) -> str:
-        """Return the part of a message that says that a point of sources or receivers (``what``) is above the ground, if it is."""
+        """Return the words of a message on a point of sources or receivers (``what``) above the ground; empty if below."""
         if self.grid.relief is None:
             return ""
         ground = float(self.grid.relief.ground(np.clip(point, self.lower, self.upper)))
@@ -404,7 +404,10 @@ class GridPart(Planned):
         return self
 
     def memory(self, steps: int, world: World) -> Memory | None:
-        """Return the memory that it needs on the first process for a run of ``steps`` time steps; None if negligible."""
+        """Return the memory that it needs on the first process for a run of ``steps`` time steps.
+
+        None if negligible.
+        """
         return None
 
     def observers(self, box: Box, step: float) -> Sequence[Observer]:
@@ -459,7 +462,10 @@ class GridAttached(Attached):
         return ()
 
     def start(self, state: Solution | None) -> None:
-        """Start a run from a wave field at time 0 (stresses) and half a step before (velocities); None means from rest."""
+        """Start a run from a wave field at time 0 (stresses) and half a step before (velocities).
+
+        None means from rest.
+        """
 
     def sampled(self, values: np.ndarray) -> None:
         """Take the values of its sampler after each of some steps, (steps, places, ...)."""

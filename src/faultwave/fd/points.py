@@ -1,4 +1,4 @@
-"""Interpolation and injection at places between grid points, by Lagrange polynomials of the order of the stencils (4 or 8)."""
+"""Interpolation and injection between grid points, by Lagrange polynomials of the order of the stencils (4 or 8)."""
 
 from __future__ import annotations
 
@@ -139,7 +139,10 @@ def _upright(relief: Relief, points: np.ndarray, of: Stencils) -> Stencils:
 
 
 def stretches(grid: Grid, name: str, points: np.ndarray) -> np.ndarray:
-    """Return the vertical stretch of the cells of a quantity at points (..., 3) of a grid below a topography; 1 if flat."""
+    """Return the vertical stretch of the cells of a quantity at points (..., 3) of a grid below a topography.
+
+    1 if flat.
+    """
     if grid.relief is None:
         return np.ones(points.shape[:-1])
     place = RegularGrid.place(grid, points, HALF[name])
@@ -170,7 +173,10 @@ def held(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
 
 
 MARGIN, BENT = {4: 6, 8: 14}, 14
-"""Points around a place that contain everything a source or receiver there touches, by order; below a topography along z."""
+"""Number of points around a place within which a source or receiver there acts, by order.
+
+The last value holds along z below a topography.
+"""
 
 
 def near(scheme: Scheme, box: Box, points: np.ndarray) -> np.ndarray:
@@ -231,7 +237,10 @@ class Sampler(Protocol):
 
 
 def outside(grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return the distance (n,) [m] of each point from the box, 0 inside; below a topography the ground is its upper side."""
+    """Return the distance (n,) [m] of each point from the box, 0 inside.
+
+    Below a topography the ground is its upper side.
+    """
     points = np.array(points, float)
     if grid.relief is not None:
         beyond = points[:, 2] - grid.relief.ground(np.clip(points, lower, upper))

@@ -23,13 +23,13 @@ ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")
 DEFECTS = ("defect_p", "defect_s")
 AXES = stencils.AXES
 MEMORIES = (*(f"psi_{n}" for n in stencils.VELOCITY), *(f"psi_e{n}" for n in stencils.VELOCITY))
-"""Memory variables of a perfectly matched layer: of the stress derivatives for velocities, then of the velocity gradients."""
+"""Memory variables of a perfectly matched layer, of the stress derivatives and of the velocity gradients."""
 VECTOR = 16
 """Granularity along x of the first point of a layer, in points."""
 VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
 LEVELS = 2
 LOSS_LEVEL, YIELD_LEVEL = 2, 3
-"""Levels after the stresses in rock that yields: share of the deviator lost at each centre, then reduction of the stresses."""
+"""Levels after the stresses in rock that yields: share of the deviator lost at centres, then the reduced stresses."""
 FRICTION_LEVEL, UPRIGHT_LEVEL = 4, 5
 """Levels between velocities and stresses on a fault: friction of horizontal, then of vertical slip.
 
@@ -164,7 +164,10 @@ class Scheme:
         return int(np.floor((relief.bottom - self.grid.lower[2]) / self.grid.spacing)) - BELOW_CAP
 
     def across(self, box: Box) -> Box | None:
-        """Return the box of intermediate arrays of the curvilinear layer within ``box``; None if the layer is not in it."""
+        """Return the box of intermediate arrays of the curvilinear layer within ``box``.
+
+        None if the layer is not in it.
+        """
         if self.cap is None or box.hi[0] <= self.cap - REACH:
             return None
         return Box((max(box.lo[0], self.cap - REACH), *box.lo[1:]), box.hi)
@@ -440,7 +443,10 @@ def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, dam
 
 
 def _with_cap(parts: list[tuple[int, int, str]], lowest: int) -> list[tuple[int, int, str]]:
-    """Return segments along z, divided at the lowest plane of the curvilinear layer; no absorbing layer may extend into it."""
+    """Return segments along z, divided at the lowest plane of the curvilinear layer.
+
+    No absorbing layer may extend into it.
+    """
     found = []
     for first, end, side in parts:
         if side and end > lowest:

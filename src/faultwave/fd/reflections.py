@@ -56,7 +56,10 @@ class Reflection:
 
 
 def dominant_frequency(sources: Sources, step: float, end_time: float) -> float:
-    """Return the frequency [Hz] at which the far-field velocity of the sources is largest; 0 if they radiate nothing."""
+    """Return the frequency [Hz] at which the far-field velocity of the sources is largest.
+
+    0 if they radiate nothing.
+    """
     frequencies, amplitudes = spectrum(sources, step, end_time)
     return float(frequencies[np.argmax(frequencies * amplitudes)])
 

@@ -282,7 +282,10 @@ def with_borders(
 
 
 def _within(values: np.ndarray, subdomain: Subdomain) -> np.ndarray:
-    """Return coefficients on the box of a process; beyond the end of a periodic axis its points are images of the other end."""
+    """Return coefficients on the box of a process.
+
+    Beyond the end of a periodic axis its points are images of the other end.
+    """
     for k, (around, count) in enumerate(zip(subdomain.cut.around, subdomain.cut.shape, strict=True)):
         if around and values.shape[k] > 1:
             values = np.take(values, np.arange(subdomain.box.lo[k], subdomain.box.hi[k]) % count, axis=k)

@@ -65,7 +65,7 @@ def loss(part: str) -> str:
 
 
 def total(part: str) -> str:
-    """Return the name of the array of a component of the strain common to all elements, relative to the reference strain."""
+    """Return the name of the array of a component of the strain common to all elements, over the reference strain."""
     return f"soil_strain_{part}"
 
 
@@ -84,7 +84,7 @@ class Tile:
         return meet(whole, within)
 
     def holds(self, cells: np.ndarray) -> np.ndarray:
-        """Return a mask of the cells (n, 3), indices (z, y, x), in the columns of the tile and not below its lowest soil."""
+        """Return a mask of the cells (n, 3) as (z, y, x) in the columns of the tile and not below its lowest soil."""
         z, y, x = cells.T
         return np.asarray((z >= self.lowest) & (y >= self.y[0]) & (y < self.y[1]) & (x >= self.x[0]) & (x < self.x[1]))
 

@@ -296,7 +296,10 @@ class FdSolver:
         }
 
     def accept(self, notes: Mapping[str, Any], where: str) -> bool:
-        """Return True if the checkpoint fits, whatever its number of processes; raises InputError if the grid differs."""
+        """Return True if the checkpoint fits, whatever its number of processes.
+
+        Raises InputError if the grid differs.
+        """
         self._identity = identity(self.plan, self.operator)
         check_identity(where, notes.get("grid"), self._identity)
         return True

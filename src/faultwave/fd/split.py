@@ -52,9 +52,15 @@ BACKWARD = {
     1: (0.0, -26 / 25, 27 / 25, -1 / 25),
     -1: (1 / 25, -27 / 25, 26 / 25, 0.0),
 }
-"""Coefficients of differences half a point behind, for points -2 to 1 ahead; on the plane, where its sides move together."""
+"""Coefficients of differences half a point behind, for points -2 to 1 ahead.
+
+On the plane, where its sides move together.
+"""
 WEIGHTS = {0: 22 / 24, 1: 25 / 24, -1: 25 / 24}
-"""Norm weights, by row, of quantities on cell centres across the plane; half of the weight on the plane for each side."""
+"""Norm weights, by row, of quantities on cell centres across the plane.
+
+Half of the weight on the plane for each side.
+"""
 SIDE = 24 / 11
 """Inverse norm weight of one side on the plane."""
 ROWS = {"fault-low": (-2, 0), "fault-on": (0, 1), "fault-high": (1, 2)}
@@ -236,7 +242,10 @@ class Rows:
         }
 
     def _split_stresses(self, p: Point, place: Place) -> dict[str, Any]:
-        """Return normal stresses and the in-plane shear stress of both sides; the fault-normal stress is common to them."""
+        """Return normal stresses and the in-plane shear stress of both sides.
+
+        The fault-normal stress is common to them.
+        """
         plane, unused = self.plane, dict[str, Any]()
         upper_point = _High(p, plane)
         normal = next(name for name, axis in VELOCITY.items() if axis == plane.axis)

@@ -66,7 +66,10 @@ class Ground:
     highest: float
 
     def missing_values(self, lower: np.ndarray, upper: np.ndarray) -> str:
-        """Return a question about missing raster values for messages on a strange relief; empty if none seem to be missing."""
+        """Return a question about missing raster values for messages on a strange relief.
+
+        Empty if none seem to be missing.
+        """
         corners = np.array([[x, y] for x in (lower[0], upper[0]) for y in (lower[1], upper[1])])
         return "" if self.raster is None else self.raster.doubt(corners)
 
@@ -195,7 +198,7 @@ class Lines:
         return np.clip(x, self.low, self.high)
 
     def nodes(self, spacing: float) -> np.ndarray:
-        """Return the coordinates at which the ground of each node is evaluated, level towards absorbing sides and beyond."""
+        """Return the coordinates at which the ground of each node is evaluated, constant near absorbing sides."""
         if self.periodic:
             return self.inside(spacing)
         x = self.even(spacing)
@@ -325,7 +328,10 @@ def _thickness(asked: float | None, relief: float, spacing: float, room: float, 
 
 
 def check_slopes(relief: Relief, ground: Ground, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
-    """Report an error for cliffs and a warning for slopes beyond the verified range; raster values may be missing there."""
+    """Report an error for cliffs and a warning for slopes beyond the verified range.
+
+    Raster values may be missing there.
+    """
     slope, x, y = relief.steepest()
     if slope <= STEEP_GROUND:
         return

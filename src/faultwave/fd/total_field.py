@@ -47,7 +47,10 @@ class TotalField:
     top: int | None = None
 
     def inside(self, points: Points) -> np.ndarray:
-        """Return a mask of the points (n, 3) that hold the total field; a box up to the free surface has no upper side."""
+        """Return a mask of the points (n, 3) that hold the total field.
+
+        A box up to the free surface has no upper side.
+        """
         lo, hi = np.array(self.box.lo), np.array(self.box.hi)
         if self.top is not None:
             hi[0] = np.iinfo(np.int64).max
@@ -66,7 +69,7 @@ class TotalField:
         return np.stack([axes[0][z], axes[1][y], axes[2][x]], 1)
 
     def there(self, name: str, points: Points) -> np.ndarray:
-        """Return a mask of the points (n, 3) at which a quantity exists: on a free surface only quantities on half planes do."""
+        """Return a mask of the points (n, 3) at which a quantity exists; on a free surface, only if on half planes."""
         return np.ones(len(points), bool) if self.top is None else points[:, 0] < self.top + (name not in WHOLE)
 
 

@@ -25,7 +25,10 @@ from faultwave.kernels.stencil import Axis, Peak, Row
 from faultwave.physics.rheology import STRESS, Rheology
 
 ROOM = "yield_room"
-"""Array of the squared distance from yield of every row, the smallest of its centres [Pa^2]; NaN where rock never yields."""
+"""Array of the squared distance from yield of every row, the smallest of its centres [Pa^2].
+
+NaN where rock never yields.
+"""
 MARGIN = 1e-3
 """Safety margin relative to distances and initial stress, far larger than rounding in single precision."""
 
@@ -36,7 +39,7 @@ def peak(name: str) -> str:
 
 
 def peaks() -> dict[str, Peak]:
-    """Return the row peaks of wave stresses: sum of squares of the normal ones [Pa^2], absolute values of shear stresses [Pa]."""
+    """Return the row peaks of wave stresses: squared sum of the normal ones [Pa^2], size of shear stresses [Pa]."""
 
     def size(name: str) -> Peak:
         return Peak(STRESS_LEVEL, lambda p: m.abs(p.at(name)))
@@ -83,7 +86,7 @@ def may_lose(row: Row, lost: str, kind: str) -> Any:
 def room(
     law: Rheology, given: Mapping[str, Any], constants: Mapping[str, float], rest: Mapping[str, Any]
 ) -> np.ndarray:
-    """Return the squared distance of centres from yield, less the margin [Pa^2]; negative if rock at rest is closer than it.
+    """Return the squared distance of centres from yield, less a margin [Pa^2]; negative if it is within the margin.
 
     Parameters
     ----------

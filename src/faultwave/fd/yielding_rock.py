@@ -209,7 +209,10 @@ class Rock:
     def _over(
         self, checking: Checking, grid: Grid, box: Box, of: Callable[[np.ndarray], Values]
     ) -> dict[str, np.ndarray]:
-        """Return values at the centres of a box, evaluated plane by plane; it may extend beyond the ends of periodic axes."""
+        """Return values at the centres of a box, evaluated plane by plane.
+
+        It may extend beyond the ends of periodic axes.
+        """
         lengths, planes = np.array([grid.spacing * n for n in grid.shape[::-1]]), []
         for k in range(box.lo[0], box.hi[0]):
             places = grid.places("sxx", Box((k, *box.lo[1:]), (k + 1, *box.hi[1:]))).reshape(-1, 3)
@@ -294,7 +297,10 @@ class Rock:
 
 
 def _factors(found: Values, places: np.ndarray) -> dict[str, float]:
-    """Return the ratios of six proportional stresses (n,) to the largest of them; raises InputError if they are not proportional."""
+    """Return the ratios of six proportional stresses (n,) to the largest of them.
+
+    Raises InputError if they are not proportional.
+    """
     table = np.stack([found[n] for n in STRESS], 1)
     at, largest = int(np.abs(table).max(1).argmax()), float(np.abs(table).max())
     if largest == 0.0:

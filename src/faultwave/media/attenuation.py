@@ -134,7 +134,7 @@ def relaxation(spectrum: Spectrum) -> Relaxation:
 
 
 def _linear(spectrum: Spectrum, frequency: np.ndarray) -> np.ndarray:
-    """Return defects per 1/Q for weak attenuation, where 1/Q is the mean over the mechanisms, by non-negative least squares."""
+    """Return defects per 1/Q for weak attenuation, where mechanisms are averaged, by non-negative least squares."""
     from scipy.optimize import nnls
 
     x = 2 * np.pi * frequency[:, None] * spectrum.times

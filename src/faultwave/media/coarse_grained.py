@@ -1,6 +1,6 @@
-"""Effective modulus of a coarse-grained medium for long waves, with eight materials on a 2 x 2 x 2 cell of a staggered grid.
+"""Effective modulus of a coarse-grained medium of 2 x 2 x 2 cells on a staggered grid, for long waves.
 
-Under a uniform strain E the cell strains by E + B u, where u are periodic displacements with B^T C (E + B u) = 0, C
+The eight points of a cell have eight materials. Under a uniform strain E the cell strains by E + B u, where u are periodic displacements with B^T C (E + B u) = 0, C
 contains
 the moduli of the points and B is the grid's difference operator. For moduli that deviate from their mean by the
 relative

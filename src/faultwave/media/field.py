@@ -387,7 +387,10 @@ _RULES: tuple[Rule, ...] = (
 
 
 def ways_to_give(names: Iterable[str], more: Sequence[Rule] | None = ()) -> frozenset[str]:
-    """Return ``names`` and the parameters from which they can be derived, also by the rules ``more``; None: no derivation."""
+    """Return ``names`` and the parameters from which they can be derived, also by the rules ``more``.
+
+    None: no derivation.
+    """
     if more is None:
         return frozenset(names)
     found, rules = set(names), (*more, *_RULES)

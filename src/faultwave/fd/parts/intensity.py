@@ -162,7 +162,7 @@ def _peaks(box: Box, name: str, of: str) -> Observer:
 
 
 def _arias(box: Box, step: float) -> Observer:
-    """Return the observer of Arias intensity, pi / (2 g) times the integral of squared horizontal acceleration (Arias 1970)."""
+    """Return the observer of Arias intensity, pi / (2 g) times the integral of a^2 along x and y (Arias 1970)."""
 
     def function(p: Point) -> dict[str, Any]:
         a, b = p.at("surface_a1"), p.at("surface_a2")
@@ -279,7 +279,7 @@ class Maps(GridAttached):
         return found
 
     def _after_the_end(self, number: int) -> np.ndarray:
-        """Return the largest displacement (ANGLES, ny, nx) [m] of the oscillators of a period after the run, on ground at rest."""
+        """Return the peak displacement (ANGLES, ny, nx) [m] of oscillators after the run, on ground at rest."""
         x, v = ([self.view(f"oscillator{number}_{q}{c}").astype(float) for c in COMPONENTS[:2]] for q in "xv")
         turns, period = np.pi * np.arange(ANGLES) / ANGLES, self.part.periods[number]
         along = [[np.cos(t) * q[0] + np.sin(t) * q[1] for q in (x, v)] for t in turns]
@@ -319,7 +319,10 @@ class Maps(GridAttached):
 
 
 def duration(times: Sequence[float], arias: np.ndarray, low: float = 0.05, high: float = 0.95) -> np.ndarray:
-    """Return the time (ny, nx) [s] between two fractions of the final value of ``arias`` (times, ny, nx); 0 without motion."""
+    """Return the time (ny, nx) [s] between two fractions of the final value of ``arias`` (times, ny, nx).
+
+    0 without motion.
+    """
     t = np.asarray(times, float)
     final = arias[-1]
     share = arias / np.where(final > 0, final, 1.0)

@@ -266,7 +266,10 @@ class PointDrive:
         return np.concatenate(parts, 1)
 
     def _means(self, first: int) -> np.ndarray:
-        """Return the means (levels, block, n) of S over the steps from ``first`` on; of forces, centred at the velocities' times."""
+        """Return the means (levels, block, n) of S over the steps from ``first`` on.
+
+        Means of forces are centred at the times of the velocities.
+        """
         dt, sources = self.scheme.step, self.sources
         edges = (first + np.arange(self._block + 1)) * dt
         found = np.zeros((LEVELS, self._block, max(1, len(sources))))

@@ -32,7 +32,7 @@ from faultwave.physics.friction.nucleation import check_starts
 
 name = "rupture"
 ROOM, DEEP = 6, 8
-"""Minimum numbers of points from split nodes to the sides of the box, and of planes between a buried fault and the surface."""
+"""Fewest points from split nodes to sides of the box, and fewest planes from a buried fault to the surface."""
 
 
 def plan(planning: Planning) -> Rupture | None:
@@ -258,7 +258,7 @@ class Rupture(GridPart):
 
 
 def _layers(placing: Placing, axis: int) -> tuple[int, int]:
-    """Return the numbers of points inside the box that are computed with the absorbing layers at both ends of an axis (0: x).
+    """Return the numbers of points inside the box that belong to the absorbing layers of an axis (0: x).
 
     Along x layers end at whole vectors.
     """
@@ -374,7 +374,10 @@ class AttachedRupture(GridAttached):
         return found
 
     def rupture_totals(self) -> tuple[float, ...]:
-        """Return the time [s] and the energies of the whole fault in the order of ``FaultHistory``; all processes must call it."""
+        """Return the time [s] and the energies of the whole fault in the order of ``FaultHistory``.
+
+        All processes must call it.
+        """
         found = self.energies()
         names = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
         return (self.operator.time, *self.world.total(np.array([found[n] for n in names])).tolist())

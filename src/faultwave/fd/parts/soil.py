@@ -216,7 +216,7 @@ class Soil(GridPart):
         return np.asarray(np.clip(places, self.lower, self.upper))
 
     def _planes(self, checking: Checking) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
-        """Yield number, rho and mu, and mean effective stress (n,) [Pa] of each plane from the surface down to the box's lowest."""
+        """Yield each plane from the surface down: number, rho and mu, and mean effective stress (n,) [Pa]."""
         setting, grid, box = self.case.soil, checking.placing.grid, checking.box
         assert setting is not None
         top, rock_above, load = grid.shape[0], None, np.zeros(box.shape[1] * box.shape[2])
@@ -234,7 +234,10 @@ class Soil(GridPart):
             rock_above, last_z = rock, z
 
     def _strain(self, places: np.ndarray, mu: np.ndarray, confining: np.ndarray) -> np.ndarray:
-        """Return the reference strain (n,) at places (n, 3) [m]; raises InputError with the first place where it is invalid."""
+        """Return the reference strain (n,) at places (n, 3) [m].
+
+        Raises InputError with the first place where it is invalid.
+        """
         if self.backbone.confined:  # on the surface itself the stress at a depth of some centimetres is used
             confining = np.maximum(confining, SHALLOWEST)
         names = [q.name for q in self.backbone.parameters if self.given and q.name in self.given.parameters]

@@ -154,7 +154,7 @@ class StrainSampler:
         self.parts.append((column, (shares / scheme.grid.spacing * value[..., None]).reshape(self.count, -1)))
 
     def _add_across(self, scheme: Scheme, of: str, points: np.ndarray, value: np.ndarray, column: int) -> None:
-        """Add the contribution of adjoining blocks to derivatives along z, from the values exchanged before the stresses."""
+        """Add the contribution of adjoining blocks to derivatives along z, from values exchanged before the stresses."""
         for above in (True, False):
             if not (scheme.joined_above if above else scheme.joined_below):
                 continue

@@ -38,7 +38,10 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _evaluator(tree: Expression) -> Evaluator:
-    """Return a closure that computes ``tree`` from the variables' columns; constants stay scalars until they meet a column."""
+    """Return a closure that computes ``tree`` from the variables' columns.
+
+    Constants stay scalars until they meet a column.
+    """
     if isinstance(tree, Number):
         value = np.float64(tree.value)  # not a Python float: 1/0 must be inf, not an exception
         return lambda variables: value

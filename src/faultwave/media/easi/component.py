@@ -100,7 +100,10 @@ class Component:
         raise NotImplementedError
 
     def evaluate(self, batch: Batch, wanted: Sequence[str]) -> Values:
-        """Return the ``wanted`` parameters, each (m,); raises PointError where a point is not accepted or has no value."""
+        """Return the ``wanted`` parameters, each (m,).
+
+        Raises PointError where a point is not accepted or has no value.
+        """
         if self.children:
             return self._route(batch.seeing(self.transform(batch, self.outputs)), wanted)
         missing = [name for name in wanted if name not in self.outputs]

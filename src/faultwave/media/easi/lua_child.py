@@ -146,7 +146,10 @@ class Script:
         self.loaded = loaded
 
     def apply(self, names: list[str], columns: np.ndarray, wanted: list[str]) -> np.ndarray:
-        """Return the results of f (len(wanted), n) for columns (len(names), n); raises Failure with the number of a point, from 1."""
+        """Return the results of f (len(wanted), n) for columns (len(names), n).
+
+        Raises Failure with the number of a point, from 1.
+        """
         table, count = self.runtime.table_from, columns.shape[1]
         results = [table([]) for _ in wanted]
         given = table([table(column.tolist()) for column in columns])

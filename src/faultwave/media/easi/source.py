@@ -253,7 +253,10 @@ class Block:
         return places
 
     def locate(self, offset: int) -> str:
-        """Return 'file:line:column' of a character of a scalar's value; one past the end is the place after the last."""
+        """Return 'file:line:column' of a character of a scalar's value.
+
+        One past the end is the place after the last.
+        """
         places = self.character_places()
         if not places:
             return self.where

@@ -18,11 +18,17 @@ POISON is a point inside the model without valid numbers, HOLE a point below roc
 """
 
 GROWTH = 0.25
-"""Fraction by which the columns in memory grow beyond the requested ones, so that a scan across a model reads it only a few times."""
+"""Fraction by which the columns in memory grow beyond the requested ones.
+
+A scan across a model then reads its file only a few times.
+"""
 
 Columns = dict[str, NDArray[np.float32]]
 Read = Callable[[slice, slice], tuple[Columns, NDArray[np.bool_]]]
-"""Reader of the columns of two slices: values (ni, nj, nk) by name, NaN where missing, and a mask of missing values that are air."""
+"""Reader of the columns of two slices.
+
+It returns values (ni, nj, nk) by name, NaN where missing, and a mask of missing values that are air.
+"""
 
 
 def position(x: Floats, nodes: Floats) -> Floats:
@@ -64,7 +70,10 @@ class Lattice:
         self.kinds: NDArray[np.uint8] = np.zeros((0, 0, 0), np.uint8)
 
     def between(self, index: Sequence[Floats]) -> Between:
-        """Return cells and linear weights at fractional indices along x, y, z; positions beyond the ends get the outermost values."""
+        """Return cells and linear weights at fractional indices along x, y, z.
+
+        Positions beyond the ends get the outermost values.
+        """
         low, share = [], []
         for x, count in zip(index, self.shape, strict=True):
             inside = np.clip(x, 0.0, count - 1.0)

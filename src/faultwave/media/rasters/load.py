@@ -111,7 +111,10 @@ class RasterGround:
         )
 
     def known(self, xy: np.ndarray) -> np.ndarray:
-        """Return elevations (n,) [m] at places (n, 2) [m], NaN where there is none or outside the raster; used for pictures."""
+        """Return elevations (n,) [m] at places (n, 2) [m], NaN where there is none or outside the raster.
+
+        Used for pictures.
+        """
         own = self.to_own(xy)
         found = np.full(len(xy), np.nan)
         on = self.raster.reaches(own)

@@ -21,7 +21,10 @@ MEMORY_LIMIT = 1 << 29  # bytes per map
 @tag("!LuaMap")
 @dataclass(frozen=True, kw_only=True)
 class LuaMap(Component):
-    """Map by a Lua function ``f(x)`` of each point; ``x`` is indexed by name and by position in the sorted dimensions."""
+    """Map by a Lua function ``f(x)`` of each point.
+
+    ``x`` is indexed by name and by position in the sorted dimensions.
+    """
 
     keys = frozenset({"returns", "function", "components"})
 

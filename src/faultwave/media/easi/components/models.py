@@ -60,7 +60,10 @@ class Switch(Component):
 @tag("!EvalModel")
 @dataclass(frozen=True, kw_only=True)
 class EvalModel(Component):
-    """Component that evaluates a model at the current dimensions; its parameters become the dimensions of the children."""
+    """Component that evaluates a model at the current dimensions.
+
+    Its parameters become the dimensions of the children.
+    """
 
     keys = frozenset({"parameters", "model", "components"})
 

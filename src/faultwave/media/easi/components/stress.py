@@ -77,7 +77,10 @@ def optimal(p: Mapping[str, Floats]) -> Values:
 
 
 def andersonian(p: Mapping[str, Floats]) -> Values:
-    """Return the stress [Pa] with one principal axis vertical, selected by S_v; SH_max is the azimuth of the larger horizontal."""
+    """Return the stress [Pa] with one principal axis vertical, selected by S_v.
+
+    SH_max is the azimuth of the larger horizontal.
+    """
     pressure = np.abs(p["sig_zz"])
     alpha = (2 * p["s2ratio"] - 1) / 3
     lean = alpha + np.cos(2 * _favourable(p["mu_s"]))
