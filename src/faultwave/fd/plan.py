@@ -491,8 +491,7 @@ def _bent(case: Case, laid: Sequence[Laid], read: _Read, problems: Problems) -> 
     """Return the blocks below a topography.
 
     The uppermost block has the same number of planes as without; its top is at the lowest point of the ground before
-    the planes
-    are made curvilinear. The blocks below move along.
+    the planes are made curvilinear. The blocks below move along.
     """
     if read.ground is None:
         return list(laid)
@@ -540,8 +539,7 @@ def _step(
     """Return the time step [s] and the number of steps.
 
     The step is stable in all blocks and divides the end time. A step given by the case is used as it is; the run then
-    ends
-    at or just after the end time.
+    ends at or just after the end time.
     """
     fraction = case.numerics.cfl or (CFL_LAYERS if "absorbing" in sides.values() else CFL)
     relief = laid[0].grid.relief

@@ -95,8 +95,7 @@ def along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> OnAxis:
     """Return the interpolation along an axis at points (n, 3) [m].
 
     Near a side of the grid the polynomial uses the nearest points inside, among them the free surface and faces to
-    other
-    grids.
+    other grids.
     """
     k = "xyz".index(axis)
     h, count = scheme.grid.spacing, scheme.grid.shape[2 - k]
@@ -118,8 +117,7 @@ def reading(scheme: Scheme, name: str, points: np.ndarray) -> Stencils:
     """Return the stencils with which a quantity is read, and driven, at points (n, 3) [m].
 
     Sources use the same weights as receivers, so that the discrete operator remains self-adjoint (reciprocal) for
-    sources and
-    receivers anywhere. The interpolant is a polynomial along each axis, cubic at order 4.
+    sources and receivers anywhere. The interpolant is a polynomial along each axis, cubic at order 4.
     """
     x, y, z = (along(scheme, name, points, axis) for axis in AXES)
     if scheme.free_surface and name in ACROSS:
@@ -154,8 +152,7 @@ def _fading(scheme: Scheme, points: np.ndarray, z: OnAxis) -> OnAxis:
     """Return the interpolation along z of shear stresses across the free surface.
 
     They are zero on the surface, where the grid's value is an error of second order. That value has weight zero on the
-    surface and
-    full weight from ``FADED`` spacings down, where it compensates for errors of the planes below.
+    surface and full weight from ``FADED`` spacings down, where it compensates for errors of the planes below.
     """
     depth = (scheme.grid.upper[2] - scheme.grid.down(points)[:, 2]) / scheme.grid.spacing
     share = np.maximum(1.0 - depth / FADED, 0.0)[:, None]

@@ -229,8 +229,7 @@ def build_program(
         Units in which the coefficients will be given.
     part : Box, optional
         Box of one process instead of the whole grid. It may extend beyond the ends of periodic axes; its halo is then
-        filled
-        by exchanges.
+        filled by exchanges.
 
     Returns
     -------

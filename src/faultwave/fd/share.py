@@ -53,11 +53,9 @@ def _keeps_mechanisms(program: Program, found: Reach, odd: tuple[bool, bool, boo
     """Return True if every computed point uses its own relaxation mechanism.
 
     The mechanisms of attenuation alternate from point to point with the parity of the indices along z and y. Beyond the
-    end of a
-    periodic axis with an odd number of points, the parity selects another mechanism. Therefore nothing that depends
-    on
-    mechanisms may be computed there outside the points that a process owns. Along x mechanisms come from a periodic
-    table.
+    end of a periodic axis with an odd number of points, the parity selects another mechanism. Therefore nothing that
+    depends on mechanisms may be computed there outside the points that a process owns. Along x mechanisms come from a
+    periodic table.
 
     Parameters
     ----------
@@ -82,8 +80,7 @@ def cut_up(
     """Return the box of process ``rank`` of ``count`` in each block.
 
     The decomposition is the one of least surface, with as many steps between two exchanges as are worthwhile for the
-    size of
-    the boxes. Adjoining blocks are divided alike along x and y, and not along z.
+    size of the boxes. Adjoining blocks are divided alike along x and y, and not along z.
 
     Raises
     ------

@@ -1,20 +1,16 @@
 """Soil with multiple yield surfaces (``physics.rheology.iwan``) on the staggered grid, after the elastic stress update.
 
 Elements are evaluated at cell centres. Their input is the increment of the deviator in the elastic update (with
-attenuation,
-its stress), where shear stresses are means of the four around the centre. The stress that their sum loses is stored as
-a
-strain at the centres. Then normal stresses lose the modulus times the strain of their own centre, and shear stresses
-lose their
-own modulus times the mean strain of the four centres around. Because these means are adjoint to each other in the
-norm of the grid, and moduli at edges are harmonic means, elements only ever take energy from the grid. Near a free
-surface,
-where planes have other weights, means along z are weighted by the overlap of cells as thick as these weights: no weight
-is negative, and the adjoint of a mean is a mean. Where no element yields, every loss is exactly zero.
+attenuation, its stress), where shear stresses are means of the four around the centre. The stress that their sum loses
+is stored as a strain at the centres. Then normal stresses lose the modulus times the strain of their own centre, and
+shear stresses lose their own modulus times the mean strain of the four centres around. Because these means are adjoint
+to each other in the norm of the grid, and moduli at edges are harmonic means, elements only ever take energy from the
+grid. Near a free surface, where planes have other weights, means along z are weighted by the overlap of cells as thick
+as these weights: no weight is negative, and the adjoint of a mean is a mean. Where no element yields, every loss is
+exactly zero.
 
 Element states are stored in tiles of columns that contain soil, down to the lowest soil of each tile. Losses are stored
-in
-all columns down to the lowest soil of all, because shear stresses adjacent to tiles need them.
+in all columns down to the lowest soil of all, because shear stresses adjacent to tiles need them.
 """
 
 from __future__ import annotations

@@ -2,20 +2,17 @@
 
 The plane lies on centres of cells. Velocities along it, and stresses that act within it alone, have one value on each
 side; arrays of the grid hold the values of the lower side, ``fault_plane.high`` names the arrays of the upper one. Each
-side
-has differences across the plane with a summation-by-parts (SBP) closure and the norms
+side has differences across the plane with a summation-by-parts (SBP) closure and the norms
 
     on the plane, and one spacing from it: 11/24, 25/24;      half a spacing from it, and further: 1.
 
 The differences of quantities on the plane, evaluated half a spacing from it, are (-25, 26, -1)/24; the others follow
-from the
-SBP property. They are exact for linear functions, and their highest frequency is below the highest one of interior
-differences.
-Where the sides do not slide, they combine to differences of second order that do not reach across the plane.
+from the SBP property. They are exact for linear functions, and their highest frequency is below the highest one of
+interior differences. Where the sides do not slide, they combine to differences of second order that do not reach across
+the plane.
 
 The normal velocity is the same on both sides: the plane itself has no mass, and its velocity follows from the balance
-of
-normal traction. Therefore tractions do no work except for friction with the slip rate, whatever the rock
+of normal traction. Therefore tractions do no work except for friction with the slip rate, whatever the rock
 (``docs/theory/grids.md``).
 """
 

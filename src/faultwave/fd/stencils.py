@@ -6,16 +6,11 @@ Point (k, j, i) of the arrays holds, in a cell of edge h with its corner at (x, 
     sxy  half an edge further along x and y,   sxz along x and z,   syz along y and z
 
 Hence u lies on the face x + h, and the last plane of w, sxz and syz is the upper face of the box: the free surface.
-Below a
-free surface, the other quantities have one more plane, which lies on it and follows the last plane of cells in the
-arrays
-(``differences``). Differences include the factor dt/h and the units of the coefficients; ``lam`` and ``mu2`` (twice mu)
-are
-moduli at centres, ``mu_xy`` ... at the edges, ``b_x`` ... inverse densities at the faces; all are zero outside the box.
-Memory
-variables follow Day & Bradley (2001), times the step: r' = A r - B (defect of the modulus) (strain increment), stress
-+=
-(modulus) (increment) + r + r'.
+Below a free surface, the other quantities have one more plane, which lies on it and follows the last plane of cells in
+the arrays (``differences``). Differences include the factor dt/h and the units of the coefficients; ``lam`` and ``mu2``
+(twice mu) are moduli at centres, ``mu_xy`` ... at the edges, ``b_x`` ... inverse densities at the faces; all are zero
+outside the box. Memory variables follow Day & Bradley (2001), times the step: r' = A r - B (defect of the modulus)
+(strain increment), stress += (modulus) (increment) + r + r'.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
 """Time dispersion of the leapfrog scheme, and its removal from seismograms.
 
 A step applies the response of a medium at the frequency W in place of w, with W = 2/dt sin(w dt/2), whatever the
-medium:
-differences in time over one step equal a derivative at W. Therefore sources are injected as S'(w) = S(W(w)), and the
-spectrum of the medium follows from the seismogram U' of the grid by U(W) = U'(w(W)), with w = 2/dt asin(W dt/2) (Wang &
-Xu 2015,
-Geophysics 80; Koene et al. 2018, Geophys. J. Int. 213). The remaining error is the spatial one of the grid. Memory
-variables of attenuation respond at w instead of W in one term, which changes phase speeds by the relative amount
-(w dt)^2 / (8 pi Q).
+medium: differences in time over one step equal a derivative at W. Therefore sources are injected as S'(w) = S(W(w)),
+and the spectrum of the medium follows from the seismogram U' of the grid by U(W) = U'(w(W)), with w = 2/dt asin(W dt/2)
+(Wang & Xu 2015, Geophysics 80; Koene et al. 2018, Geophys. J. Int. 213). The remaining error is the spatial one of the
+grid. Memory variables of attenuation respond at w instead of W in one term, which changes phase speeds by the relative
+amount (w dt)^2 / (8 pi Q).
 
 Spectra between the frequencies of a discrete Fourier transform are interpolated from an oversampled one (Barnett et al.
-2019,
-SIAM J. Sci. Comput. 41), to twelve digits.
+2019, SIAM J. Sci. Comput. 41), to twelve digits.
 """
 
 from __future__ import annotations
@@ -34,8 +31,7 @@ LATER, GONE = 1.1, 1.6
 """Times, in lengths of the run, at which the taper of sources after the run begins and ends.
 
 Source signals later than the first do not affect the run, for frequencies of 7 samples a period and fewer. They are
-tapered
-smoothly, because an abrupt end would contain higher frequencies.
+tapered smoothly, because an abrupt end would contain higher frequencies.
 """
 TOGETHER = 512
 """Number of steps whose amplitudes are computed together."""
@@ -76,8 +72,7 @@ def fast_length(least: int, real: bool = False) -> int:
     """Return the smallest length of at least ``least`` that NumPy transforms quickly.
 
     Its prime factors are 2, 3 and 5, for complex numbers also 7 and 11. The equivalent function of SciPy takes a tenth
-    of a second
-    to import.
+    of a second to import.
     """
     primes = (2, 3, 5) if real else (2, 3, 5, 7, 11)
     return next(length for length in itertools.count(least) if _rest(length, primes) == 1)
@@ -269,8 +264,7 @@ def late(of: Stepped, values: np.ndarray, interval: float, finer: float = 1.0) -
     """Return the change of series due to time dispersion.
 
     The sources were not modified, so that the delay counts from the time around which they act; the effect within the
-    length of
-    a pulse itself is neglected.
+    length of a pulse itself is neglected.
 
     Parameters
     ----------

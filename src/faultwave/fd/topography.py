@@ -353,12 +353,9 @@ def step_share(relief: Relief) -> float:
     """Return the largest stable step relative to the flat grid, at most 1.
 
     It follows from the largest wavenumber of the curvilinear operator. Where the grid has slopes a, b and cells are
-    stretched by
-    J, a wave of phases t along the grid's axes has the wavenumbers d(t1) - a p(t1) p(t3) d(t3), d(t2) - b p(t2) p(t3)
-    d(t3) and
-    d(t3) / J, with the responses d of differences and p of means. Slopes are sorted into classes, each represented by
-    its upper
-    end.
+    stretched by J, a wave of phases t along the grid's axes has the wavenumbers d(t1) - a p(t1) p(t3) d(t3), d(t2) - b
+    p(t2) p(t3) d(t3) and d(t3) / J, with the responses d of differences and p of means. Slopes are sorted into classes,
+    each represented by its upper end.
     """
     t = np.linspace(0.0, np.pi, ANGLES)
     d = 2 * (C1 * np.sin(0.5 * t) + C2 * np.sin(1.5 * t))

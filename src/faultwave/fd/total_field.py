@@ -1,13 +1,10 @@
 """Total field inside a box of the grid and scattered field outside: corrections of the stencils across its faces.
 
 All updates are linear. A point inside holds the total wave field, a point outside only the difference from a known
-incident field.
-Where the stencil of a point inside reads one outside, the incident field there is missing and is added; where the
-stencil of
-a point outside reads one inside, it is in excess and is subtracted (Robertsson & Chapman 2000, Geophysics 65; the
-domain
-reduction method of Bielak et al. 2003, BSSA 93, is equivalent for linear media). The corrections are derived from the
-stencils themselves: these are called with linear forms in place of numbers.
+incident field. Where the stencil of a point inside reads one outside, the incident field there is missing and is added;
+where the stencil of a point outside reads one inside, it is in excess and is subtracted (Robertsson & Chapman 2000,
+Geophysics 65; the domain reduction method of Bielak et al. 2003, BSSA 93, is equivalent for linear media). The
+corrections are derived from the stencils themselves: these are called with linear forms in place of numbers.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """Detection of rows of rock in which no point can yield, from four numbers per row.
 
 A point yields only if waves have moved its stress farther than its initial distance from yield (``Rheology.distance``,
-in the
-Frobenius norm). The change at a centre is bounded by its normal stresses and the largest of the shear stresses around
-it,
-because means never exceed the values that they average. Therefore each row stores the peaks of these, found during the
-stress update,
-and the smallest distance of its centres. Rows that are safe are skipped; all others are evaluated as usual, so that
-results do not depend on the rows.
+in the Frobenius norm). The change at a centre is bounded by its normal stresses and the largest of the shear stresses
+around it, because means never exceed the values that they average. Therefore each row stores the peaks of these, found
+during the stress update, and the smallest distance of its centres. Rows that are safe are skipped; all others are
+evaluated as usual, so that results do not depend on the rows.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ def peak(name: str) -> str:
 
 
 def peaks() -> dict[str, Peak]:
-    """Return the row peaks of wave stresses: squared sum of the normal ones [Pa^2], size of shear stresses [Pa]."""
+    """Return the row peaks of wave stresses: sum of squares of normal ones [Pa^2], size of shear ones [Pa]."""
 
     def size(name: str) -> Peak:
         return Peak(STRESS_LEVEL, lambda p: m.abs(p.at(name)))

@@ -1,16 +1,12 @@
 """Yielding rock on the staggered grid: stencils after the elastic update of the stresses.
 
 A rheology that scales the deviator (``Rheology.scales``) returns, at each cell centre, the share of the deviator of the
-total
-stress (initial stress included) that is lost in the step; shear stresses enter as the means of the four around the
-centre. Then
-normal stresses lose the share of their own centre, shear stresses the mean share of the four centres around, as in
-AWP-ODC
-(Roten et al. 2016, SC16). Stresses are interpolated to centres only, and only the share is read from neighbours.
-Because each
-component of the deviator only shrinks, the strain energy of the total stress never increases. Means to and from centres
-are
-adjoint to each other (``fd.cell_means``), so that centres account for the work that the stresses around them lose.
+total stress (initial stress included) that is lost in the step; shear stresses enter as the means of the four around
+the centre. Then normal stresses lose the share of their own centre, shear stresses the mean share of the four centres
+around, as in AWP-ODC (Roten et al. 2016, SC16). Stresses are interpolated to centres only, and only the share is read
+from neighbours. Because each component of the deviator only shrinks, the strain energy of the total stress never
+increases. Means to and from centres are adjoint to each other (``fd.cell_means``), so that centres account for the work
+that the stresses around them lose.
 """
 
 from __future__ import annotations
@@ -50,8 +46,7 @@ class Kept:
         True if strength is stored at every point, False for profiles along z.
     proportional : bool
         True if the initial stress is stored as one factor at every point, to which its components are proportional;
-        False for
-        profiles along z.
+        False for profiles along z.
     bent : bool
         True if planes follow a topography.
     """

@@ -1,9 +1,8 @@
 """Strength and initial stress of yielding rock: evaluation where a grid needs them, and checks.
 
 The initial stress is stored by depth if the ground is flat. Below a topography it is stored as one number at every
-centre,
-to which all six components are proportional. Thus it may follow the ground and still takes one number per point, not
-six.
+centre, to which all six components are proportional. Thus it may follow the ground and still takes one number per
+point, not six.
 """
 
 from __future__ import annotations
@@ -189,8 +188,7 @@ class Rock:
         """Return the stored values of a block.
 
         Parameters of strength are given by depth, or over the ``box`` of this process if they vary laterally; the
-        common factor of
-        the initial stress covers the box and one point around it.
+        common factor of the initial stress covers the box and one point around it.
         """
         found: dict[str, np.ndarray] = {}
         if self.lateral:

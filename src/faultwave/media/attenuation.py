@@ -1,11 +1,9 @@
 """Coarse-grained relaxation mechanisms that yield a quality factor over a band of frequencies.
 
 A modulus with mechanisms of relaxation times tau_m and defects d_m is M(w) = M_u (1 - d_m / (1 + i w tau_m)), where M_u
-is
-its value at high frequency. Either all mechanisms act at every point and their defects add, or, coarse-grained (Day &
-Bradley 2001), each point of a cell of 2 x 2 x 2 has one of eight; waves much longer than the cell then see one
-effective
-modulus (``coarse_grained``). The fit uses that modulus, so that it also holds for strong attenuation.
+is its value at high frequency. Either all mechanisms act at every point and their defects add, or, coarse-grained (Day
+& Bradley 2001), each point of a cell of 2 x 2 x 2 has one of eight; waves much longer than the cell then see one
+effective modulus (``coarse_grained``). The fit uses that modulus, so that it also holds for strong attenuation.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 """Effective modulus of a coarse-grained medium of 2 x 2 x 2 cells on a staggered grid, for long waves.
 
-The eight points of a cell have eight materials. Under a uniform strain E the cell strains by E + B u, where u are periodic displacements with B^T C (E + B u) = 0, C
-contains
-the moduli of the points and B is the grid's difference operator. For moduli that deviate from their mean by the
-relative
-amount e_n at point n, equal for the P and S modulus, the mean stress over E is, to third order,
+The eight points of a cell have eight materials. Under a uniform strain E the cell strains by E + B u, where u are
+periodic displacements with B^T C (E + B u) = 0, C contains the moduli of the points and B is the grid's difference
+operator. For moduli that deviate from their mean by the relative amount e_n at point n, equal for the P and S modulus,
+the mean stress over E is, to third order,
 
     M = mean (1 - sum A_ab e_a e_b + sum T_abc e_a e_b e_c)
 
 A and T depend on the type of strain: S waves across each pair of axes and P waves along each axis. Because one set of
-materials
-serves all, A and T are averaged over the six types.
+materials serves all, A and T are averaged over the six types.
 """
 
 from __future__ import annotations

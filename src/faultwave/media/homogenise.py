@@ -29,8 +29,7 @@ def cell_averages(
 
     Densities and quality factors are averaged arithmetically, mu harmonically, lambda through the mean of nu/E. A cell
     with any mu = 0 is acoustic with the harmonic mean of the bulk modulus; without mu among the names lambda is
-    averaged
-    harmonically.
+    averaged harmonically.
 
     Parameters
     ----------

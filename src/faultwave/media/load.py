@@ -159,8 +159,8 @@ def read_layers(path: Path) -> Layers:
     """Read a text table of layers with a header of column names and one row for each layer.
 
     Columns in any order: ``depth`` of the layer's top [m, positive down], ``vp vs`` [m/s], ``rho`` [kg/m^3] and,
-    optionally,
-    ``Qp Qs`` or moduli; a header ``vp[km/s]`` declares another unit. ``#`` starts a comment, which may be the header.
+    optionally, ``Qp Qs`` or moduli; a header ``vp[km/s]`` declares another unit. ``#`` starts a comment, which may be
+    the header.
 
     Raises
     ------

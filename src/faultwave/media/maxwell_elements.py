@@ -1,10 +1,8 @@
 """Maxwell elements for constant quality factors, with Debye mechanisms that all act at every point.
 
 A modulus with L mechanisms of rates w_l is M(w) = M_u (1 - sum_l y_l w_l / (w_l + i w)), where M_u is its unrelaxed
-value
-(Emmerich & Korn 1987). Rates are evenly spaced in log frequency over the band; weights y_l yield Im M / Re M = 1/Q in
-the sense
-of least squares at the rates and half-way between them (Kaeser et al. 2007).
+value (Emmerich & Korn 1987). Rates are evenly spaced in log frequency over the band; weights y_l yield Im M / Re M =
+1/Q in the sense of least squares at the rates and half-way between them (Kaeser et al. 2007).
 """
 
 from __future__ import annotations
@@ -102,8 +100,7 @@ def maxwell_elements(mechanisms: Mechanisms, material: Mapping[str, np.ndarray])
     """Return the unrelaxed moduli and Maxwell elements of a material.
 
     No element's bulk modulus is negative: where the fit would yield one, its weight of compression is raised until it
-    is zero,
-    so that no volume change ever gains energy.
+    is zero, so that no volume change ever gains energy.
 
     Parameters
     ----------

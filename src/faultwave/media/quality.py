@@ -85,8 +85,7 @@ def most_qp(medium: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the largest Qp (n,) for which compression loses energy; infinite in fluids.
 
     The condition is 1/Qp >= 4/3 (Vs/Vp)^2 / Qs, because the loss of the bulk modulus is the loss of the P modulus less
-    4/3 of the
-    loss of mu.
+    4/3 of the loss of mu.
     """
     lam, mu = medium["lambda"], medium["mu"]
     with np.errstate(divide="ignore", invalid="ignore"):

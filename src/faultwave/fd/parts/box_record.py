@@ -1,8 +1,8 @@
 """Recording of the wave field around a box (``output.box``), for runs that inject it and for structural engineers.
 
 Without a spacing, the points of the grid that an injection needs are recorded in every step, so that the same grid
-replays
-the field exactly; with a spacing, the points of a lattice are recorded, interpolated by the polynomials of receivers.
+replays the field exactly; with a spacing, the points of a lattice are recorded, interpolated by the polynomials of
+receivers.
 """
 
 from __future__ import annotations

@@ -165,10 +165,8 @@ class PointDrive:
     """Point sources as injections, with amplitudes that are means of the time functions over each step.
 
     A stress receives -(moment) S / h^3 and a velocity force S / (rho h^3), with rho of its grid point, each times the
-    step
-    (Graves 1996). Near the free surface cells have the weights of the scheme's energy norm; below a topography their
-    volume is
-    multiplied by their stretch, which the grid's inverse density includes.
+    step (Graves 1996). Near the free surface cells have the weights of the scheme's energy norm; below a topography
+    their volume is multiplied by their stretch, which the grid's inverse density includes.
     """
 
     def __init__(

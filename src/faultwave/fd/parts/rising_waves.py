@@ -1,9 +1,8 @@
 """Plane waves that rise from a horizontal plane, for the response of sites and basins: forces on all its points.
 
 A force F S(t) per unit area radiates waves of velocity F S / (2 rho c) up and down, where c is the S speed for
-horizontal and
-the P speed for vertical forces (Aki & Richards 2002, ch. 4, for one dimension); F = 2 rho c v yields the velocity v
-S(t).
+horizontal and the P speed for vertical forces (Aki & Richards 2002, ch. 4, for one dimension); F = 2 rho c v yields the
+velocity v S(t).
 """
 
 from __future__ import annotations

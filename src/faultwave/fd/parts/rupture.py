@@ -333,8 +333,8 @@ class AttachedRupture(GridAttached):
         """Return work, moment and potency of the fault, defined as in the engine dg.
 
         The contributions of slip along each axis are evaluated at the points of that velocity. Work is summed up to the
-        time of
-        the slip rates, half a step before the stresses of waves; the remaining half step follows from the last power.
+        time of the slip rates, half a step before the stresses of waves; the remaining half step follows from the last
+        power.
         """
         half = 0.5 * self.operator.scheme.step
         found = dict.fromkeys(("total_frictional_work", "static_frictional_work"), 0.0)
@@ -354,8 +354,7 @@ class AttachedRupture(GridAttached):
         """Return an upper bound of the energy [J] that the fault has supplied.
 
         It follows from the initial traction and nucleation. If slip is imposed, it follows from the traction that slip
-        can
-        cause: by radiation of its rate and by strain from one point to the next.
+        can cause: by radiation of its rate and by strain from one point to the next.
         """
         found = 0.0
         if not self.part.law.needs_stress:

@@ -2,14 +2,11 @@
 
 The stress is the stress of the yield surfaces in the cell itself, which is the modulus times the common strain less the
 lost strain. Therefore stress and strain lie on the curve of the soil exactly. The shear stresses of the grid lie on
-edges
-and lose the mean of four cells; their mean over a cell includes its neighbours and lies off the curve where strain
-varies from
-cell to cell.
+edges and lose the mean of four cells; their mean over a cell includes its neighbours and lies off the curve where
+strain varies from cell to cell.
 
 Strain, and the strain lost in the step, are read when the velocities of the next step are known: samples belong to the
-step
-before.
+step before.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Strain at points due to forces elsewhere, the elements of strain Green tensors (``faultwave.green_tensors``).
 
 No case requests it by itself: the computation of the tensors adds the capability to a plan, with a force in place of
-the plan's
-sources.
+the plan's sources.
 """
 
 from __future__ import annotations
@@ -114,8 +113,7 @@ class StrainSampler:
     """Sampler of strain rates (steps, points, 6), in the order xx yy zz xy yz xz, weighted in the same way as sources.
 
     Strain rates are evaluated at the places of the scheme. A force here and a moment there are thus exactly reciprocal
-    on the grid
-    itself (Graves & Wald 2001).
+    on the grid itself (Graves & Wald 2001).
     """
 
     def __init__(self, scheme: Scheme, points: np.ndarray):

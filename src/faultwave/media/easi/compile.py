@@ -1,8 +1,7 @@
 """Compilation of syntax trees of the function language to functions on whole NumPy columns.
 
 Control flow becomes masks: both branches of an ``if`` are computed for all points and each point uses the values of its
-own
-path. Division by zero and overflow give infinities as in the language's C arithmetic.
+own path. Division by zero and overflow give infinities as in the language's C arithmetic.
 """
 
 from __future__ import annotations

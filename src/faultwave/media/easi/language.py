@@ -1,10 +1,9 @@
 """Parser of the function language of `!FunctionMap`, from text to syntax tree.
 
-Grammar: statements ``name = expr;``, ``return expr;``, ``if (bool) {..} [else {..}]``, ``expr;``.
-Operators of one level group from the LEFT, as in mathematics; places where the reference implementation would group
-from the right (``a-b-c``, ``a/b*c``) are recorded so that the loader can warn. Numbers with an exponent (``1e8``) are
-allowed
-in native cases only: the reference implementation rejects them in files.
+Grammar: statements ``name = expr;``, ``return expr;``, ``if (bool) {..} [else {..}]``, ``expr;``. Operators of one
+level group from the LEFT, as in mathematics; places where the reference implementation would group from the right
+(``a-b-c``, ``a/b*c``) are recorded so that the loader can warn. Numbers with an exponent (``1e8``) are allowed in
+native cases only: the reference implementation rejects them in files.
 """
 
 from __future__ import annotations

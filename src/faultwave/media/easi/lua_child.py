@@ -1,8 +1,7 @@
 """Process in which Lua runs, started as ``python -P lua_child.py ROOT``.
 
 Of the package it imports only mathematical functions that a script uses. Requests arrive as a line of JSON and columns
-of
-doubles, answers are returned in the same form (see ``lua_process``). The processor time of a request is limited by a
+of doubles, answers are returned in the same form (see ``lua_process``). The processor time of a request is limited by a
 timer of the system, whose signal ends the process even inside a function of Lua's C library.
 """
 

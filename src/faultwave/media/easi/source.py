@@ -33,8 +33,7 @@ def _indented(text: str) -> tuple[str, tuple[int, ...]]:
     """Return a text with tags alone on a line moved one column to the right of the key before them, and the changed lines.
 
     yaml-cpp, which easi uses, takes such a tag in the column of the key as the tag of the key's value; YAML requires it
-    to be
-    indented further. Line numbers count from 1.
+    to be indented further. Line numbers count from 1.
     """
     lines, changed, column = text.split("\n"), [], -1
     for number, line in enumerate(lines):
@@ -225,10 +224,8 @@ class Block:
         """Return the offset in the file of each character of a scalar's value.
 
         YAML folds and unindents text but preserves the order of its non-blank characters. Matching these one by one
-        therefore
-        finds every place in block, plain and quoted scalars alike; where escapes break the match, the last place found
-        is used for
-        the rest.
+        therefore finds every place in block, plain and quoted scalars alike; where escapes break the match, the last
+        place found is used for the rest.
         """
         if not isinstance(self.node, ScalarNode):
             return []

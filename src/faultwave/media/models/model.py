@@ -24,8 +24,7 @@ COVERAGE = ("model", "model goes on", "water", "air", "hole", "no values", "outs
 """Kinds of coverage of a point by a model.
 
 In this order: values of the model; outermost values of a model with 'outside: nearest'; no S speed below the model's
-top; air above
-its ground; no S speed below rock; no valid numbers; outside.
+top; air above its ground; no S speed below rock; no valid numbers; outside.
 """
 
 

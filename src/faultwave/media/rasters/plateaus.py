@@ -14,10 +14,8 @@ def walled_plateaus(heights: np.ndarray) -> list[tuple[float, int, tuple[int, in
     """Return plateaus in ``heights`` (ny, nx), the largest first: height, number of points, and row and column of one point.
 
     A plateau is 2 x 2 points or more of exactly one height. All points around it are higher, or all are lower, by more
-    than
-    neighbours differ elsewhere. Shores of lakes and seas, in contrast, rise gradually somewhere. Plateaus at the edge
-    are ignored,
-    because what is beyond is not known.
+    than neighbours differ elsewhere. Shores of lakes and seas, in contrast, rise gradually somewhere. Plateaus at the
+    edge are ignored, because what is beyond is not known.
     """
     from scipy import ndimage  # takes long to import, and few runs need it
 

@@ -67,8 +67,7 @@ class Raster:
         """Return values (n,) at places (n, 2), NaN where a point around has none.
 
         They are means over cells of the given ``width`` along x and y if these are wider than the raster's cells,
-        otherwise cubic
-        splines.
+        otherwise cubic splines.
         """
         from scipy import ndimage  # takes long to import, and few runs need it
 

@@ -150,9 +150,8 @@ def read_netcdf(path: Path, variable: str, where: str, warn: Callable[[str, str,
     """Read a regular grid from a NetCDF file, as ASAGI does (Rettenberger et al. 2016).
 
     The variable holds plain or compound floats, slowest dimension first. ASAGI uses only the first and the last
-    coordinate of
-    a dimension: vertices between them are spaced evenly, with a warning if the file has other coordinates; without
-    coordinates vertices lie at 0, 1, 2 and so on.
+    coordinate of a dimension: vertices between them are spaced evenly, with a warning if the file has other
+    coordinates; without coordinates vertices lie at 0, 1, 2 and so on.
 
     Parameters
     ----------

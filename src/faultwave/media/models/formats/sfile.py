@@ -1,8 +1,7 @@
 """SW4 sfile: HDF5, blocks between interfaces that follow the ground, depths below sea level (SW4 user's guide).
 
 The file has a corner and an azimuth but no projection: SW4 uses the projection of its grid, Faultwave uses ``crs`` of
-the
-setting, or the projection of the case.
+the setting, or the projection of the case.
 """
 
 from __future__ import annotations
