@@ -276,9 +276,9 @@ class FdPlan:
     warnings: tuple[Problem, ...]
     material: Field  # as the case gives it
     shared: Shared | None = None  # where other processes have the rest of the grid
-    below: tuple[FdPlan, ...] = ()  # blocks of larger spacing below this one, without parts
-    notes: tuple[str, ...] = ()  # what was chosen for the case, and why
-    seconds: float = 0.0  # that planning took, with libraries where the process began with it
+    below: tuple[FdPlan, ...] = ()  # blocks of larger spacing below this one, without capabilities
+    notes: tuple[str, ...] = ()  # automatic choices for the case, with reasons
+    seconds: float = 0.0  # wall time of planning, imports included if planning began the process
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix

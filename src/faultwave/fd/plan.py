@@ -53,7 +53,7 @@ from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import law
 
 CFL, CFL_LAYERS = 0.95, 0.9
-LARGEST = 2_000  # points along each axis of the coarse lattice on which the material depends, at most; bounded by SAMPLES in all
+LARGEST = 2_000  # most points of the coarse lattice along an axis, and in all (SAMPLES)
 SAMPLES = 400_000
 
 
@@ -247,7 +247,7 @@ def _lay(
     placing = Placing(case, law(case.law), laid[0].grid, lower, upper, problems, tuple(laid))
     grids = [block.grid for block in laid]
     if not check_memory(case, grids, world, problems):
-        problems.raise_errors()  # parts take memory in proportion to the grid where they are placed
+        problems.raise_errors()  # capabilities allocate memory in proportion to the grid when placed
     parts = {name: part.placed(placing) for name, part in read.parts.items()}
     check_faces(placing, laid, parts)
     check_beside(placing, parts)

@@ -137,7 +137,7 @@ def _percent(error: float) -> str:
 
 
 def _some(places: np.ndarray) -> np.ndarray:
-    """Return at most about LOOKED_AT of the places (n, 3), evenly chosen."""
+    """Return at most LOOKED_AT of the places (n, 3), evenly chosen."""
     return places[:: max(1, -(-len(places) // LOOKED_AT))]
 
 

@@ -80,7 +80,7 @@ class FdSolver:
 
     @property
     def resolved_frequency(self) -> float:
-        """Highest frequency [Hz] that the points of this process resolve."""
+        """Frequency [Hz] that is resolved everywhere in the grid."""
         return float(self.plan.frequency)
 
     @property

@@ -256,7 +256,7 @@ def relief_of(
         advice = f"Give a smaller smooth if hills and valleys shall stay. {ground.missing_values(*corners)}".strip()
         problems.warn(f"{WHERE}.smooth", what, advice=advice)
     for axis, line in ((1, lines[0]), (0, lines[1])):
-        if smooth and any(line.absorbing):  # after smoothing, which would bend what is level
+        if smooth and any(line.absorbing):  # after smoothing, which would deform level ground
             from scipy import interpolate  # takes long to import, and few runs need it
 
             spline = interpolate.CubicSpline(line.even(spacing), heights, axis)
