@@ -67,7 +67,21 @@ class Planning:
 
 @dataclass(frozen=True)
 class Placing:
-    """The grid, which is the uppermost of its ``blocks``, and the box of whole cells (3,) [m] that its layers surround."""
+    """Input of the second planning stage: the grid and its blocks, before the material is known.
+
+    Attributes
+    ----------
+    case : Case
+    law : Law
+    grid : Grid
+        Grid of the uppermost block.
+    lower, upper : ndarray (3,)
+        Corners of the box of whole cells [m], which absorbing layers surround.
+    problems : Problems
+        Collector of errors and warnings.
+    blocks : tuple
+        Blocks of the grid.
+    """
 
     case: Case
     law: Law
@@ -135,7 +149,7 @@ class Placing:
         return exchanged or advice_outside(point, self.lower, self.upper)
 
     def above(self, point: np.ndarray, what: str) -> str:
-        """Return the part of a message that says that a point of sources or receivers (``what``) is above the ground, if it is."""
+        """Return the words of a message on a point of sources or receivers (``what``) above the ground; empty if below."""
         if self.grid.relief is None:
             return ""
         ground = float(self.grid.relief.ground(np.clip(point, self.lower, self.upper)))
@@ -262,9 +276,9 @@ class FdPlan:
     warnings: tuple[Problem, ...]
     material: Field  # as the case gives it
     shared: Shared | None = None  # where other processes have the rest of the grid
-    below: tuple[FdPlan, ...] = ()  # blocks of larger spacing below this one, without parts
-    notes: tuple[str, ...] = ()  # what was chosen for the case, and why
-    seconds: float = 0.0  # that planning took, with libraries where the process began with it
+    below: tuple[FdPlan, ...] = ()  # blocks of larger spacing below this one, without capabilities
+    notes: tuple[str, ...] = ()  # automatic choices for the case, with reasons
+    seconds: float = 0.0  # wall time of planning, imports included if planning began the process
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix
@@ -390,7 +404,10 @@ class GridPart(Planned):
         return self
 
     def memory(self, steps: int, world: World) -> Memory | None:
-        """Return the memory that it needs on the first process for a run of ``steps`` time steps; None if negligible."""
+        """Return the memory that it needs on the first process for a run of ``steps`` time steps.
+
+        None if negligible.
+        """
         return None
 
     def observers(self, box: Box, step: float) -> Sequence[Observer]:
@@ -445,7 +462,10 @@ class GridAttached(Attached):
         return ()
 
     def start(self, state: Solution | None) -> None:
-        """Start a run from a wave field at time 0 (stresses) and half a step before (velocities); None means from rest."""
+        """Start a run from a wave field at time 0 (stresses) and half a step before (velocities).
+
+        None means from rest.
+        """
 
     def sampled(self, values: np.ndarray) -> None:
         """Take the values of its sampler after each of some steps, (steps, places, ...)."""

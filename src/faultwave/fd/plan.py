@@ -53,7 +53,7 @@ from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import law
 
 CFL, CFL_LAYERS = 0.95, 0.9
-LARGEST = 2_000  # points along each axis of the coarse lattice on which the material depends, at most; bounded by SAMPLES in all
+LARGEST = 2_000  # most points of the coarse lattice along an axis, and in all (SAMPLES)
 SAMPLES = 400_000
 
 
@@ -96,7 +96,7 @@ class _Filled:
 
 @dataclass(frozen=True)
 class _Stepped:
-    """The frequency that is resolved everywhere [Hz], the step [s] and how many; parts whose checks are done."""
+    """Frequency resolved everywhere [Hz], time step [s], number of steps and checked capabilities."""
 
     frequency: float
     step: float
@@ -247,7 +247,7 @@ def _lay(
     placing = Placing(case, law(case.law), laid[0].grid, lower, upper, problems, tuple(laid))
     grids = [block.grid for block in laid]
     if not check_memory(case, grids, world, problems):
-        problems.raise_errors()  # parts take memory in proportion to the grid where they are placed
+        problems.raise_errors()  # capabilities allocate memory in proportion to the grid when placed
     parts = {name: part.placed(placing) for name, part in read.parts.items()}
     check_faces(placing, laid, parts)
     check_beside(placing, parts)
@@ -363,7 +363,7 @@ def _check(
 def _scene(
     placing: Placing, parts: Mapping[str, GridPart], media: Sequence[Medium], sides: Mapping[str, SideKind]
 ) -> Scene:
-    """Return what plausibility needs to know of a case whose parts are checked."""
+    """Return the quantities of a checked case that the plausibility checks use."""
     none = np.zeros((0, 3))
     sources: Any = parts.get("sources")
     receivers: Any = parts.get("receivers")
@@ -491,8 +491,7 @@ def _bent(case: Case, laid: Sequence[Laid], read: _Read, problems: Problems) -> 
     """Return the blocks below a topography.
 
     The uppermost block has the same number of planes as without; its top is at the lowest point of the ground before
-    the planes
-    are made curvilinear. The blocks below move along.
+    the planes are made curvilinear. The blocks below move along.
     """
     if read.ground is None:
         return list(laid)
@@ -540,8 +539,7 @@ def _step(
     """Return the time step [s] and the number of steps.
 
     The step is stable in all blocks and divides the end time. A step given by the case is used as it is; the run then
-    ends
-    at or just after the end time.
+    ends at or just after the end time.
     """
     fraction = case.numerics.cfl or (CFL_LAYERS if "absorbing" in sides.values() else CFL)
     relief = laid[0].grid.relief

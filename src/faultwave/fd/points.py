@@ -1,4 +1,4 @@
-"""Interpolation and injection at places between grid points, by Lagrange polynomials of the order of the stencils (4 or 8)."""
+"""Interpolation and injection between grid points, by Lagrange polynomials of the order of the stencils (4 or 8)."""
 
 from __future__ import annotations
 
@@ -47,8 +47,17 @@ def _product_of(factors: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Stencils:
-    """Around points (n, 3): grid points (n, m, 3) as (z, y, x), weights of the value (n, m) and of d/dx, d/dy, d/dz (n, 3, m)
-    [1/m]."""
+    """Interpolation stencils at n points.
+
+    Attributes
+    ----------
+    points : ndarray (n, m, 3) of int
+        Indices (z, y, x) of grid points.
+    value : ndarray (n, m)
+        Weights of the value.
+    slope : ndarray (n, 3, m)
+        Weights of d/dx, d/dy and d/dz [1/m].
+    """
 
     points: np.ndarray
     value: np.ndarray
@@ -57,7 +66,7 @@ class Stencils:
 
 @dataclass(frozen=True)
 class OnAxis:
-    """Grid points along an axis, and weights on them of the value and of its slope, each (n, m)."""
+    """Grid points along one axis with the weights of the value and of its slope, each (n, m)."""
 
     nodes: np.ndarray
     value: np.ndarray
@@ -86,8 +95,7 @@ def along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> OnAxis:
     """Return the interpolation along an axis at points (n, 3) [m].
 
     Near a side of the grid the polynomial uses the nearest points inside, among them the free surface and faces to
-    other
-    grids.
+    other grids.
     """
     k = "xyz".index(axis)
     h, count = scheme.grid.spacing, scheme.grid.shape[2 - k]
@@ -109,8 +117,7 @@ def reading(scheme: Scheme, name: str, points: np.ndarray) -> Stencils:
     """Return the stencils with which a quantity is read, and driven, at points (n, 3) [m].
 
     Sources use the same weights as receivers, so that the discrete operator remains self-adjoint (reciprocal) for
-    sources and
-    receivers anywhere. The interpolant is a polynomial along each axis, cubic at order 4.
+    sources and receivers anywhere. The interpolant is a polynomial along each axis, cubic at order 4.
     """
     x, y, z = (along(scheme, name, points, axis) for axis in AXES)
     if scheme.free_surface and name in ACROSS:
@@ -130,7 +137,10 @@ def _upright(relief: Relief, points: np.ndarray, of: Stencils) -> Stencils:
 
 
 def stretches(grid: Grid, name: str, points: np.ndarray) -> np.ndarray:
-    """Return the vertical stretch of the cells of a quantity at points (..., 3) of a grid below a topography; 1 if flat."""
+    """Return the vertical stretch of the cells of a quantity at points (..., 3) of a grid below a topography.
+
+    1 if flat.
+    """
     if grid.relief is None:
         return np.ones(points.shape[:-1])
     place = RegularGrid.place(grid, points, HALF[name])
@@ -142,8 +152,7 @@ def _fading(scheme: Scheme, points: np.ndarray, z: OnAxis) -> OnAxis:
     """Return the interpolation along z of shear stresses across the free surface.
 
     They are zero on the surface, where the grid's value is an error of second order. That value has weight zero on the
-    surface and
-    full weight from ``FADED`` spacings down, where it compensates for errors of the planes below.
+    surface and full weight from ``FADED`` spacings down, where it compensates for errors of the planes below.
     """
     depth = (scheme.grid.upper[2] - scheme.grid.down(points)[:, 2]) / scheme.grid.spacing
     share = np.maximum(1.0 - depth / FADED, 0.0)[:, None]
@@ -161,7 +170,10 @@ def held(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
 
 
 MARGIN, BENT = {4: 6, 8: 14}, 14
-"""Points around a place that contain everything a source or receiver there touches, by order; below a topography along z."""
+"""Number of points around a place within which a source or receiver there acts, by order.
+
+The last value holds along z below a topography.
+"""
 
 
 def near(scheme: Scheme, box: Box, points: np.ndarray) -> np.ndarray:
@@ -222,7 +234,10 @@ class Sampler(Protocol):
 
 
 def outside(grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return the distance (n,) [m] of each point from the box, 0 inside; below a topography the ground is its upper side."""
+    """Return the distance (n,) [m] of each point from the box, 0 inside.
+
+    Below a topography the ground is its upper side.
+    """
     points = np.array(points, float)
     if grid.relief is not None:
         beyond = points[:, 2] - grid.relief.ground(np.clip(points, lower, upper))

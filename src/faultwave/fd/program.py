@@ -23,13 +23,13 @@ ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")
 DEFECTS = ("defect_p", "defect_s")
 AXES = stencils.AXES
 MEMORIES = (*(f"psi_{n}" for n in stencils.VELOCITY), *(f"psi_e{n}" for n in stencils.VELOCITY))
-"""Memory variables of a perfectly matched layer: of the stress derivatives for velocities, then of the velocity gradients."""
+"""Memory variables of a perfectly matched layer, of the stress derivatives and of the velocity gradients."""
 VECTOR = 16
 """Granularity along x of the first point of a layer, in points."""
 VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
 LEVELS = 2
 LOSS_LEVEL, YIELD_LEVEL = 2, 3
-"""Levels after the stresses in rock that yields: share of the deviator lost at each centre, then reduction of the stresses."""
+"""Levels after the stresses in rock that yields: share of the deviator lost at centres, then the reduced stresses."""
 FRICTION_LEVEL, UPRIGHT_LEVEL = 4, 5
 """Levels between velocities and stresses on a fault: friction of horizontal, then of vertical slip.
 
@@ -47,8 +47,18 @@ BELOW_CAP = 4
 
 @dataclass(frozen=True)
 class Observer:
-    """Launches of others (peak values and the like) after a level, with their arrays, numbers and peaks along rows. Those with a lag stay
-    as many rows behind as stencils reach."""
+    """Additional launches after a level of the program, such as peak values, with their data.
+
+    Attributes
+    ----------
+    arrays : mapping of str to Layout
+        Arrays of the launches.
+    launches : sequence of (int, Launch)
+        Level and launch. A launch with a lag stays behind by as many rows as stencils reach.
+    scalars : mapping of str to float
+    peaks : mapping of str to Peak
+        Peak values along rows.
+    """
 
     arrays: Mapping[str, Layout] = field(default_factory=dict)
     launches: Sequence[tuple[int, Launch]] = ()
@@ -154,7 +164,10 @@ class Scheme:
         return int(np.floor((relief.bottom - self.grid.lower[2]) / self.grid.spacing)) - BELOW_CAP
 
     def across(self, box: Box) -> Box | None:
-        """Return the box of intermediate arrays of the curvilinear layer within ``box``; None if the layer is not in it."""
+        """Return the box of intermediate arrays of the curvilinear layer within ``box``.
+
+        None if the layer is not in it.
+        """
         if self.cap is None or box.hi[0] <= self.cap - REACH:
             return None
         return Box((max(box.lo[0], self.cap - REACH), *box.lo[1:]), box.hi)
@@ -216,8 +229,7 @@ def build_program(
         Units in which the coefficients will be given.
     part : Box, optional
         Box of one process instead of the whole grid. It may extend beyond the ends of periodic axes; its halo is then
-        filled
-        by exchanges.
+        filled by exchanges.
 
     Returns
     -------
@@ -327,7 +339,7 @@ def line_of(scheme: Scheme, box: Box, axis: Axis) -> Layout:
 
 
 def segments(scheme: Scheme, axis: Axis, box: Box) -> list[tuple[int, int, str]]:
-    """Return segments (first, end, side) of a box along an axis; side is that of the absorbing layer, "" outside layers.
+    """Return segments (first, end, side) of a box along an axis; ``side`` names the absorbing layer, "" outside layers.
 
     Along x segments begin at whole vectors; a layer then has some additional points, where it has no effect. The
     boundaries depend on the grid alone, so that a point is computed identically in every decomposition.
@@ -430,7 +442,10 @@ def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, dam
 
 
 def _with_cap(parts: list[tuple[int, int, str]], lowest: int) -> list[tuple[int, int, str]]:
-    """Return segments along z, divided at the lowest plane of the curvilinear layer; no absorbing layer may extend into it."""
+    """Return segments along z, divided at the lowest plane of the curvilinear layer.
+
+    No absorbing layer may extend into it.
+    """
     found = []
     for first, end, side in parts:
         if side and end > lowest:

@@ -33,7 +33,10 @@ def state_of(recorder: SeriesRecorder, mine: np.ndarray) -> Mapping[str, State]:
 def of_all(
     recorder: SeriesRecorder, mine: np.ndarray, count: int, world: World
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return times (nt,) [s] and samples (nt, count, channels, Q) of the points of all processes; None except on the first."""
+    """Return times (nt,) [s] and samples (nt, count, channels, Q) of the points of all processes.
+
+    None except on the first.
+    """
     time, values = recorder.arrays()
     if world.size > 1:
         found = collect(world, mine, [values.swapaxes(0, 1)], count)

@@ -1,9 +1,8 @@
 """Estimate of the reflections of absorbing layers before a run, for waves that are long compared with the layers.
 
 A matched layer absorbs travelling waves to some thousandths. Near sources, and for waves at grazing incidence, much of
-the
-motion is evanescent across the layer. Damping does not act on it: the part that remains at the outer end of the layer
-is reflected. It is the larger, the nearer the side and the thinner the layer, both measured in wavelengths.
+the motion is evanescent across the layer. Damping does not act on it: the part that remains at the outer end of the
+layer is reflected. It is the larger, the nearer the side and the thinner the layer, both measured in wavelengths.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ LARGEST, DECAY = 2.3, 4.16
 """Coefficients of the estimate: error = LARGEST exp(-DECAY path / wavelength).
 
 The path leads from source or receiver (their mean) to the outer end of the layer. The fit uses the displacement of
-SPECFEM3D's
-layered half-space against propagator matrices, with layers of 2.5 to 7.5 km and sides at 6 and 15 km for waves of 16 km
-(25, 16, 7 and less than 1 %).
+SPECFEM3D's layered half-space against propagator matrices, with layers of 2.5 to 7.5 km and sides at 6 and 15 km for
+waves of 16 km (25, 16, 7 and less than 1 %).
 """
 LARGEST_FITTED = 0.3
 TOLERATED = 0.03
@@ -56,7 +54,10 @@ class Reflection:
 
 
 def dominant_frequency(sources: Sources, step: float, end_time: float) -> float:
-    """Return the frequency [Hz] at which the far-field velocity of the sources is largest; 0 if they radiate nothing."""
+    """Return the frequency [Hz] at which the far-field velocity of the sources is largest.
+
+    0 if they radiate nothing.
+    """
     frequencies, amplitudes = spectrum(sources, step, end_time)
     return float(frequencies[np.argmax(frequencies * amplitudes)])
 
@@ -136,7 +137,7 @@ def _percent(error: float) -> str:
 
 
 def _some(places: np.ndarray) -> np.ndarray:
-    """Return at most about LOOKED_AT of the places (n, 3), evenly chosen."""
+    """Return at most LOOKED_AT of the places (n, 3), evenly chosen."""
     return places[:: max(1, -(-len(places) // LOOKED_AT))]
 
 

@@ -1,4 +1,4 @@
-"""What a run on a grid will cost and resolve."""
+"""Report on the cost and the resolution of a planned run on a grid."""
 
 from __future__ import annotations
 
@@ -18,12 +18,27 @@ from faultwave.fd.time_dispersion import removes
 
 Rows = list[tuple[str, ...]]
 FOR_SURFACE_WAVES = {4: (5, 0.4), 8: (4, 0.1)}
-"""By order: points per S wavelength from which on the spacing makes Rayleigh waves by less than so much [%] too fast or slow (Vp/Vs of 1.73
-and more)."""
+"""Points per S wavelength from which Rayleigh waves are accurate, and their speed error there [%], by order.
+
+The error holds for Vp/Vs of 1.73 and more.
+"""
 
 
 def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
-    """(section, rows): size, time stepping, cost measured for a few seconds, what parts say of themselves, resolution."""
+    """Return the sections of the report on a plan, each with its rows.
+
+    Parameters
+    ----------
+    plan : FdPlan
+    case : Case
+    measure_seconds : float
+        Time [s] for which steps are executed to measure the cost.
+
+    Returns
+    -------
+    list of (str, Rows)
+        Size, time stepping, measured cost, rows of the capabilities and resolution.
+    """
     solver, told = FdSolver(plan), dict[str, Rows]()
     cost = _cost(plan, solver, _run_time(plan, solver, measure_seconds))
     blocks = block_proposal.report(plan)
@@ -31,7 +46,7 @@ def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[
         for section, rows in part.report(plan).items():
             told.setdefault(section, []).extend(rows)
     return [
-        ("size", _size(plan, solver)),  # now the process holds what that of a run does
+        ("size", _size(plan, solver)),  # after the solver is built, so that the process has the memory of a run
         ("time stepping", _stepping(plan)),
         ("cost", cost),
         *([("topography", topography.report(plan.scheme.grid))] if plan.scheme.grid.relief is not None else []),
@@ -61,7 +76,7 @@ def _size(plan: FdPlan, solver: FdSolver) -> Rows:
 
 
 def _shapes(plan: FdPlan) -> str:
-    """Points along x, y and z, of each block."""
+    """Return the numbers of points along x, y and z of each block."""
     return " + ".join(" x ".join(map(str, block.scheme.grid.shape[::-1])) for block in plan.blocks)
 
 
@@ -76,7 +91,10 @@ def _stepping(plan: FdPlan) -> Rows:
 
 
 def _run_time(plan: FdPlan, solver: FdSolver, seconds: float) -> RunTime:
-    """Step for some ``seconds``, with files that are not written; the first pass touches memory, too."""
+    """Measure the run time by executing steps for about ``seconds``, without writing files.
+
+    The first pass is timed separately, because it also touches memory for the first time.
+    """
     op, files = solver.operator, Unwritten(plan.case.end_time)
     for part in solver.parts.values():
         part.open(files)
@@ -91,7 +109,7 @@ def _run_time(plan: FdPlan, solver: FdSolver, seconds: float) -> RunTime:
     rate = (op.steps - steps) * plan.points / (clock.perf_counter() - begun)
     op.finite()
     started = clock.perf_counter()
-    solver.take(0)  # on top of all that steps hold
+    solver.take(0)  # in addition to the work of the steps
     taken = clock.perf_counter() - started
     stepping = plan.steps * plan.points / rate
     output = taken * files.whole / max(files.first, 1)
@@ -113,12 +131,12 @@ def _cost(plan: FdPlan, solver: FdSolver, found: RunTime) -> Rows:
 
 
 def _of_the_step(plan: FdPlan) -> str:
-    """What it does to waves of the frequency that is resolved."""
+    """Return a sentence on the time dispersion of waves at the resolved frequency."""
     early = (2 * np.pi * plan.frequency * plan.scheme.step) ** 2 / 24
     told = f"makes all waves {100 * early:.2g} % fast at {plan.frequency:.4g} Hz, and as the square of the frequency"
     if not removes(plan.case):
         return told
-    # memory variables of attenuation see the grid's frequency in one term (``time_dispersion``)
+    # memory variables of attenuation use the grid's frequency in one term (``time_dispersion``)
     left = (
         "" if plan.relaxation is None else f"; left of it with attenuation is {100 * 3 * early / np.pi:.2g} % over Qs"
     )

@@ -1,4 +1,4 @@
-"""Whether a run on a grid fits into memory and onto the disk, before it starts."""
+"""Checks, before a run on a grid starts, that it fits into memory and onto the disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,19 @@ from faultwave.fd.program import bytes_a_point, coefficients, fields
 
 @dataclass(frozen=True)
 class Memory:
-    """``what`` needs so many bytes on the first process; reported at the setting ``where``."""
+    """Memory that a capability needs on the first process.
+
+    Attributes
+    ----------
+    nbytes : float
+        Memory [bytes].
+    where : str
+        Setting at which a shortage is reported.
+    what : str
+        Name of the data, for messages.
+    advice : str
+        Remedy, for messages.
+    """
 
     nbytes: float
     where: str
@@ -26,12 +38,12 @@ class Memory:
 
 
 def number_bytes(case: Case) -> int:
-    """Bytes of a number of the fields."""
+    """Return the size [bytes] of a number of the fields."""
     return 4 if case.numerics.precision == "single" else 8
 
 
 def grid_bytes(case: Case, grids: Sequence[Grid], world: World) -> float:
-    """What one process holds of the grid."""
+    """Return the memory [bytes] that one process needs for the grid."""
     attenuation = case.attenuation is not None
     stored = bytes_a_point(attenuation, case.numerics.precision)
     first = len(coefficients(attenuation)) * number_bytes(case)  # coefficients twice at the start
@@ -43,7 +55,7 @@ def grid_bytes(case: Case, grids: Sequence[Grid], world: World) -> float:
 
 
 def check_memory(case: Case, grids: Sequence[Grid], world: World, problems: Problems) -> bool:
-    """Whether the grid, or all its blocks, fit into memory."""
+    """Report an error if the grid, all blocks together, does not fit into memory; return True if it fits."""
     needed, memory = grid_bytes(case, grids, world), machine_memory() or float("inf")
     if needed > memory:
         sizes = " and ".join(" x ".join(map(str, grid.shape[::-1])) for grid in grids)
@@ -55,7 +67,10 @@ def check_memory(case: Case, grids: Sequence[Grid], world: World, problems: Prob
 
 
 def check_kept(case: Case, grids: Sequence[Grid], world: World, kept: Sequence[Memory], problems: Problems) -> None:
-    """An error where what parts keep during a run does not fit beside the grid; the largest is reported."""
+    """Report an error if the data that capabilities store during a run do not fit into memory in addition to the grid.
+
+    The largest of them is named.
+    """
     memory, held = machine_memory() or float("inf"), grid_bytes(case, grids, world)
     if not kept or held + sum(part.nbytes for part in kept) <= memory:
         return
@@ -66,19 +81,29 @@ def check_kept(case: Case, grids: Sequence[Grid], world: World, kept: Sequence[M
 
 
 OVERHEAD = 1 << 17
-"""Bytes of the tables, coordinates and names of all files of a run."""
+"""Disk space [bytes] of the tables, coordinates and names in all files of a run."""
 
 
 def disk_needed(case: Case, written: float, checkpoint: float) -> float:
-    """Return the bytes that a run takes on the disk: ``written`` by parts, and of checkpoints of so many bytes each, those kept and one
-    that is being written."""
+    """Return the disk space [bytes] of a run.
+
+    Parameters
+    ----------
+    case : Case
+    written : float
+        Output of the capabilities [bytes].
+    checkpoint : float
+        Size of a checkpoint [bytes]. The stored ones count, and one that is being written.
+    """
     kept = case.output.checkpoint
     return written + OVERHEAD + (0.0 if kept is None else (kept.keep + 1.0) * checkpoint)
 
 
 def check_disk(case: Case, grids: Sequence[Grid], written: float, problems: Problems) -> None:
-    """Report a run whose files do not fit on the disk that they go to, before the material is known: ``written`` [bytes] by parts, and
-    waves in checkpoints."""
+    """Report an error if the files of a run do not fit on the disk, before the material is known.
+
+    ``written`` is the output of the capabilities [bytes]; checkpoints are estimated from the wave fields alone.
+    """
     numbers = len(fields(case.attenuation is not None)) * sum(grid.box.points for grid in grids)
     disk.check_disk(case.output.folder, disk_needed(case, written, float(numbers * number_bytes(case))), problems)
 

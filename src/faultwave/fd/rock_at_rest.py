@@ -1,4 +1,4 @@
-"""Stress at rest and strength of rock from its weight and quality, as fields: profiles along z of a box, or by depth below its ground."""
+"""Initial stress and strength of rock from its weight and quality, as fields of depth."""
 
 from __future__ import annotations
 
@@ -16,39 +16,62 @@ from faultwave.physics.rheology import STRESS
 
 GRAVITY, WATER = 9.81, 9810.0
 COLUMNS = 5
-"""Columns along x and along y whose mean density weighs."""
+"""Number of columns along x, and along y, over which the density is averaged."""
 ENDLESS = 1e12
 """Cohesion [Pa] of rock that never yields."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """Weight per area [Pa] of what lies above heights ``z`` (n,) [m], which rise up to the surface; below a ground that is not flat, the
-    ``relief`` of a grid, above places so far below the ground as these are below the last height."""
+    """Weight of the overburden per area.
+
+    Attributes
+    ----------
+    z : ndarray (n,)
+        Heights [m], ascending to the surface.
+    weight : ndarray (n,)
+        Weight per area above each height [Pa].
+    relief : Relief or None
+        Topography. If given, ``z[-1] - z`` is the depth below the ground.
+    """
 
     z: np.ndarray
     weight: np.ndarray
     relief: Relief | None = None
 
     def _height(self, points: np.ndarray) -> np.ndarray:
-        """Of places (n, 3) [m] below a flat ground."""
+        """Return the height [m] of places (n, 3) [m] below an equivalent flat ground."""
         if self.relief is None:
             return np.asarray(points[:, 2])
         return np.asarray(self.z[-1] + np.minimum(points[:, 2] - self.relief.ground(points), 0.0))
 
     def at(self, points: np.ndarray) -> np.ndarray:
-        """At places (n, 3) [m]."""
+        """Return the weight per area (n,) [Pa] above places (n, 3) [m]."""
         return np.interp(self._height(points), self.z, self.weight)
 
     def depth(self, points: np.ndarray) -> np.ndarray:
-        """Of places (n, 3) [m] below the ground [m]."""
+        """Return the depth (n,) [m] of places (n, 3) [m] below the ground."""
         return np.maximum(self.z[-1] - self._height(points), 0.0)
 
 
 def load_of(
     material: Field, lower: np.ndarray, upper: np.ndarray, spacing: float, relief: Relief | None = None
 ) -> Load:
-    """Of the mean density in the box at each height, or depth below the ground, layer by layer of half a ``spacing``."""
+    """Return the overburden of a box.
+
+    The density at each height, or depth below the ground, is averaged over columns; layers are half a ``spacing``
+    thick.
+
+    Parameters
+    ----------
+    material : Field
+    lower, upper : ndarray (3,)
+        Corners of the box [m].
+    spacing : float
+        Grid spacing [m].
+    relief : Relief, optional
+        Topography.
+    """
     bottom = lower[2] - (0.0 if relief is None else relief.relief)
     count = max(1, int(np.ceil(2.0 * (upper[2] - bottom) / spacing)))
     z = np.linspace(bottom, upper[2], count + 1)
@@ -64,7 +87,11 @@ def load_of(
 
 @dataclass(frozen=True)
 class Weight:
-    """The effective stress at rest: the load less the pressure in pores, and horizontal stresses in proportion to it."""
+    """Field of the effective initial stress due to the overburden.
+
+    The vertical stress is the load less the pore pressure of the water table; horizontal stresses are proportional to
+    it.
+    """
 
     load: Load
     setting: Overburden
@@ -93,7 +120,7 @@ class Weight:
 
 @dataclass(frozen=True)
 class Quality:
-    """Cohesion and friction of rock masses of a ``material``."""
+    """Field of the cohesion and friction of a rock mass by the quality of the rock."""
 
     load: Load
     material: Field
@@ -127,7 +154,7 @@ class Quality:
 
 
 def lateral(setting: RockQuality) -> bool:
-    """Whether strength may differ from place to place at one height."""
+    """Return True if the strength may vary horizontally."""
     by_speed = (setting.elastic_above, setting.loose_below)
     return isinstance(setting.intact_strength, str) or any(limit is not None for limit in by_speed)
 

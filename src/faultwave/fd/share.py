@@ -1,4 +1,4 @@
-"""One process's box of a planned grid: how the grid is cut, what the material is there, what all must agree on."""
+"""Partition of a planned grid among processes: decomposition, material of each box, and values that all must agree on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from faultwave.media.quality import farthest
 
 
 def observers(parts: Mapping[str, GridPart], scheme: Scheme, box: Box) -> list[Observer]:
-    """What the program computes for the parts in a box of a grid or of one of its blocks, and on the surface above it."""
+    """Return the observers of all capabilities in a box of a grid or block, and on the surface above it."""
     found = [observer for part in parts.values() for observer in part.volume_observers(scheme, box)]
     if scheme.joined_above or not surface_needed(parts) or box.hi[0] != scheme.grid.shape[0]:
         return found
@@ -41,7 +41,7 @@ def observers(parts: Mapping[str, GridPart], scheme: Scheme, box: Box) -> list[O
 
 
 def reach_of(parts: Mapping[str, GridPart], scheme: Scheme, steps: int) -> Reach:
-    """What so many steps of the whole grid reach."""
+    """Return the reach of ``steps`` steps of the whole grid's program."""
     return reach(_program(parts, scheme), steps)
 
 
@@ -50,11 +50,19 @@ def _program(parts: Mapping[str, GridPart], scheme: Scheme) -> Program:
 
 
 def _keeps_mechanisms(program: Program, found: Reach, odd: tuple[bool, bool, bool]) -> bool:
-    """Whether all points have their own mechanism, where the number of points is ``odd`` along periodic axes (z, y, x).
+    """Return True if every computed point uses its own relaxation mechanism.
 
-    Mechanisms alternate from point to point, as numbers of points along z and y are even or odd. Around the end of an odd number they are
-    not what the point has that is meant. So nothing that depends on them may be computed there beyond what a process owns. Along x
-    they stand in a table, which goes around.
+    The mechanisms of attenuation alternate from point to point with the parity of the indices along z and y. Beyond the
+    end of a periodic axis with an odd number of points, the parity selects another mechanism. Therefore nothing that
+    depends on mechanisms may be computed there outside the points that a process owns. Along x mechanisms come from a
+    periodic table.
+
+    Parameters
+    ----------
+    program : Program
+    found : Reach
+    odd : tuple of bool
+        True for each axis (z, y, x) that is periodic with an odd number of points.
     """
     alternating = {
         key_of(launch)
@@ -69,10 +77,15 @@ def _keeps_mechanisms(program: Program, found: Reach, odd: tuple[bool, bool, boo
 def cut_up(
     case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], count: int, rank: int = 0
 ) -> list[Subdomain]:
-    """The box of process ``rank`` of ``count`` in each block: of the cut with the least surface, with as many steps between two exchanges
-    as its boxes are worth; blocks that are joined are cut alike along x and y, and not along z.
+    """Return the box of process ``rank`` of ``count`` in each block.
 
-    Raises InputError where the grid is too small for so many processes.
+    The decomposition is the one of least surface, with as many steps between two exchanges as are worthwhile for the
+    size of the boxes. Adjoining blocks are divided alike along x and y, and not along z.
+
+    Raises
+    ------
+    InputError
+        If the grid is too small for the number of processes.
     """
     around = _around(laid[0].sides)
     if len(laid) > 1:
@@ -80,7 +93,7 @@ def cut_up(
     grid, trial = laid[0].grid, laid[0].scheme(case)
     shape = _to_cut(grid.shape, trial.fault)
     for steps, (found,) in _reaches(case, laid, parts, around):
-        deep = trial.deep * trial.free_surface  # planes that no cut and no overlap of another part may come to
+        deep = trial.deep * trial.free_surface  # planes that no division and no overlap of a neighbour may reach
         least = max(*found.margin, found.margin[0] + deep, WORTH * steps if steps > 1 else 0)
         cut = best_cut(shape, count, around, least)
         if cut is not None:
@@ -94,22 +107,25 @@ def cut_up(
 
 
 def _to_cut(shape: Triple, fault: FaultPlane | None) -> Triple:
-    """Points that may be cut along each axis: a fault stays whole across its plane, so that all of its processes have both sides."""
+    """Return the number of points that may be divided along each axis.
+
+    A fault is not divided across its plane, so that each of its processes has both sides.
+    """
     z, y, x = (1 if fault is not None and axis == fault.axis else n for n, axis in zip(shape, "zyx", strict=True))
     return z, y, x
 
 
 def _around(sides: Mapping[str, SideKind]) -> tuple[bool, bool, bool]:
-    """Which axes (z, y, x) are periodic."""
+    """Return True for each axis (z, y, x) that is periodic."""
     return sides["z-"] == "periodic", sides["y-"] == "periodic", sides["x-"] == "periodic"
 
 
 def _cut_blocks(
     case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], count: int, rank: int
 ) -> list[Subdomain]:
-    """Each process has a part of all blocks, one below the other."""
+    """Return the box of process ``rank`` in each of several blocks; every process has one part of all blocks."""
     around = _around(laid[0].sides)
-    shape = (1, *laid[-1].grid.shape[1:])  # one plane is not cut along z
+    shape = (1, *laid[-1].grid.shape[1:])  # one plane is not divided along z
     wider = laid[-1].grid.spacing / laid[0].grid.spacing
     for steps, found in _reaches(case, laid, parts, around):
         least = max(*(max(f.margin[1:]) for f in found), int(np.ceil(WORTH * steps / wider)) if steps > 1 else 0)
@@ -127,7 +143,10 @@ def _cut_blocks(
 def _reaches(
     case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], around: tuple[bool, bool, bool]
 ) -> Iterator[tuple[int, list[Reach]]]:
-    """Steps between two exchanges that are possible, the most first, and what they reach in each block; InputError where none is."""
+    """Yield possible numbers of steps between two exchanges, descending, with their reach in each block.
+
+    Raises InputError if there is none.
+    """
     if (problem := one_process_only(case, laid, parts)) is not None:
         raise InputError(problem)
     programs = [_program(parts, block.scheme(case)) for block in laid]
@@ -138,13 +157,13 @@ def _reaches(
 
 
 def _odd(laid: Sequence[Laid], around: tuple[bool, bool, bool]) -> list[tuple[bool, bool, bool]]:
-    """Along which axes (z, y, x) of each block an odd number of points goes ``around``."""
+    """Return, for each block, True for each axis (z, y, x) that is periodic with an odd number of points."""
     return [(around[0] and z % 2 == 1, around[1] and y % 2 == 1, around[2] and x % 2 == 1)
             for z, y, x in (block.grid.shape for block in laid)]  # fmt: skip
 
 
 def one_process_only(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart]) -> Problem | None:
-    """Why a grid cannot be shared by processes, however many points it has; None where it can."""
+    """Return the reason why only one process can compute the grid, whatever its size; None if several can."""
     odd = _odd(laid, _around(laid[0].sides))
     if case.attenuation is None or not any(z or y for z, y, _ in odd):
         return None
@@ -164,7 +183,7 @@ def one_process_only(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridP
 
 
 def inside_grid(subdomain: Subdomain) -> Box:
-    """The points of the grid that a process needs the material of: along periodic axes all of them."""
+    """Return the box of grid points whose material a process needs, all points along periodic axes."""
     lo, hi = list(subdomain.box.lo), list(subdomain.box.hi)
     for k, (around, count) in enumerate(zip(subdomain.cut.around, subdomain.cut.shape, strict=True)):
         lo[k], hi[k] = (0, count) if around else (lo[k], hi[k])
@@ -172,7 +191,21 @@ def inside_grid(subdomain: Subdomain) -> Box:
 
 
 def shared_medium(make: Callable[[Box | None], Medium], subdomain: Subdomain | None, world: World) -> Medium:
-    """``make(box)`` for a process, with the extremes of the whole grid, or for the whole. An InputError is that of all processes."""
+    """Return the effective medium of a process with the extreme values of the whole grid.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the medium of a box of the grid, or of the whole grid for None.
+    subdomain : Subdomain or None
+        Box of this process; None for the whole grid.
+    world : World
+
+    Raises
+    ------
+    InputError
+        On all processes, if one of them raises it.
+    """
     if subdomain is None:
         return make(None)
     medium: Medium | None = None
@@ -207,8 +240,21 @@ def shared_medium(make: Callable[[Box | None], Medium], subdomain: Subdomain | N
 def with_borders(
     medium: Medium, block: Laid, box: Box, subdomain: Subdomain | None, world: World, field: Field
 ) -> Medium:  # fmt: skip
-    """A medium on ``box`` of a block with what stencils need where fluid lies beside rock; blocks whose planes bend or whose order is not 4
-    have none of that. All processes ask at once."""
+    """Return the medium of a block with the data that stencils need at fluid-solid interfaces.
+
+    Curvilinear blocks and blocks of an order other than 4 have no such stencils. All processes must call it.
+
+    Parameters
+    ----------
+    medium : Medium
+        Medium on ``box``.
+    block : grid block
+    box : Box
+    subdomain : Subdomain or None
+    world : World
+    field : Field
+        Material.
+    """
     grid = block.grid
     periodic = frozenset(axis for axis in AXES if block.sides[f"{axis}-"] == "periodic")
     around = grown(box, grid.shape, periodic)
@@ -233,7 +279,10 @@ def with_borders(
 
 
 def _within(values: np.ndarray, subdomain: Subdomain) -> np.ndarray:
-    """Coefficients on the box of a process: along periodic axes its points may be those of the other end."""
+    """Return coefficients on the box of a process.
+
+    Beyond the end of a periodic axis its points are images of the other end.
+    """
     for k, (around, count) in enumerate(zip(subdomain.cut.around, subdomain.cut.shape, strict=True)):
         if around and values.shape[k] > 1:
             values = np.take(values, np.arange(subdomain.box.lo[k], subdomain.box.hi[k]) % count, axis=k)
@@ -243,7 +292,7 @@ def _within(values: np.ndarray, subdomain: Subdomain) -> np.ndarray:
 def share(
     case: Case, scheme: Scheme, medium: Medium, subdomain: Subdomain, parts: Mapping[str, GridPart], world: World
 ) -> Shared:
-    """What a process needs to compute its box among the others."""
+    """Return the data that a process needs to compute its box among the others."""
     units = Units.holding(*world.largest(largest(medium.coefficients)))
     rounding, asked = case.numerics.halo_compression, case.numerics.halo
     reach = reach_of(parts, scheme, subdomain.steps)

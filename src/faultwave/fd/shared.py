@@ -1,5 +1,8 @@
-"""Samplers of a grid that several processes share: each place belongs to the process it lies in; what it needs from across a
-border, the neighbour sends."""
+"""Samplers of a grid that several processes share.
+
+Each place belongs to the process in whose box it lies; values on the other side of the border are sent by the
+neighbour.
+"""
 
 from __future__ import annotations
 
@@ -17,28 +20,42 @@ from faultwave.fd.program import Scheme
 from faultwave.kernels.stencil import SampleBuffer
 
 Make = Callable[[np.ndarray], Sampler]
-"""A sampler of places (n, 3) [m] of one process."""
+"""Factory of the sampler of places (n, 3) [m] of one process."""
 
 TAG = 77
 ANY = "u"
-"""An array that every process has."""
+"""Name of an array that every process has."""
 
 
 def sampler_of(shared: Shared | None, scheme: Scheme, places: np.ndarray, make: Make) -> Sampler:
-    """``make(places)`` of a whole grid, or what reads those of this process where it is shared."""
+    """Return ``make(places)`` for a whole grid, or a ``SharedSampler`` if processes share it."""
     return make(places) if shared is None else SharedSampler(shared.world, shared.subdomain, scheme, places, make)
 
 
 @dataclass(frozen=True)
 class _Column:
-    """Of one sample buffer: which numbers of a step are recorded here, and where those of our own receivers come from."""
+    """Columns of one sample buffer: destination of the values recorded here, and number of values of the own receivers."""
 
-    kept: np.ndarray  # in the sample buffer here -> number among our receivers' points, -1 for others'
-    count: int  # points of our receivers
+    kept: np.ndarray  # column of the buffer here -> index among own points, -1 for others
+    count: int  # number of points of the own receivers
 
 
 class SharedSampler:
-    """Of places (n, 3) [m], ``mine`` are those whose values this process gets. Sample buffers are those of its own points."""
+    """Sampler of the places of one process, with exchange of values across borders.
+
+    Attributes
+    ----------
+    mine : ndarray of int
+        Indices of the places whose values this process receives.
+    sampler : Sampler
+        Sampler of these places.
+    sample_buffers : list of SampleBuffer
+        Points that this process owns, for its own places and for neighbours.
+    columns : list of _Column
+        Destination of each buffer's values.
+    out, into : dict of int to list
+        Buffers and columns that are sent to, or received from, each rank.
+    """
 
     def __init__(self, world: World, subdomain: Subdomain, scheme: Scheme, places: np.ndarray, make: Make):
         self.world = world
@@ -50,10 +67,10 @@ class SharedSampler:
         around = make(places[close])
         self.sample_buffers: list[SampleBuffer] = []
         self.columns: list[_Column] = []
-        self.out: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> sample buffer and its columns that it is sent
+        self.out: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> sample buffer and the columns sent to it
         self.into: dict[
             int, list[tuple[int, np.ndarray]]
-        ] = {}  # rank -> sample buffer and the points of ours that it sends
+        ] = {}  # rank -> sample buffer and the own points received from it
         for number, buffer in enumerate(around.sample_buffers):
             each = len(buffer.points) // max(1, len(close))
             receiver = np.repeat(close, each)
@@ -61,7 +78,7 @@ class SharedSampler:
                 subdomain.cut.rank_of(buffer.points) == subdomain.rank,
                 owner[receiver] == subdomain.rank,
             )
-            array = buffer.array if here.any() else ANY  # a process may not have arrays that it has no points of
+            array = buffer.array if here.any() else ANY  # a process may lack arrays that have no points in its box
             self.sample_buffers.append(SampleBuffer(buffer.level, array, buffer.points[here]))
             place = np.full(len(receiver), -1)
             place[asked] = np.arange(asked.sum())
@@ -74,7 +91,7 @@ class SharedSampler:
                 self.into.setdefault(int(rank), []).append((number, place[asked & (elsewhere == rank)]))
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
-        """What ``mine`` saw; all processes ask for it at once, for as many steps."""
+        """Return the values at ``mine``; all processes must call it after the same number of steps."""
         steps = len(sample_buffers[0])
         full = [np.zeros((steps, c.count), t.dtype) for c, t in zip(self.columns, sample_buffers, strict=True)]
         for to, buffer, column in zip(full, sample_buffers, self.columns, strict=True):

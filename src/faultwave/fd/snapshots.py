@@ -1,4 +1,4 @@
-"""Series of snapshots on lattices of a grid: when they are taken, what they take on the disk, how they are handed to their files."""
+"""Series of snapshots on lattices of a grid: schedule, disk space and transfer to files."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from faultwave.observe.grid_formats import check_formats, series_formats
 from faultwave.observe.lattice import Lattice
 
 Values = Callable[[Sequence[str]], Mapping[str, np.ndarray]]
-"""Fields now, arrays of the lattice's shape; all processes ask together, the first one gets them."""
+"""Function that returns the current fields as arrays of the lattice's shape; collective, valid on the first process."""
 
 
 def check_setting(name: str, setting: Any, problems: Problems) -> None:
-    """Settings of snapshots that a grid cannot have, and formats that do not exist."""
+    """Report snapshot settings that a grid does not support, and unknown formats."""
     check_formats(f"output.{name}", setting.formats, series_formats(), problems)
     if setting.refinement:
         problems.error(f"output.{name}.refinement", "a grid is not refined", "0")
 
 
 def due_steps(interval: float, end_time: float, step: float, steps: int) -> list[int]:
-    """After which steps: those whose velocities are nearest to the multiples of an interval."""
+    """Return the steps after which snapshots are due, whose velocities are nearest to the multiples of ``interval`` [s]."""
     count = int(end_time / interval + 1e-9)
     return sorted({min(round(k * interval / step + 0.5), steps) for k in range(count + 1)})
 
 
 def number_bytes(case: Case) -> int:
-    """Bytes of a number in field files."""
+    """Return the size [bytes] of a number in field files."""
     return 4 if case.output.precision == "single" else 8
 
 
 def disk_bytes(case: Case, setting: Any, points: int, fields: int) -> int:
-    """Of a series of snapshots of so many points and fields."""
+    """Return the disk space [bytes] of a series of snapshots with ``points`` points and ``fields`` fields."""
     snapshots = int(case.end_time / setting.interval + 1e-9) + 1
     known = series_formats()
     written = [known[name] for name in dict.fromkeys(setting.formats) if name in known]
@@ -46,7 +46,21 @@ def disk_bytes(case: Case, setting: Any, points: int, fields: int) -> int:
 
 
 class Snapshots(GridAttached):
-    """Those of one kind, at multiples of the interval of their ``setting``."""
+    """Snapshots of one kind, at multiples of the interval of their ``setting``.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the series.
+    setting : Any
+        Settings of the series in the case's output.
+    solver : Running
+    lattice : Lattice
+        Lattice of the points.
+    fields : sequence of str
+    values : callable
+        Function that returns current fields (see ``Values``).
+    """
 
     def __init__(
         self, kind: str, setting: Any, solver: Running, lattice: Lattice, fields: Sequence[str], values: Values
@@ -60,7 +74,7 @@ class Snapshots(GridAttached):
 
     @property
     def mesh(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Of XDMF files, if they are wanted."""
+        """Points and triangles of XDMF files; None if they are not requested."""
         return None
 
     def open(self, files: Files) -> None:
@@ -77,14 +91,14 @@ class Snapshots(GridAttached):
         return [AfterSteps(frozenset(self.due), self._take)] if self.files is not None else []
 
     def _take(self) -> None:
-        """A snapshot of now, at the time of the velocities; stresses are half a step later."""
+        """Write a snapshot at the time of the velocities; stresses are half a step later."""
         assert self.files is not None
         time = max(self.operator.steps - 0.5, 0.0) * self.operator.scheme.step
         self.files.append(time, self.values(self.files.fields))
 
 
 def assembled(world: World, shape: Sequence[int], place: tuple[slice, ...], block: np.ndarray) -> np.ndarray:
-    """An array put together on the first process from a block of each; elsewhere nothing to be used."""
+    """Return an array assembled on the first process from a block of each; unspecified elsewhere."""
     if world.size == 1:
         return block
     found = np.zeros(shape, block.dtype)

@@ -1,14 +1,16 @@
-"""Soil of many yield surfaces (``physics.rheology.iwan``) on the staggered grid: stencils after the elastic update of the stresses.
+"""Soil with multiple yield surfaces (``physics.rheology.iwan``) on the staggered grid, after the elastic stress update.
 
-Elements live at the centres of cells. They are driven by what the elastic update (with attenuation: its stress) has added to the deviator
-there, shear stresses as means of the four around. What their sum loses is kept as a strain at the centres; then normal stresses lose the
-modulus times that of their own centre, shear stresses their own modulus times the mean of the four centres around. As these means are
-adjoints of each other in the norm of the grid, and moduli at the edges are harmonic means, elements take energy from the grid and never
-give any. Beside a free surface, where planes have weights of their own, means along z are those of the overlap of cells as thick as these
-weights: no weight is negative, and the adjoint of a mean is a mean. Where no element yields, every loss is exactly zero.
+Elements are evaluated at cell centres. Their input is the increment of the deviator in the elastic update (with
+attenuation, its stress), where shear stresses are means of the four around the centre. The stress that their sum loses
+is stored as a strain at the centres. Then normal stresses lose the modulus times the strain of their own centre, and
+shear stresses lose their own modulus times the mean strain of the four centres around. Because these means are adjoint
+to each other in the norm of the grid, and moduli at edges are harmonic means, elements only ever take energy from the
+grid. Near a free surface, where planes have other weights, means along z are weighted by the overlap of cells as thick
+as these weights: no weight is negative, and the adjoint of a mean is a mean. Where no element yields, every loss is
+exactly zero.
 
-Element states are kept in tiles of columns that hold soil, down to the lowest soil of each tile; the losses in all columns, down to
-the lowest soil of all, as shear stresses beside the tiles need them.
+Element states are stored in tiles of columns that contain soil, down to the lowest soil of each tile. Losses are stored
+in all columns down to the lowest soil of all, because shear stresses adjacent to tiles need them.
 """
 
 from __future__ import annotations
@@ -30,34 +32,36 @@ from faultwave.physics.rheology import iwan
 from faultwave.physics.rheology.iwan import PARTS, Surfaces
 
 ALONG = 4
-"""Tiles along x and along y, at most."""
+"""Largest number of tiles along x and along y."""
 VECTOR = 16
-"""Points along x that a tile has a multiple of."""
+"""Granularity of tiles along x, in points."""
 REFERENCE, WORK, PEAK = "soil_reference_strain", "soil_work", "soil_peak_strain"
-"""Of each point of soil: its reference strain, 0 in rock; energy dissipated [J/m^3]; the largest strain so far in the sense of J2, in the
-reference strain."""
+"""Arrays at each point of soil: reference strain (0 in rock), dissipated energy [J/m^3] and peak strain.
+
+The peak strain is in the sense of J2, relative to the reference strain.
+"""
 TOGETHER = 5
-"""Elements that are left out together where the strain has never been large enough for the first of them to yield."""
+"""Number of elements that are skipped together while the strain has never reached the yield strain of their first."""
 SHEAR_PARTS = {"s_xy": "xy", "s_yz": "yz", "s_xz": "xz"}
 
 
 def element(number: int, part: str) -> str:
-    """Array of a part of the plastic strain of an element."""
+    """Return the name of the array of a component of an element's plastic strain."""
     return f"soil{number}_{part}"
 
 
 def before(part: str) -> str:
-    """Array of a part of the deviator before the elastic update."""
+    """Return the name of the array of a component of the deviator before the elastic update."""
     return f"soil_before_{part}"
 
 
 def loss(part: str) -> str:
-    """Array of a part of the strain, twice the tensor's, that was lost in the step."""
+    """Return the name of the array of a component of the strain lost in the step, twice the tensor's."""
     return f"soil_loss_{part}"
 
 
 def total(part: str) -> str:
-    """Array of a part of the strain that elements share, in the reference strain."""
+    """Return the name of the array of a component of the strain common to all elements, over the reference strain."""
     return f"soil_strain_{part}"
 
 
@@ -71,23 +75,31 @@ class Tile:
     lowest: int
 
     def box(self, within: Box) -> Box:
-        """Its part of a box."""
+        """Return the intersection of the tile with a box."""
         whole = Box((self.lowest, self.y[0], self.x[0]), (within.hi[0], self.y[1], self.x[1]))
         return meet(whole, within)
 
     def holds(self, cells: np.ndarray) -> np.ndarray:
-        """Whether cells (n, 3) along (z, y, x) are in its columns, and not below its lowest soil."""
+        """Return a mask of the cells (n, 3) as (z, y, x) in the columns of the tile and not below its lowest soil."""
         z, y, x = cells.T
         return np.asarray((z >= self.lowest) & (y >= self.y[0]) & (y < self.y[1]) & (x >= self.x[0]) & (x < self.x[1]))
 
     def named(self, name: str) -> str:
-        """An array of it."""
+        """Return the name of one of the tile's arrays."""
         return f"{name}@{self.number}"
 
 
 def tiles(lowest: np.ndarray, none: int, around: Iterable[str]) -> tuple[Tile, ...]:
-    """Those that hold soil; ``lowest`` (ny, nx): the lowest plane of soil of each column, ``none`` where there is none.
-    Along periodic axes (``around``) a tile has all points, and those of its images."""
+    """Return the tiles that contain soil.
+
+    Parameters
+    ----------
+    lowest : ndarray (ny, nx) of int
+        Lowest plane of soil in each column, at least ``none`` where there is none.
+    none : int
+    around : iterable of str
+        Periodic axes, along which a tile contains all points and their images.
+    """
     ny, nx = lowest.shape
     far = 1 << 30
     ys = [(-far, far)] if "y" in around else _cut(ny, 1)
@@ -108,7 +120,7 @@ def _cut(count: int, multiple: int) -> list[tuple[int, int]]:
 
 
 def _deviator(p: Point, kind: str) -> dict[str, Any]:
-    """Of the stress at a centre, five parts."""
+    """Return the five independent components of the deviator at a centre."""
     normal = [p.at(n) for n in NORMAL]
     third = ((normal[0] + normal[1]) + normal[2]) * (1.0 / 3.0)
     shear = {part: mean(p, name.replace("_", ""), IN_PLANE[name], -1, kind) for name, part in SHEAR_PARTS.items()}
@@ -117,7 +129,7 @@ def _deviator(p: Point, kind: str) -> dict[str, Any]:
 
 @cache
 def _keeping(kind: str) -> Stencil:
-    """The deviator before the elastic update; ``kind`` of the planes as in ``planes_of``."""
+    """Return the stencil that stores the deviator before the elastic update; ``kind`` of planes as in ``planes_of``."""
 
     def function(p: Point) -> dict[str, Any]:
         return {before(part): value for part, value in _deviator(p, kind).items()}
@@ -127,7 +139,7 @@ def _keeping(kind: str) -> Stencil:
 
 @cache
 def _straining(kind: str) -> Stencil:
-    """The strain after the elastic update."""
+    """Return the stencil that advances the total strain after the elastic update."""
 
     def function(p: Point) -> dict[str, Any]:
         reference, mu2 = p.at(REFERENCE), p.at("mu2") * p.scalar("unit_of_moduli")
@@ -143,7 +155,7 @@ def _straining(kind: str) -> Stencil:
 
 @cache
 def _elements(of: Surfaces, first: int, kind: str) -> Stencil:
-    """Some elements from ``first`` on, and what they and those before have lost."""
+    """Return the stencil of up to ``TOGETHER`` elements from ``first`` on, which also accumulates the losses."""
     some = Surfaces(of.strains[first : first + TOGETHER], of.shares[first : first + TOGETHER])
     numbers = range(first, first + len(some.strains))
 
@@ -169,7 +181,7 @@ def _elements(of: Surfaces, first: int, kind: str) -> Stencil:
 
 @cache
 def _yielding(kind: str) -> Stencil:
-    """The stresses without what is lost; ``kind`` as in ``fd.yielding``."""
+    """Return the stencil that reduces the stresses by the losses; ``kind`` of planes as in ``fd.yielding``."""
 
     def function(p: Point) -> dict[str, Any]:
         half = 0.5 * (p.at("mu2") * p.scalar("unit_of_moduli"))
@@ -178,7 +190,7 @@ def _yielding(kind: str) -> Stencil:
         for name, part in SHEAR_PARTS.items():
             axes, array = IN_PLANE[name], name.replace("_", "")
             if kind == "surface" and "z" in axes:
-                continue  # kept in the plane below
+                continue  # stored in the plane below
             mu = p.at(f"mu_{part}") * p.scalar("unit_of_moduli")
             found[array] = p.at(array) - mu * mean(p, loss(part), axes, 1, kind)
         return found
@@ -187,21 +199,30 @@ def _yielding(kind: str) -> Stencil:
 
 
 def kept(of: Surfaces) -> list[str]:
-    """Arrays of each tile."""
+    """Return the names of the arrays of each tile."""
     states = [element(n, part) for n in range(len(of.strains)) for part in PARTS]
     return [*states, *(of_part(part) for of_part in (before, total) for part in PARTS), REFERENCE, WORK, PEAK]
 
 
 def observer(scheme: Scheme, box: Box, of: Surfaces, listed: Sequence[Tile]) -> Observer:
-    """Arrays and launches of the tiles in a box of the grid."""
+    """Return the arrays and launches of soil in a box of the grid.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    box : Box
+    of : Surfaces
+        Yield surfaces of the soil.
+    listed : sequence of Tile
+    """
     lowest = min((tile.lowest for tile in listed), default=box.hi[0] + 1)
     if "z" in scheme.periodic:
         lowest = box.lo[0]
     if lowest > box.hi[0]:
         return Observer()
-    if scheme.surfaced(box):  # means beside the surface reach some planes down
+    if scheme.surfaced(box):  # means near the surface reach some planes down
         lowest = min(lowest, scheme.grid.shape[0] - scheme.differences.deep - 2)
-    first = max(box.lo[0], min(lowest - 1, box.hi[0] - 1))  # shear stresses just below the lowest soil lose, too
+    first = max(box.lo[0], min(lowest - 1, box.hi[0] - 1))  # shear stresses just below the lowest soil have losses, too
     wide = Box((first, *box.lo[1:]), box.hi)
     arrays = dict.fromkeys(map(loss, PARTS), Layout(wide, group="soil loss", halo=scheme.reach))
     arrays |= mean_arrays(scheme)
@@ -223,7 +244,7 @@ def observer(scheme: Scheme, box: Box, of: Surfaces, listed: Sequence[Tile]) -> 
 def _of_tile(
     of: Surfaces, part: Box, planes: Sequence[tuple[int, int, str]], names: dict[str, str]
 ) -> list[tuple[int, Launch]]:
-    """What is done at the centres of a tile; ``names`` of its arrays."""
+    """Return the launches at the centres of a tile, each with its level; ``names`` maps arrays to the tile's own."""
     found = list[tuple[int, Launch]]()
     for low, high, kind in planes:
         room = meet(part, Box((low, *part.lo[1:]), (max(low, high), *part.hi[1:])))

@@ -1,4 +1,4 @@
-"""A plan of a grid in memory: steps it, and calls its parts between steps."""
+"""Solver of a planned run on a grid, which advances the wave field and calls the capabilities between steps."""
 
 from __future__ import annotations
 
@@ -23,13 +23,30 @@ from faultwave.fd.part import AfterSteps, FdPlan, Solution
 from faultwave.fd.time_dispersion import Stepped, late, removes
 
 CHUNK_SECONDS = 0.3
-"""Between two looks at the clock."""
+"""Wall time [s] between two readings of the clock."""
 CHECK_SECONDS = 5.0
-"""Between two looks at whether the numbers are finite."""
+"""Wall time [s] between two checks that all numbers are finite."""
 
 
 class FdSolver:
-    """Implements ``engine.solver.Solver``."""
+    """Solver on a grid, an implementation of ``engine.solver.Solver``.
+
+    Attributes
+    ----------
+    plan : FdPlan
+    world : World
+        Processes of the run.
+    operator : Operator
+        Arrays and program of the grid.
+    samplers : mapping of str to Sampler
+        Samplers by the name of their capability.
+    parts : dict of str to GridAttached
+        Running capabilities by name.
+    watch : Watch
+        Monitor of instabilities.
+    wall, seconds : dict of str to float
+        Wall time [s] of set-up and stepping, and of parts of stepping.
+    """
 
     def __init__(self, plan: FdPlan):
         started = clock.perf_counter()
@@ -52,23 +69,23 @@ class FdSolver:
 
     @property
     def warnings(self) -> Sequence[Problem]:
-        """Of the plan."""
+        """Warnings of the plan."""
         return self.plan.warnings
 
     @property
     def runs_on(self) -> str:
-        """The backend."""
+        """Name of the backend in use."""
         name = self.plan.case.numerics.backend
         return backends.best(stencils=True) if name == "auto" else name
 
     @property
     def resolved_frequency(self) -> float:
-        """Return the highest frequency [Hz] that the points of this process resolve."""
+        """Frequency [Hz] that is resolved everywhere in the grid."""
         return float(self.plan.frequency)
 
     @property
     def halo(self) -> str | None:
-        """How halo exchanges between devices go."""
+        """Path of halo exchanges between devices; None if there are no exchanges."""
         way = self.operator.overlap.way if self.operator.overlap else None
         return None if way is None else str(way)
 
@@ -79,11 +96,11 @@ class FdSolver:
 
     @property
     def size(self) -> int:
-        """Points of the whole grid."""
+        """Number of points of the whole grid."""
         return self.plan.points
 
     def energies(self) -> dict[str, float]:
-        """Energies at the time reached; kinetic energy is that of half a step before."""
+        """Return the energies [J] at the present time; the kinetic energy is half a step earlier."""
         found = self.operator.energies()
         for part in self.parts.values():
             own = part.energies()
@@ -92,7 +109,7 @@ class FdSolver:
         return found
 
     def time_errors(self) -> TimeErrors | None:
-        """By the law of time dispersion; nothing where seismograms are freed of it."""
+        """Return the law of time dispersion errors; None if seismograms are corrected for them."""
         if removes(self.plan.case):
             return None
         squares, moments = self.world.total(sum(op.pushed for op in self.operator.blocks))
@@ -100,30 +117,33 @@ class FdSolver:
         return partial(late, Stepped(step, step * moments / squares if squares else 0.0))
 
     def set_initial(self, solution: Solution) -> None:
-        """Start from solution(points (n, 3), time) -> (n, 9), at time 0 and half a step before it."""
+        """Start from a wave field, ``solution(points (n, 3), time) -> (n, 9)``, at time 0 and half a step before."""
         self.operator.set_state(solution)
         self.watch.start(self.energies())
         for part in self.parts.values():
             part.start(solution)
 
     def error(self, solution: Callable[..., np.ndarray], inside: Any = None) -> np.ndarray:
-        """Relative L2 error (9,) against solution(points (n, 3), time) -> (n, 9), velocities half a step before now."""
+        """Return the relative L2 error (9,) against ``solution(points (n, 3), time) -> (n, 9)``.
+
+        Velocities are compared half a step before the present time.
+        """
         if inside is not None:
             raise NotBuiltError(Problem("error", "a grid gives the error of its whole box only"))
         return self.operator.error(solution)
 
     def sample(self, points: np.ndarray) -> np.ndarray:
-        """State (n, 9) at points (n, 3) now, velocities half a step before; NaN outside of the box."""
+        """Return the present state (n, 9) at points (n, 3) [m], velocities half a step earlier; NaN outside the box."""
         return self.operator.sample(points)
 
     def take_memory(self) -> None:
-        """Set-up has written to all of it."""
+        """Do nothing: set-up has already written to all memory."""
 
     def hook(self) -> None:
-        """Parts are asked for their calls when a run begins."""
+        """Do nothing: capabilities supply their callbacks when a run begins."""
 
     def rates(self) -> dict[str, float]:
-        """Updates, threads, processes and messages."""
+        """Return numbers of updates, threads, processes and messages."""
         updates = float(self.operator.steps) * self.plan.points
         return {
             "point_updates": updates,
@@ -134,7 +154,7 @@ class FdSolver:
         }
 
     def _messages(self) -> dict[str, float]:
-        """What travelled between this process and others, and what rounding took from it."""
+        """Return the volume of messages of this process and the error of their rounding."""
         if self.operator.overlap is None:
             return {}
         halo = self.operator.overlap.halo
@@ -143,14 +163,14 @@ class FdSolver:
         return found | ({} if exact else {"halo_error_rms": halo.loss.rms})
 
     def timings(self) -> dict[str, float]:
-        """Seconds of each part of the run."""
+        """Return the wall time [s] of each part of the run."""
         halo = self.operator.overlap.halo.seconds if self.operator.overlap else {}
         return {**self.wall, **self.seconds, **{f"messages_{name}": seconds for name, seconds in halo.items()}}
 
     # ---- stepping --------------------------------------------------------------------------------------------------
 
     def run(self, end: float, control: Control) -> None:
-        """Advance to ``end`` [s], or until stopped. Raises BlowUp."""
+        """Advance to ``end`` [s], or until stopped; raises BlowUp if the solution is unstable."""
         op, started = self.operator, clock.perf_counter()
         last, first = int(np.ceil(end / self.plan.scheme.step * (1 - 1e-9))), op.steps
         for part in self.parts.values():
@@ -161,7 +181,7 @@ class FdSolver:
         if op.steps == 0:
             _call(calls, 0)
         chunk, checked = self.steps_of_pass, clock.perf_counter()
-        stopping = look = False  # what was told before, all hear of after some steps
+        stopping = look = False  # values of the previous reading, known to all processes
         while op.steps < last and not stopping:
             following = bisect.bisect_right(events, op.steps)
             now, chunk = self._advance(min([last, op.steps + chunk, *events[following : following + 1]]))
@@ -184,21 +204,21 @@ class FdSolver:
         self.wall["stepping"] += clock.perf_counter() - started
 
     def _calls(self) -> list[AfterSteps]:
-        """Of parts, and to look at the numbers."""
+        """Return the callbacks of capabilities and of the instability monitor."""
         found = [call for part in self.parts.values() for call in part.after]
         return [*found, AfterSteps(self.watch.steps(), self._look)]
 
     def take(self, steps: int) -> None:
-        """What is to be done after so many steps."""
+        """Execute the callbacks that are due after ``steps`` steps."""
         _call(self._calls(), steps)
 
     @property
     def steps_of_pass(self) -> int:
-        """Steps of one pass."""
+        """Number of fused steps of one pass."""
         return self.operator.steps_at_once
 
     def _advance(self, stop: int) -> tuple[float, int]:
-        """To so many steps; the clock then, and how many steps to take until the next look at it."""
+        """Advance to ``stop`` steps; return the clock [s] and the number of steps until its next reading."""
         before, count = clock.perf_counter(), stop - self.operator.steps
         for name, values in zip(self.samplers, self.operator.advance(count), strict=True):
             self.parts[name].sampled(values)
@@ -209,7 +229,7 @@ class FdSolver:
         )
 
     def _checkpoint_steps(self, control: Control) -> frozenset[int]:
-        """After which steps checkpoints are due by simulated time."""
+        """Return the steps after which checkpoints are due by simulated time."""
         interval, case = control.checkpoint_interval, self.plan.case
         if not control.keeps or not interval < np.inf:
             return frozenset()
@@ -225,15 +245,24 @@ class FdSolver:
             control.checkpoint()
 
     def _together(self, chunk: int, stop: bool, look: bool) -> tuple[int, bool, bool]:
-        """Steps until all look at the clock again, whether one of them was asked to stop, whether it is time for a look at the numbers:
-        the same for all processes."""
+        """Return values that all processes share.
+
+        Returns
+        -------
+        chunk : int
+            Steps until the next reading of the clock, the smallest of all processes.
+        stop : bool
+            True if one process was requested to stop.
+        look : bool
+            True if it is time to check that numbers are finite.
+        """
         if self.world.size == 1:
             return chunk, stop, look
         least, stopped, due = self.world.largest([-float(chunk), float(stop), float(look)])
         return int(-least), bool(stopped), bool(due)
 
     def _look(self) -> None:
-        """At whether motion grows as no wave does."""
+        """Raise BlowUp if motion grows faster than waves can."""
         self.wrong = self.watch.look()
         if self.wrong:
             raise BlowUp
@@ -244,17 +273,17 @@ class FdSolver:
             raise BlowUp
 
     def diagnose(self) -> Diagnosis:
-        """Where it moves most, what is there, and why that may be."""
+        """Return the location of the largest motion, the material there and likely causes of the instability."""
         return Diagnosis(explain(self.watch, self.wrong))
 
     # ---- checkpoints -----------------------------------------------------------------------------------------------
 
     def state(self) -> Mapping[str, Mapping[str, State | BlockState]]:
-        """Every array that a step changes."""
+        """Return every array that a step changes, for checkpoints."""
         return blocks(self.operator)
 
     def notes(self) -> dict[str, Any]:
-        """What must be the same for a run to go on, and what is known of it beside its arrays."""
+        """Return the metadata of a checkpoint: identity of the grid, time, steps and timings."""
         if self._identity is None:
             self._identity = identity(self.plan, self.operator)
         return {
@@ -267,13 +296,16 @@ class FdSolver:
         }
 
     def accept(self, notes: Mapping[str, Any], where: str) -> bool:
-        """Whatever the number of processes was, if the grid is the same. Raises InputError."""
+        """Return True if the checkpoint fits, whatever its number of processes.
+
+        Raises InputError if the grid differs.
+        """
         self._identity = identity(self.plan, self.operator)
         check_identity(where, notes.get("grid"), self._identity)
         return True
 
     def restored(self, notes: Mapping[str, Any]) -> None:
-        """Arrays are back in their places."""
+        """Complete a restart after the arrays have been restored."""
         self.operator.restored()
         self.operator.steps, self.watch.root = int(notes["steps"]), float(notes["pushed"])
         self.wall |= {name: seconds for name, seconds in notes["wall"].items() if name != "setup"}

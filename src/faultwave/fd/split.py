@@ -1,17 +1,19 @@
-"""Split nodes: stencils beside the plane of a fault, whose sides may slide past each other.
+"""Split nodes: stencils near the plane of a fault, whose two sides may slide past each other.
 
-The plane lies on centres of cells. Velocities along it, and stresses that act in it alone, have a value on each side; arrays of the grid
-hold those of the lower side, ``fault_plane.high`` names those of the upper one. Across the plane each side ends with differences of its
-own, of summation by parts with the norms
+The plane lies on centres of cells. Velocities along it, and stresses that act within it alone, have one value on each
+side; arrays of the grid hold the values of the lower side, ``fault_plane.high`` names the arrays of the upper one. Each
+side has differences across the plane with a summation-by-parts (SBP) closure and the norms
 
     on the plane, and one spacing from it: 11/24, 25/24;      half a spacing from it, and further: 1.
 
-Those of what is on the plane, half a spacing from it, are (-25, 26, -1)/24; the others follow from them by parts. They are exact for
-straight lines, and their highest frequency is below that of waves inside. Where the sides do not slide they are together differences
-that do not reach across the plane, of second order.
+The differences of quantities on the plane, evaluated half a spacing from it, are (-25, 26, -1)/24; the others follow
+from the SBP property. They are exact for linear functions, and their highest frequency is below the highest one of
+interior differences. Where the sides do not slide, they combine to differences of second order that do not reach across
+the plane.
 
-The normal velocity is the same on both sides: the velocity of the plane itself, which has no mass, follows from the balance of normal
-traction. So tractions do no work but that of friction with the slip rate, whatever the rock (``docs/theory/grids.md``).
+The normal velocity is the same on both sides: the plane itself has no mass, and its velocity follows from the balance
+of normal traction. Therefore tractions do no work except for friction with the slip rate, whatever the rock
+(``docs/theory/grids.md``).
 """
 
 from __future__ import annotations
@@ -41,19 +43,25 @@ from faultwave.kernels.stencil import Axis, Box, Point, Stencil
 
 INSIDE = (1 / 24, -27 / 24, 27 / 24, -1 / 24)
 FORWARD = {0: (0.0, -25 / 24, 26 / 24, -1 / 24), -1: (1 / 24, -26 / 24, 25 / 24, 0.0)}
-"""Differences half a point ahead, of the points -1 to 2 ahead, by rows from the plane."""
+"""Coefficients of differences half a point ahead, for points -1 to 2 ahead, by row relative to the plane."""
 BACKWARD = {
     0: (1 / 22, -25 / 22, 25 / 22, -1 / 22),
     1: (0.0, -26 / 25, 27 / 25, -1 / 25),
     -1: (1 / 25, -27 / 25, 26 / 25, 0.0),
 }
-"""Differences half a point behind, of the points -2 to 1 ahead; on the plane, where its sides move together."""
+"""Coefficients of differences half a point behind, for points -2 to 1 ahead.
+
+On the plane, where its sides move together.
+"""
 WEIGHTS = {0: 22 / 24, 1: 25 / 24, -1: 25 / 24}
-"""Of rows in the norm, of what lies on centres of cells across the plane; half of that on the plane for each side."""
+"""Norm weights, by row, of quantities on cell centres across the plane.
+
+Half of the weight on the plane for each side.
+"""
 SIDE = 24 / 11
-"""One over the weight of a side on the plane."""
+"""Inverse norm weight of one side on the plane."""
 ROWS = {"fault-low": (-2, 0), "fault-on": (0, 1), "fault-high": (1, 2)}
-"""Rows from the plane that have stencils of their own."""
+"""Rows relative to the plane that have stencils of their own."""
 
 
 LINES = tuple(f"split_{way}{n}" for way in ("forward", "backward") for n in range(4))
@@ -61,7 +69,7 @@ LINES = tuple(f"split_{way}{n}" for way in ("forward", "backward") for n in rang
 
 
 def lines(plane: FaultPlane, count: int) -> dict[str, np.ndarray]:
-    """Profiles across the plane, of ``count`` points."""
+    """Return the profiles of differences across the plane, ``count`` points long."""
     found = {}
     for forward, tables in ((True, FORWARD), (False, BACKWARD)):
         for n in range(4):
@@ -73,7 +81,7 @@ def lines(plane: FaultPlane, count: int) -> dict[str, np.ndarray]:
 
 
 def shares(plane: FaultPlane, name: str, count: int) -> np.ndarray:
-    """Weights in the norm of the points of a quantity across the plane, (ny, 1) or (nx,); on it those of the lower side."""
+    """Return the norm weights (ny, 1) or (nx,) of a quantity's points across the plane; on it, of the lower side."""
     found = np.ones(count)
     if on_centres(plane, name):
         for row, weight in WEIGHTS.items():
@@ -82,12 +90,12 @@ def shares(plane: FaultPlane, name: str, count: int) -> np.ndarray:
 
 
 def upper_share(plane: FaultPlane, name: str) -> float:
-    """The weight of the upper side."""
+    """Return the norm weight of the upper side on the plane."""
     return 1.0 / SIDE if on_centres(plane, name) else 0.0
 
 
 def on_centres(plane: FaultPlane, name: str) -> bool:
-    """Whether a quantity has values on the plane."""
+    """Return True if a quantity has values on the plane."""
     axes: tuple[str, ...] = SHEAR.get(name, (VELOCITY[name],) if name in VELOCITY else ())
     return plane.axis not in axes
 
@@ -97,7 +105,7 @@ def _line(forward: bool, number: int) -> str:
 
 
 class _High:
-    """A point as the upper side sees it."""
+    """Point of a stencil as seen by the upper side of the fault."""
 
     def __init__(self, point: Point, plane: FaultPlane):
         self.point, self.names = point, {n: high(n) for n in plane.doubled}
@@ -112,13 +120,23 @@ class _High:
 
 @dataclass(frozen=True)
 class Rows:
-    """Stencils of the rows of a ``part``: 'fault-low', 'fault-on' where sides move together, 'split' where they do not, 'fault-high'."""
+    """Stencils of the rows near a fault.
+
+    Attributes
+    ----------
+    plane : FaultPlane
+    part : str
+        Rows: 'fault-low', 'fault-on' where the sides move together, 'split' where they may slide, or 'fault-high'.
+    """
 
     plane: FaultPlane
     part: str
 
     def velocity(self, sponge: bool, place: Place) -> Stencil:
-        """One step of the velocities; of split nodes as if their sides were free, with the traction that would lock them."""
+        """Return the stencil of the velocities.
+
+        At split nodes the sides move as if they were free, and the traction that would lock them is stored.
+        """
 
         def function(p: Point) -> dict[str, Any]:
             result: dict[str, Any] = {}
@@ -134,7 +152,7 @@ class Rows:
         return Stencil(self._name("velocity", sponge, place), function)
 
     def stress(self, attenuation: bool, sponge: bool, place: Place) -> Stencil:
-        """One step of the stresses."""
+        """Return the stencil of the stresses."""
 
         def function(p: Point) -> dict[str, Any]:
             result: dict[str, Any] = {}
@@ -158,7 +176,7 @@ class Rows:
         return f"{of}_{part}_{self.plane.axis}" + "_sponge" * sponge + place.name
 
     def _copies(self, result: Mapping[str, Any]) -> dict[str, Any]:
-        """The upper side where it moves as the lower one does."""
+        """Return the values of the upper side where it moves with the lower one."""
         return {high(n): result[n] for n in self.plane.doubled if n in result} if self.part == "fault-on" else {}
 
     def _force(self, p: Point, name: str, place: Place, result: dict[str, Any]) -> Any:
@@ -174,13 +192,13 @@ class Rows:
     def _slope(
         self, p: Point, q: Any, of: str, axis: Axis, forward: bool, place: Place, result: dict[str, Any]
     ) -> Any:  # fmt: skip
-        """The slope of a velocity along an axis; ``q`` is the point as one of the sides sees it."""
+        """Return the derivative of a velocity along an axis; ``q`` is the point as seen by one of the sides."""
         if axis == self.plane.axis:
             return self._across(p, of, forward)
         return along_axis(q, of, axis, forward, f"psi_e{of}_{axis}", place, result)
 
     def _across(self, p: Point, of: str, forward: bool) -> Any:
-        """The difference across the plane, with dt/h and the unit of what it will be multiplied by."""
+        """Return the difference across the plane, including dt/h and the unit of the coefficient that multiplies it."""
         axis, start, total = self.plane.axis, -1 if forward else -2, None
         on_plane = {"fault-high": -1, "fault-on": 0, "split": 0}.get(self.part)
         for n in range(4):
@@ -190,13 +208,16 @@ class Rows:
         return _share(p, of) * total
 
     def _side(self, p: Point, of: str, upper: bool) -> Any:
-        """25/24 of the value half a spacing from the plane less 1/24 of the next: what is on the plane, times the norm there."""
+        """Return the value extrapolated to the plane from one side, times the norm there.
+
+        The weights are 25/24 of the value half a spacing from the plane and -1/24 of the next.
+        """
         near, far = (0, 1) if upper else (-1, -2)
         axis = self.plane.axis
         return (25 / 24) * p.at(of, **{axis: near}) - (1 / 24) * p.at(of, **{axis: far})
 
     def _free(self, p: Point, name: str, axis: Axis, place: Place) -> dict[str, Any]:
-        """Both sides of a velocity along the plane if that bore no change of traction, and the traction that would lock them."""
+        """Return both sides of a velocity for unchanged traction on the plane, and the traction that would lock them."""
         moved, unused = [], dict[str, Any]()
         b = p.at(f"b_{axis}")
         for upper, q in ((False, p), (True, _High(p, self.plane))):
@@ -218,7 +239,10 @@ class Rows:
         }
 
     def _split_stresses(self, p: Point, place: Place) -> dict[str, Any]:
-        """Normal stresses and the shear stress in the plane, of both sides; the normal stress on it is the same."""
+        """Return normal stresses and the in-plane shear stress of both sides.
+
+        The fault-normal stress is common to them.
+        """
         plane, unused = self.plane, dict[str, Any]()
         upper_point = _High(p, plane)
         normal = next(name for name, axis in VELOCITY.items() if axis == plane.axis)
@@ -244,7 +268,7 @@ class Rows:
 
 
 def compliance(p: Point, axis: Axis) -> Any:
-    """By how much the slip rate falls for a rise of the traction along an axis of the plane [m/s/Pa]: a step's."""
+    """Return the decrease of the slip rate in a step per increase of traction along an axis of the plane [m/s/Pa]."""
     return (2.0 * SIDE) * (p.scalar("share_s") * p.at(f"b_{axis}"))
 
 
@@ -253,7 +277,7 @@ def _share(p: Point, of: str) -> Any:
 
 
 def cut(parts: Sequence[tuple[int, int, str]], plane: FaultPlane) -> list[tuple[int, int, str]]:
-    """Segments across the plane with the rows beside it apart."""
+    """Return segments across the plane with the rows near it separated."""
     found = []
     for first, end, side in parts:
         low, top = plane.index + ROWS["fault-low"][0], plane.index + ROWS["fault-high"][1]
@@ -268,7 +292,7 @@ def cut(parts: Sequence[tuple[int, int, str]], plane: FaultPlane) -> list[tuple[
 
 
 def regions(plane: FaultPlane, part: str, region: Box, in_layer: bool) -> list[tuple[Rows, Box]]:
-    """The stencils of a region of the rows of a part: on the plane, split nodes apart from others."""
+    """Return stencils and boxes of a region of rows; on the plane, split nodes are separated from locked ones."""
     if part != "fault-on" or in_layer:
         return [(Rows(plane, part), region)]
     rest, found = region, []

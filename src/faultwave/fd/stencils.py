@@ -1,16 +1,16 @@
-"""The stencils of the velocity-stress scheme, of order 4 or 8 in space and 2 in time (Levander 1988; Graves 1996).
+"""Stencils of the velocity-stress scheme, of order 4 or 8 in space and 2 in time (Levander 1988; Graves 1996).
 
 Point (k, j, i) of the arrays holds, in a cell of edge h with its corner at (x, y, z) = lower + h (i, j, k):
 
     sxx syy szz  at the cell's centre          u  half an edge further along x, v along y, w along z
     sxy  half an edge further along x and y,   sxz along x and z,   syz along y and z
 
-so that u sits on the face x + h, and the last plane of w, sxz and syz is the upper face of the box: the free surface. Below one, the
-others have one plane more, which lies on it: next to the last plane of cells in the arrays (``differences``).
-Differences carry the factor dt/h and the units that coefficients are counted in; ``lam`` and ``mu2`` (twice mu) are moduli at
-centres, ``mu_xy`` ... at the edges, ``b_x`` ... one over density at the faces; all are zero outside the box. Memory variables
-are those of Day & Bradley (2001), times the step: r' = A r - B (defect of the modulus) (strain increment), stress += (modulus)
-(increment) + r + r'.
+Hence u lies on the face x + h, and the last plane of w, sxz and syz is the upper face of the box: the free surface.
+Below a free surface, the other quantities have one more plane, which lies on it and follows the last plane of cells in
+the arrays (``differences``). Differences include the factor dt/h and the units of the coefficients; ``lam`` and ``mu2``
+(twice mu) are moduli at centres, ``mu_xy`` ... at the edges, ``b_x`` ... inverse densities at the faces; all are zero
+outside the box. Memory variables follow Day & Bradley (2001), times the step: r' = A r - B (defect of the modulus)
+(strain increment), stress += (modulus) (increment) + r + r'.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHEAR: dict[str, tuple[Axis, Axis]] = {"sxy": ("x", "y"), "sxz": ("x", "z"), "sy
 VELOCITY: dict[str, Axis] = {"u": "x", "v": "y", "w": "z"}
 STRESS = (*NORMAL, *SHEAR)
 ON_FACES = ("w", "u", "v", "szz", "sxz", "syz")
-"""What differences across a face to another grid read there."""
+"""Quantities that differences across a face to another grid read on it."""
 FIELDS = (*VELOCITY, *STRESS)
 FORCES: dict[
     str, tuple[tuple[str, Axis, bool], ...]
@@ -47,15 +47,28 @@ STRAINS: dict[str, tuple[tuple[str, Axis], ...]] = {  # of each shear stress: th
 
 
 Times = Callable[[int], Any]
-"""A factor so many points ahead along an axis."""
+"""Factor as a function of the offset in points along an axis."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where points lie: in absorbing ``layers`` across these axes, all their motion ``damped`` or not; beside the free surface or the face
-    to a grid above, which is plane ``top`` of the arrays, or (None) not. Differences there are of this ``order``. ``joined``: to a grid
-    above, or below where ``top`` is None. ``near``: the plane of the surface where what reads farther than differences has weights of its
-    own beside it (``fd.cap``)."""
+    """Position of points relative to layers and ends of the grid, which selects their stencil.
+
+    Attributes
+    ----------
+    layers : tuple of Axis
+        Axes across which the points lie in absorbing layers.
+    damped : bool
+        True if all motion in the layers is damped.
+    top : int or None
+        Plane of the arrays on the free surface or on the face to a grid above; None away from it.
+    order : int
+        Order of the differences.
+    joined : bool
+        True next to a grid above, or below if ``top`` is None.
+    near : int or None
+        Plane of the surface where stencils with a longer reach than differences have special weights (``fd.cap``).
+    """
 
     layers: tuple[Axis, ...] = ()
     damped: bool = False
@@ -66,12 +79,12 @@ class Place:
 
     @property
     def at_end(self) -> bool:
-        """Whether differences along z are those beside an end of the grid."""
+        """True if differences along z have the weights of an end of the grid."""
         return self.joined or self.top is not None
 
     @property
     def name(self) -> str:
-        """For kernels."""
+        """Suffix of kernel names."""
         across = f"_layer_{''.join(self.layers)}" if self.layers else ""
         order = f"_order{self.order}" * (self.order != 4)
         end = "" if not self.joined else "_joined_below" if self.top is None else "_joined_above"
@@ -81,20 +94,33 @@ class Place:
 
 
 def beyond(name: str, above: bool) -> str:
-    """The array of one plane with what another grid has of a quantity on the face to it."""
+    """Return the name of the one-plane array with an adjoining grid's values of a quantity on the common face."""
     return f"{name}_above" if above else f"{name}_below"
 
 
 def memory(name: str) -> str:
-    """Memory variable of a stress."""
+    """Return the name of the memory variable of a stress."""
     return f"r{name[1:]}"
 
 
 def difference(
     p: Point, name: str, axis: Axis, forward: bool, times: Times | None = None, order: int = 4
 ) -> Any:  # fmt: skip
-    """dt/h, and the unit of what it will be multiplied by, times the difference of ``name`` half a point ahead of its own place,
-    or half a point behind; of the product with ``times``, if that is given."""
+    """Return the difference of a quantity, times dt/h and the unit of the coefficient that multiplies it.
+
+    Parameters
+    ----------
+    p : Point
+    name : str
+        Quantity.
+    axis : {'x', 'y', 'z'}
+    forward : bool
+        True for a difference half a point ahead of the quantity's own place, False for half a point behind.
+    times : callable, optional
+        Factor of the quantity by offset; the difference is then taken of the product.
+    order : int
+        Order of the difference.
+    """
     a = 1 if forward else 0
 
     def value(offset: int) -> Any:
@@ -110,7 +136,7 @@ def difference(
 
 
 def beside_end(p: Point, name: str, place: Place) -> Any:
-    """The same along z in the planes that have differences of their own."""
+    """Return the difference along z in planes near an end of the grid, which have weights of their own."""
     grid, stresses = grid_of(name), name not in VELOCITY
     read = low_planes(place.order) if place.top is None else planes(grid, place.top, place.order)
     terms = [p.line(line(grid, stresses, n), "z") * p.on(name, int(k)) for n, k in enumerate(read)]
@@ -123,12 +149,12 @@ def beside_end(p: Point, name: str, place: Place) -> Any:
 
 
 def damping(p: Point) -> Any:
-    """The sponge's factor (Cerjan et al. 1985): a product of profiles along the axes."""
+    """Return the sponge's damping factor (Cerjan et al. 1985), a product of profiles along the axes."""
     return p.line("gx", "x") * (p.line("gy", "y") * p.line("gz", "z"))
 
 
 def velocity(sponge: bool, place: Place) -> Stencil:
-    """One step of the velocities."""
+    """Return the stencil that advances the velocities by a step."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -144,7 +170,7 @@ def velocity(sponge: bool, place: Place) -> Stencil:
 
 
 def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
-    """One step of the stresses and memory variables."""
+    """Return the stencil that advances the stresses and memory variables by a step."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -159,7 +185,7 @@ def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
 
 
 def normal_stresses(p: Point, e: Mapping[Axis, Any], attenuation: bool) -> dict[str, Any]:
-    """Normal stresses and their memory variables after strain increments ``e``."""
+    """Return normal stresses and their memory variables after the strain increments ``e`` along each axis."""
     lam, mu2 = p.at("lam"), p.at("mu2")
     trace = named("divergence", e["x"] + e["y"] + e["z"])
     pressure = named("pressure_change", lam * trace)
@@ -179,7 +205,7 @@ def normal_stresses(p: Point, e: Mapping[Axis, Any], attenuation: bool) -> dict[
 
 
 def shear_stress(p: Point, name: str, e: Any, attenuation: bool) -> dict[str, Any]:
-    """A shear stress and its memory variable after the strain increment ``e``."""
+    """Return a shear stress and its memory variable after the strain increment ``e``."""
     stress = named(f"change_{name}", p.at(f"mu_{name[1:]}") * e)
     result = {name: p.at(name) + stress}
     if attenuation:
@@ -193,14 +219,16 @@ def shear_stress(p: Point, name: str, e: Any, attenuation: bool) -> dict[str, An
 # ---- convolutional perfectly matched layers (Komatitsch & Martin 2007): every derivative across the layer gets a memory
 # psi' = b psi + a d, and d becomes d + psi'. What keeps layers stable in media of strong contrasts is some damping of all
 # motion in them, along the layer too, as in multi-axial layers (Meza-Fajardo & Papageorgiou 2008): here a factor on fields,
-# which reflects, so that it must be asked for.
+# which causes reflections and is therefore optional.
 
 
 def along_axis(
     p: Point, of: str, axis: Axis, forward: bool, psi: str, place: Place, result: dict[str, Any]
 ) -> Any:  # fmt: skip
-    """A difference, stretched where it goes across a layer; its memory ``psi`` is then among the results. On half points where it
-    looks forward."""
+    """Return a derivative along an axis, stretched if it is across a layer.
+
+    The memory variable ``psi`` is then added to ``result``. Forward differences lie on half points.
+    """
     beside = axis == "z" and place.at_end
     d = beside_end(p, of, place) if beside else difference(p, of, axis, forward, order=place.order)
     return in_layer(p, d, axis, forward, psi, place, result)
@@ -209,7 +237,7 @@ def along_axis(
 def in_layer(
     p: Point, d: Any, axis: Axis, forward: bool, psi: str, place: Place, result: dict[str, Any]
 ) -> Any:  # fmt: skip
-    """A derivative ``d`` along an axis, stretched where that goes across a layer."""
+    """Return the derivative ``d`` along an axis, stretched if it is across a layer."""
     if axis not in place.layers:
         return d
     at = "h" if forward else "c"
@@ -218,7 +246,7 @@ def in_layer(
 
 
 def damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool, place: Place) -> dict[str, Any]:
-    """Fields times the sponge's factor, or those of damped layers."""
+    """Return fields multiplied by the damping factor of the sponge or of damped layers."""
     layers = place.layers if place.damped else ()
     factors = [damping(p)] if sponge else [p.line(f"pml_g@{axis}", axis) for axis in reversed(layers)]
     for factor in factors:

@@ -1,4 +1,4 @@
-"""Motion of the free surface while the waves pass: stencils on its plane, at the centres of its cells, and views of what they made."""
+"""Motion of the free surface during a run: stencils on its plane, at the centres of its cells, and views of the results."""
 
 from __future__ import annotations
 
@@ -14,14 +14,24 @@ from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
 
 COMPONENTS = ("1", "2", "3")
 BETWEEN = {4: (9.0 / 16, -1.0 / 16), 8: (1225.0 / 2048, -245.0 / 2048, 49.0 / 2048, -5.0 / 2048)}
-"""Weights of the points around a cell's centre, half an edge off it, one and a half and so on, by order."""
+"""Interpolation weights of the points around a cell's centre, at half an edge, one and a half and so on, by order."""
 BEHIND = 2
-"""Rows that the surface stays behind: it reads so many ahead (``program`` makes that as many as stencils of its order do)."""
+"""Lag of surface launches in rows, the number of rows read ahead; ``program`` replaces it by the reach of the order."""
 
 
 def motion(points: Box, step: float, order: int = 4) -> Observer:
-    """Of the surface above a box of points: velocity v1 v2 v3, displacement u1 u2 u3, acceleration a1 a2 a3 and the largest horizontal
-    speed PGV."""
+    """Return the observer of the motion of the surface above a box.
+
+    Its arrays are the velocity v1 v2 v3, displacement u1 u2 u3, acceleration a1 a2 a3 and largest horizontal speed PGV.
+
+    Parameters
+    ----------
+    points : Box
+    step : float
+        Time step [s].
+    order : int
+        Order of the differences.
+    """
     box, shares = above(points), BETWEEN[order]
     around = [*zip(range(-len(shares), 0), reversed(shares), strict=True), *enumerate(shares)]
 
@@ -45,7 +55,19 @@ def motion(points: Box, step: float, order: int = 4) -> Observer:
 
 
 class SurfaceView:
-    """Arrays of the surface within the box asked for, layers left out; ``elevation`` (ny, nx) [m] of the ground, None where it is flat."""
+    """View of the surface arrays within the requested box, without layers.
+
+    Attributes
+    ----------
+    x, y : ndarray
+        Coordinates of the cell centres [m].
+    elevation : ndarray (ny, nx) or None
+        Elevation of the ground [m]; None if it is flat.
+    top : float
+        Height of the flat surface [m].
+    spacing : float
+        Grid spacing [m].
+    """
 
     def __init__(self, solver: Running):
         plan, operator = solver.plan, solver.operator
@@ -67,7 +89,10 @@ class SurfaceView:
         self.top, self.spacing, self.operator = float(plan.upper[2]), grid.spacing, operator
 
     def __call__(self, name: str, of_rock: bool = False) -> np.ndarray:
-        """(ny, nx) of an array of the surface, or of the rock below it, now; on the first process, which puts together what all have."""
+        """Return the present values (ny, nx) of an array of the surface, or of the rock below it.
+
+        They are assembled on the first process; all processes must call it.
+        """
         values = self.operator.filled_around if of_rock else self.operator.runner.values
         block = np.array(values(name)[-1][self.inner], float) if self.here else np.zeros((0, 0))
         place = self.place if block.size else (slice(0, 0), slice(0, 0))

@@ -1,13 +1,14 @@
-"""Time dispersion of leapfrog, and how seismograms are freed of it.
+"""Time dispersion of the leapfrog scheme, and its removal from seismograms.
 
-A step takes what a medium does at the frequency W for what it does at w, with W = 2/dt sin(w dt/2), whatever the medium: differences in
-time over one step are those of a derivative at W. So sources are given as S'(w) = S(W(w)), and of a seismogram U' of the grid the one
-of the medium is U(W) = U'(w(W)), with w = 2/dt asin(W dt/2) (Wang & Xu 2015, Geophysics 80; Koene et al. 2018, Geophys. J. Int. 213).
-What is left is the error of the grid in space. Memory variables of attenuation see w where they should see W in one term,
-which changes phase speeds by (w dt)^2 / (8 pi Q) of themselves.
+A step applies the response of a medium at the frequency W in place of w, with W = 2/dt sin(w dt/2), whatever the
+medium: differences in time over one step equal a derivative at W. Therefore sources are injected as S'(w) = S(W(w)),
+and the spectrum of the medium follows from the seismogram U' of the grid by U(W) = U'(w(W)), with w = 2/dt asin(W dt/2)
+(Wang & Xu 2015, Geophysics 80; Koene et al. 2018, Geophys. J. Int. 213). The remaining error is the spatial one of the
+grid. Memory variables of attenuation respond at w instead of W in one term, which changes phase speeds by the relative
+amount (w dt)^2 / (8 pi Q).
 
-Spectra between the frequencies of a discrete Fourier transform are interpolated in an oversampled one (Barnett et al. 2019, SIAM J.
-Sci. Comput. 41), to twelve digits.
+Spectra between the frequencies of a discrete Fourier transform are interpolated from an oversampled one (Barnett et al.
+2019, SIAM J. Sci. Comput. 41), to twelve digits.
 """
 
 from __future__ import annotations
@@ -25,23 +26,28 @@ from faultwave.fd.program import LEVELS, STRESS_LEVEL
 from faultwave.kernels.stencil import Injection
 
 WIDTH, SHARPNESS = 14, 2.3 * 14
-"""Points of the kernel that interpolates spectra, and its exponent."""
+"""Number of points and exponent of the kernel that interpolates spectra."""
 LATER, GONE = 1.1, 1.6
-"""What sources do after the first of these times the length of a run never comes into it: frequencies of 7 samples a period and fewer.
-There they go on as they are but fade, and are gone at the second: an end all at once would have higher ones."""
+"""Times, in lengths of the run, at which the taper of sources after the run begins and ends.
+
+Source signals later than the first do not affect the run, for frequencies of 7 samples a period and fewer. They are
+tapered smoothly, because an abrupt end would contain higher frequencies.
+"""
 TOGETHER = 512
-"""Steps whose amplitudes are asked for together."""
+"""Number of steps whose amplitudes are computed together."""
 FADING = 0.125
-"""Share of a seismogram's length over which it goes to zero after its end, for the transform."""
+"""Length of the taper after the end of a seismogram, relative to its length."""
 PREDICTORS, LEARNT = 40, 1000
-"""Samples that the next one is predicted from after the end, and those at the end that this is learnt from."""
+"""Order of the linear prediction after the end of a series, and number of final samples from which it is estimated."""
 LAST, ERRS, STILL = 12, 0.04, 0.05
-"""Steps at the end of a run that are less exact, as what follows is predicted; by how much of the motion there; the share of its peak
-with which a receiver counts as in motion then."""
+"""Number of final steps that are less accurate because of the prediction, their relative error, and the motion threshold.
+
+The threshold is the fraction of its peak above which a receiver counts as moving at the end.
+"""
 
 
 def removes(case: Case) -> bool:
-    """Whether time dispersion is removed: where the case says so, else with order 8, unless it begins with motion."""
+    """Return True if time dispersion is removed: as the case says, by default with order 8 and a start from rest."""
     setting = case.grid
     if setting is None or setting.time_dispersion is None:
         return setting is not None and setting.order == 8 and case.initial.kind == "zero"
@@ -49,7 +55,7 @@ def removes(case: Case) -> bool:
 
 
 def check_removal(case: Case, problems: Problems) -> None:
-    """What time dispersion cannot be removed from."""
+    """Report combinations of settings in which time dispersion cannot be removed."""
     if not removes(case):
         return
     if case.initial.kind != "zero":
@@ -63,14 +69,17 @@ def check_removal(case: Case, problems: Problems) -> None:
 
 
 def fast_length(least: int, real: bool = False) -> int:
-    """The next length of so many numbers or more that NumPy transforms quickly: its prime factors are 2, 3 and 5, of complex numbers 7 and
-    11, too. SciPy's function of this kind takes a tenth of a second to import."""
+    """Return the smallest length of at least ``least`` that NumPy transforms quickly.
+
+    Its prime factors are 2, 3 and 5, for complex numbers also 7 and 11. The equivalent function of SciPy takes a tenth
+    of a second to import.
+    """
     primes = (2, 3, 5) if real else (2, 3, 5, 7, 11)
     return next(length for length in itertools.count(least) if _rest(length, primes) == 1)
 
 
 def _rest(number: int, primes: Sequence[int]) -> int:
-    """The factor of a number without these primes."""
+    """Return the cofactor of a number without the given prime factors."""
     for prime in primes:
         while number % prime == 0:
             number //= prime
@@ -78,7 +87,7 @@ def _rest(number: int, primes: Sequence[int]) -> int:
 
 
 class Spectrum:
-    """Fourier sums over ``count`` samples at the angles (m,) [rad a sample]: sum of x_n exp(-i angle n)."""
+    """Fourier sums over ``count`` samples at arbitrary angles (m,) [rad per sample]: sum of x_n exp(-i angle n)."""
 
     def __init__(self, count: int, angles: np.ndarray):
         self.count, self.half = count, count // 2
@@ -94,7 +103,7 @@ class Spectrum:
         self.turn = np.exp(-1j * angles * self.half)
 
     def __call__(self, samples: np.ndarray) -> np.ndarray:
-        """Of samples (count,), at all angles."""
+        """Return the sums (m,) of samples (count,)."""
         padded = np.zeros(self.size)
         scaled = samples * self.scale
         padded[: self.count - self.half] = scaled[self.half :]
@@ -107,12 +116,22 @@ class Spectrum:
 
 
 def _kernel(x: np.ndarray) -> np.ndarray:
-    """1 at 0, next to nothing at -1 and 1, zero outside."""
+    """Return the interpolation kernel: 1 at 0, nearly 0 at -1 and 1, zero outside."""
     return np.where(np.abs(x) < 1.0, np.exp(SHARPNESS * (np.sqrt(np.maximum(1.0 - x * x, 0.0)) - 1.0)), 0.0)
 
 
 class Undispersed:
-    """A drive whose sources are given so that time dispersion can be removed from what they make in ``steps`` of ``step`` [s]."""
+    """Source injector whose signals are modified so that time dispersion can be removed from the seismograms.
+
+    Parameters
+    ----------
+    drive : Drive
+        Original injector.
+    step : float
+        Time step [s].
+    steps : int
+        Number of steps of the run.
+    """
 
     def __init__(self, drive: Drive, step: float, steps: int):
         self.drive, self.step, self.steps = drive, step, steps
@@ -120,16 +139,16 @@ class Undispersed:
 
     @property
     def injections(self) -> Sequence[Injection]:
-        """As of the drive."""
+        """Injections of the original injector."""
         return self.drive.injections
 
     @property
     def count(self) -> int:
-        """As of the drive."""
+        """Number of sources of the original injector."""
         return self.drive.count
 
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
-        """As of every ``Drive``; nothing long after the run, where speed may be measured."""
+        """Return amplitudes (levels, steps, count); zero long after the run, where only speed may be measured."""
         if self._made is None:
             self._made = self._all()
         found = np.zeros((LEVELS, steps, max(1, self.count)))
@@ -139,8 +158,10 @@ class Undispersed:
         return found
 
     def _all(self) -> dict[int, np.ndarray]:
-        """(count, steps and more) of the whole run, by level. Amplitudes of a drive are means over a step, which their spectra are freed
-        of."""
+        """Return the modified amplitudes (count, n) of the whole run and its taper, by level.
+
+        Amplitudes of the original injector are means over a step, which the spectra are corrected for.
+        """
         found = self._given()
         if not found:
             return found
@@ -149,7 +170,7 @@ class Undispersed:
         half = np.pi * np.arange(length // 2 + 1) / length  # w dt / 2
         angles = 2.0 * np.sin(half)  # W dt
         spectrum, means = Spectrum(count, angles), np.sinc(angles / (2.0 * np.pi))
-        middle = np.exp(-0.5j * angles + 1j * half)  # where amplitudes of stresses stand in a step
+        middle = np.exp(-0.5j * angles + 1j * half)  # time of the amplitudes of stresses within a step
         for level, series in found.items():
             for number in np.flatnonzero(np.any(series, axis=1)):
                 mapped = spectrum(series[number]) / means * (middle if level == STRESS_LEVEL else 1.0)
@@ -157,7 +178,7 @@ class Undispersed:
         return found
 
     def _given(self) -> dict[int, np.ndarray]:
-        """What the drive gives, by the levels that it pushes, faded after the end of the run."""
+        """Return the original amplitudes (count, n) by the levels that they drive, tapered after the end of the run."""
         count, found = kept_steps(self.steps), dict[int, np.ndarray]()
         for first in range(0, count, TOGETHER):
             block = self.drive.amplitudes(first, min(TOGETHER, count - first))
@@ -174,23 +195,50 @@ class Undispersed:
 
 @dataclass(frozen=True)
 class Stepped:
-    """How a grid stepped that kept time dispersion: its ``step`` [s], and the time [s] about which what drives it acts. Waves that sources
-    sent then are late in proportion to the time since."""
+    """Time stepping of a grid whose time dispersion is not removed.
+
+    Waves are late in proportion to the time since their emission.
+
+    Attributes
+    ----------
+    step : float
+        Time step [s].
+    origin : float
+        Time [s] around which the sources act.
+    """
 
     step: float
     origin: float = 0.0
 
 
 def kept_steps(steps: int) -> int:
-    """Numbers that are kept of each source, and level that it pushes, for a run of so many steps."""
+    """Return the number of samples stored for each source and driven level in a run of ``steps`` steps."""
     return int(np.ceil(GONE * steps)) + 1
 
 
 def undispersed(
     values: np.ndarray, first: float, step: float, interval: float, count: int, of: Stepped | None = None
 ) -> np.ndarray:
-    """Series (count, m) at multiples of ``interval`` [s], of a grid's values (n, m) at first, first + step, ... [s]. Before them all is at
-    rest. ``of``: how the grid stepped, where that is not by ``step``."""
+    """Return series without time dispersion.
+
+    Parameters
+    ----------
+    values : ndarray (n, m)
+        Series of a grid, zero before the first sample.
+    first, step : float
+        Time of the first sample and sampling interval [s].
+    interval : float
+        Output interval [s].
+    count : int
+        Number of output samples.
+    of : Stepped, optional
+        Time stepping of the grid if it differs from ``step``.
+
+    Returns
+    -------
+    ndarray (count, m)
+        Series at multiples of ``interval``.
+    """
     of = of or Stepped(step)
     fading = max(WIDTH, int(FADING * len(values)))
     fall = 0.5 + 0.5 * np.cos(np.pi * (np.arange(fading) + 1.0) / (fading + 1.0))
@@ -213,16 +261,29 @@ def undispersed(
 
 
 def late(of: Stepped, values: np.ndarray, interval: float, finer: float = 1.0) -> np.ndarray:
-    """What time dispersion changes in series (n, ...) at multiples of ``interval`` [s], of a grid whose step was so many times shorter
-    than ``of`` says. Sources were not given for it, so that it counts from the time about which they act; what it does to a pulse within
-    that pulse's own length is left out."""
+    """Return the change of series due to time dispersion.
+
+    The sources were not modified, so that the delay counts from the time around which they act; the effect within the
+    length of a pulse itself is neglected.
+
+    Parameters
+    ----------
+    of : Stepped
+        Time stepping of the grid.
+    values : ndarray (n, ...)
+        Series at multiples of ``interval``.
+    interval : float
+        Sampling interval [s].
+    finer : float
+        Factor by which the grid's step was shorter than ``of.step``.
+    """
     stepped, flat = Stepped(of.step / finer, of.origin), np.asarray(values, float).reshape(len(values), -1)
     freed = undispersed(flat, 0.0, interval, interval, len(flat), stepped)
     return np.asarray((flat - freed).reshape(np.shape(values)))
 
 
 def predicted(series: np.ndarray, count: int) -> np.ndarray:
-    """So many values (count,) that go on as a series (n,) ends: linear prediction by Burg's method (1975), which never grows."""
+    """Return a continuation (count,) of a series (n,) by linear prediction with Burg's method (1975), which never grows."""
     known = series[-LEARNT:]
     forward, backward, rule = known[1:], known[:-1], np.ones(1)
     for _ in range(min(PREDICTORS, len(known) // 3)):
@@ -240,8 +301,22 @@ def predicted(series: np.ndarray, count: int) -> np.ndarray:
 
 
 def removed(values: np.ndarray, late: Sequence[float], step: float, interval: float) -> tuple[np.ndarray, np.ndarray]:
-    """Times (nt,) and series (nt, receivers, channels, Q) at multiples of ``interval`` of those of every step (n, receivers, channels, Q),
-    of which the first are those before the first step; a column is ``late`` (Q,) steps after its start."""
+    """Return seismograms without time dispersion at multiples of an interval.
+
+    Parameters
+    ----------
+    values : ndarray (n, receivers, channels, Q)
+        Samples of every step; the first are the state before the first step.
+    late : sequence of float (Q,)
+        Time of each quantity after the start of its step, in steps.
+    step, interval : float
+        Time step and output interval [s].
+
+    Returns
+    -------
+    time : ndarray (nt,)
+    series : ndarray (nt, receivers, channels, Q)
+    """
     count = int(np.floor((len(values) - 1) * step / interval * (1 + 1e-12) + 1e-9)) + 1
     found = np.zeros((count, *values.shape[1:]))
     for share in np.unique(late):
@@ -253,7 +328,10 @@ def removed(values: np.ndarray, late: Sequence[float], step: float, interval: fl
 
 
 def unquiet(velocity: np.ndarray, step: float) -> str:
-    """What is wrong with the last samples of series (n, receivers, 3) at every ``step`` [s], if any receiver still moves then."""
+    """Return a warning text if any receiver still moves at the end of its series; empty otherwise.
+
+    ``velocity`` (n, receivers, 3) is sampled at every ``step`` [s].
+    """
     speed = np.sqrt((np.asarray(velocity, float) ** 2).sum(-1))
     peak = speed.max(0)
     share = np.divide(speed[-LAST:].max(0), peak, out=np.zeros_like(peak), where=peak > 0)

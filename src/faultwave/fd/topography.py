@@ -1,4 +1,4 @@
-"""From the case's topography to the grid that follows it, and what is told of it before a run."""
+"""Topography of a case: reading, checks, the curvilinear grid that follows it, and its report."""
 
 from __future__ import annotations
 
@@ -22,31 +22,43 @@ from faultwave.observe.points import AS_CASE, GROUND
 
 WHERE = "grid.topography"
 Elevation = Callable[[np.ndarray, float], np.ndarray]
-"""Elevations (n,) [m] at places (n, 2) [m], means over so much width."""
+"""Function of places (n, 2) [m] and a width [m] with the elevation (n,) [m] averaged over that width."""
 HIGH = 9000.0
-"""Metres that no ground is high; what a raster has beyond may stand for missing values."""
+"""Elevation [m] above which raster values may stand for missing data; no ground is as high."""
 LOOK = 400
-"""Places along x and y at which the ground is looked at before there is a grid."""
+"""Number of places along x and y at which the ground is examined before there is a grid."""
 THICK, THIN = 4.0, 2.0
-"""Thickness of the cap over the relief: as a rule, and at least."""
+"""Thickness of the curvilinear layer relative to the relief: default and minimum."""
 LEAST_CAP = 8
-"""Cells of the thinnest cap."""
+"""Minimum thickness of the curvilinear layer in cells."""
 STEEPEST, STEEP_GROUND = 2.0, 1.3
-"""Slopes beyond which a ground is refused, and beyond which nothing is verified."""
+"""Slopes above which a ground is rejected, and above which results are not verified."""
 LEFT = 0.5
-"""Part of the relief below which smoothing is told of."""
+"""Fraction of the relief left by smoothing below which a warning is issued."""
 EVEN = 0.01
-"""Steps of the ground between ends of a periodic axis, in spacings, that do nothing."""
+"""Largest step of the ground between the ends of a periodic axis, in spacings."""
 TAPER, LEVEL = 4.0, 3.0
-"""Cells over which the ground becomes level towards an absorbing side, and those beside it where it is: so layers are reciprocal, too."""
+"""Number of cells over which the ground becomes level towards an absorbing side, and of level cells next to it.
+
+Level ground keeps the layers reciprocal.
+"""
 ANGLES, LEVELS, CLASS = 361, 8, 0.05
-"""Of the largest wavenumber: phases, levels of the cap and width of classes of slopes."""
+"""Resolution of the largest wavenumber: phases, levels of the curvilinear layer, and width of slope classes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """``elevation`` of the ground, of which ``raster`` or of none, and its lowest and highest point in the box as far as a coarse look
-    tells [m]."""
+    """Topography of the box.
+
+    Attributes
+    ----------
+    elevation : callable
+        Elevation as a function of place and width (see ``Elevation``).
+    raster : RasterGround or None
+        Raster from which it is interpolated, if any.
+    lowest, highest : float
+        Extremes on a coarse lattice of the box [m].
+    """
 
     elevation: Elevation
     raster: RasterGround | None
@@ -54,13 +66,29 @@ class Ground:
     highest: float
 
     def missing_values(self, lower: np.ndarray, upper: np.ndarray) -> str:
-        """A question to ask where its relief is strange; empty where no values of a raster seem to be missing in the box."""
+        """Return a question about missing raster values for messages on a strange relief.
+
+        Empty if none seem to be missing.
+        """
         corners = np.array([[x, y] for x in (lower[0], upper[0]) for y in (lower[1], upper[1])])
         return "" if self.raster is None else self.raster.doubt(corners)
 
 
 def read_ground(case: Case, lower: np.ndarray, upper: np.ndarray, sides: Mapping[str, SideKind]) -> Ground | None:
-    """The ground of the case, None where that is flat. Raises InputError for what is wrong with the setting, its file and its extent."""
+    """Return the topography of the case, None if the ground is flat.
+
+    Parameters
+    ----------
+    case : Case
+    lower, upper : ndarray (3,)
+        Corners of the requested box [m].
+    sides : mapping of str to SideKind
+
+    Raises
+    ------
+    InputError
+        If the setting, its file or its extent is wrong.
+    """
     setting = None if case.grid is None else case.grid.topography
     if setting is None:
         return None
@@ -91,7 +119,7 @@ def read_ground(case: Case, lower: np.ndarray, upper: np.ndarray, sides: Mapping
 
 
 def _check_asked(case: Case, sides: Mapping[str, SideKind]) -> None:
-    """What a topography cannot be had with, and what must be said with it."""
+    """Report settings that cannot be combined with a topography, and missing ones."""
     problems, setting = Problems(), case.grid.topography if case.grid else None
     assert setting is not None
     if sides["z+"] != "free-surface":
@@ -109,7 +137,7 @@ def _check_asked(case: Case, sides: Mapping[str, SideKind]) -> None:
 
 
 def with_heights(case: Case) -> dict[str, bool]:
-    """Whether the case has sources, and receivers, whose z may mean elevation or depth."""
+    """Return, for sources and for receivers, True if the case has some whose z may mean elevation or depth."""
     points = any(source.kind != "plane-wave" for source in case.sources)
     return {"sources": points, "receivers": case.output.receivers is not None}
 
@@ -135,7 +163,21 @@ def _place(xy: Sequence[float] | np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class Lines:
-    """Of an axis: the first place of the grid, its cells, and the box asked for [m]; whether each end is ``absorbing`` and both meet."""
+    """Nodes of the grid along one axis, two for each cell.
+
+    Attributes
+    ----------
+    first : float
+        Lower end of the grid [m].
+    cells : int
+        Number of cells.
+    low, high : float
+        Ends of the requested box [m].
+    absorbing : tuple of bool
+        True for each end with an absorbing layer.
+    periodic : bool
+        True if the axis is periodic.
+    """
 
     first: float
     cells: int
@@ -145,18 +187,18 @@ class Lines:
     periodic: bool
 
     def even(self, spacing: float) -> np.ndarray:
-        """Where the nodes are."""
+        """Return the coordinates of the nodes [m]."""
         return np.asarray(self.first + 0.5 * spacing * (np.arange(2 * self.cells + 1 + 2 * MARGIN) - MARGIN))
 
     def inside(self, spacing: float) -> np.ndarray:
-        """The same, moved into the box: around periodic axes, to the edge of others."""
+        """Return the coordinates moved into the box: wrapped along periodic axes, clipped along others."""
         x = self.even(spacing)
         if self.periodic:
             return np.asarray(self.low + (x - self.low) % (self.high - self.low))
         return np.clip(x, self.low, self.high)
 
     def nodes(self, spacing: float) -> np.ndarray:
-        """Where the ground of each node is looked up: towards absorbing sides and beyond them that of the edge."""
+        """Return the coordinates at which the ground of each node is evaluated, constant near absorbing sides."""
         if self.periodic:
             return self.inside(spacing)
         x = self.even(spacing)
@@ -168,7 +210,7 @@ class Lines:
 
 
 def _level(t: np.ndarray) -> np.ndarray:
-    """t above 1, level below 0, and smooth between."""
+    """Return ``t`` above 1, a constant below 0, and a smooth transition between."""
     s = np.clip(t, 0.0, 1.0)
     return np.where(t < 1.0, 0.5 + s**4 * (2.5 + s * (-3.0 + s)), t)
 
@@ -176,7 +218,25 @@ def _level(t: np.ndarray) -> np.ndarray:
 def relief_of(
     case: Case, ground: Ground, lines: tuple[Lines, Lines], spacing: float, room: float, problems: Problems
 ) -> Relief:
-    """The grid's relief; ``room``: from the lowest ground to the bottom of the box or the uppermost block [m]. Raises InputError."""
+    """Return the relief that the grid follows.
+
+    Parameters
+    ----------
+    case : Case
+    ground : Ground
+    lines : tuple of Lines
+        Nodes along x and y.
+    spacing : float
+        Grid spacing [m].
+    room : float
+        Height of the lowest ground above the bottom of the box or of the uppermost block [m].
+    problems : Problems
+
+    Raises
+    ------
+    InputError
+        If the ground, its smoothing or the thickness of the curvilinear layer is not possible.
+    """
     setting = case.grid.topography if case.grid else None
     assert setting is not None
     smooth = _smooth(setting.smooth, spacing * (ground.raster is not None), lines)
@@ -196,7 +256,7 @@ def relief_of(
         advice = f"Give a smaller smooth if hills and valleys shall stay. {ground.missing_values(*corners)}".strip()
         problems.warn(f"{WHERE}.smooth", what, advice=advice)
     for axis, line in ((1, lines[0]), (0, lines[1])):
-        if smooth and any(line.absorbing):  # after smoothing, which would bend what is level
+        if smooth and any(line.absorbing):  # after smoothing, which would deform level ground
             from scipy import interpolate  # takes long to import, and few runs need it
 
             spline = interpolate.CubicSpline(line.even(spacing), heights, axis)
@@ -209,7 +269,7 @@ def relief_of(
 
 
 def _check_ends(lines: tuple[Lines, Lines], ground: Ground, spacing: float) -> None:
-    """Raises InputError where ends of periodic axes are not equally high."""
+    """Raise InputError if the ends of a periodic axis have different heights."""
     for axis, line, name in ((1, lines[0], "x"), (0, lines[1], "y")):
         if not line.periodic:
             continue
@@ -225,7 +285,7 @@ def _check_ends(lines: tuple[Lines, Lines], ground: Ground, spacing: float) -> N
 
 
 def _smooth(asked: float | None, default: float, lines: tuple[Lines, Lines]) -> float:
-    """Standard deviation of the Gaussian [m]. Raises InputError where it is wider than the box."""
+    """Return the standard deviation of the Gaussian filter [m]; raises InputError if it exceeds the box."""
     longest = max(line.high - line.low for line in lines)
     if asked is not None and asked > longest:
         raise InputError(
@@ -235,7 +295,7 @@ def _smooth(asked: float | None, default: float, lines: tuple[Lines, Lines]) -> 
 
 
 def _smoothed(heights: np.ndarray, axis: int, line: Lines, spacing: float, smooth: float) -> np.ndarray:
-    """Heights smoothed along an axis, around it where it is periodic, else as if the ground went on as at its edge."""
+    """Return heights smoothed along an axis, periodic or with constant continuation."""
     from scipy import ndimage  # takes long to import, and few runs need it
 
     deviation = smooth / (0.5 * spacing)
@@ -249,7 +309,10 @@ def _smoothed(heights: np.ndarray, axis: int, line: Lines, spacing: float, smoot
 
 
 def _thickness(asked: float | None, relief: float, spacing: float, room: float, blocks: bool) -> float:
-    """Of the cap, below which some planes are flat, more of them where another block follows."""
+    """Return the thickness of the curvilinear layer [m]; raises InputError if there is not enough depth.
+
+    Some planes below it remain flat, more of them if another block follows.
+    """
     flat = BELOW_CAP + REACH + 1 + LOW * blocks
     most = room - flat * spacing
     least = max(THIN * relief, LEAST_CAP * spacing)
@@ -265,7 +328,10 @@ def _thickness(asked: float | None, relief: float, spacing: float, room: float, 
 
 
 def check_slopes(relief: Relief, ground: Ground, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
-    """An error for cliffs, a warning for slopes that nothing is verified for; values of the ground may be missing there."""
+    """Report an error for cliffs and a warning for slopes beyond the verified range.
+
+    Raster values may be missing there.
+    """
     slope, x, y = relief.steepest()
     if slope <= STEEP_GROUND:
         return
@@ -284,11 +350,12 @@ def check_slopes(relief: Relief, ground: Ground, lower: np.ndarray, upper: np.nd
 
 
 def step_share(relief: Relief) -> float:
-    """The largest stable step over that of the flat grid, at most 1: from the largest wavenumber that the bent operator has anywhere.
+    """Return the largest stable step relative to the flat grid, at most 1.
 
-    Where the grid is bent by slopes a, b and cells are stretched by J, a wave of phases t along the grid's axes sees the wavenumbers
-    d(t1) - a p(t1) p(t3) d(t3), d(t2) - b p(t2) p(t3) d(t3) and d(t3) / J, with d and p what differences and means do to it. Slopes are
-    taken in classes, of which the largest count.
+    It follows from the largest wavenumber of the curvilinear operator. Where the grid has slopes a, b and cells are
+    stretched by J, a wave of phases t along the grid's axes has the wavenumbers d(t1) - a p(t1) p(t3) d(t3), d(t2) - b
+    p(t2) p(t3) d(t3) and d(t3) / J, with the responses d of differences and p of means. Slopes are sorted into classes,
+    each represented by its upper end.
     """
     t = np.linspace(0.0, np.pi, ANGLES)
     d = 2 * (C1 * np.sin(0.5 * t) + C2 * np.sin(1.5 * t))
@@ -302,7 +369,7 @@ def step_share(relief: Relief) -> float:
     for above, below in zip(rise[1:], rate[:-1], strict=True):
         j = 1.0 + relief.heights * below
         kinds = [np.ceil(above * g / j / CLASS).astype(int) for g in slopes]
-        least = np.full((kinds[0].max() + 1, kinds[1].max() + 1), np.inf)  # stretch in each class
+        least = np.full((kinds[0].max() + 1, kinds[1].max() + 1), np.inf)  # smallest stretch in each class
         np.minimum.at(least, (kinds[0], kinds[1]), j)
         for a, b in np.argwhere(np.isfinite(least)).tolist():
             for n in (a, b):
@@ -317,7 +384,15 @@ def step_share(relief: Relief) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Hanging:
-    """A field whose z counts from the ground."""
+    """Field whose z is relative to the ground.
+
+    Attributes
+    ----------
+    field : Field
+    relief : Relief
+    source : str
+        Origin of the field, for messages.
+    """
 
     field: Field
     relief: Relief
@@ -329,7 +404,7 @@ class Hanging:
 
     @property
     def fields(self) -> tuple[Any, ...]:
-        """What it is made of."""
+        """Fields of which it consists."""
         return (self.field,)
 
     def evaluate(
@@ -369,7 +444,7 @@ def placed(
 
 
 def report(grid: Grid) -> list[tuple[str, ...]]:
-    """What is told of it."""
+    """Return the rows of the report on the topography."""
     relief = grid.relief
     assert relief is not None
     share = step_share(relief)

@@ -1,10 +1,10 @@
-"""Total field inside a box of the grid, scattered field outside: what stencils that look across its faces must be given.
+"""Total field inside a box of the grid and scattered field outside: corrections of the stencils across its faces.
 
-All updates are linear. A point inside holds the whole wave field, a point outside only what differs from a known incident field. Where the
-stencil of a point inside reads one outside, the incident field there is missing and is added; where the stencil of a point outside
-reads one inside, it is too much and is taken away (Robertsson & Chapman 2000, Geophysics 65; the domain reduction method of Bielak et
-al. 2003, BSSA 93, is the same for linear media). What is to be added follows from the stencils themselves, whatever they are: they are
-called with linear forms in place of numbers.
+All updates are linear. A point inside holds the total wave field, a point outside only the difference from a known
+incident field. Where the stencil of a point inside reads one outside, the incident field there is missing and is added;
+where the stencil of a point outside reads one inside, it is in excess and is subtracted (Robertsson & Chapman 2000,
+Geophysics 65; the domain reduction method of Bielak et al. 2003, BSSA 93, is equivalent for linear media). The
+corrections are derived from the stencils themselves: these are called with linear forms in place of numbers.
 """
 
 from __future__ import annotations
@@ -26,25 +26,35 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 Points = np.ndarray
-"""Numbers (n, 3) along (z, y, x) of points of the grid."""
+"""Indices (n, 3) along (z, y, x) of points of the grid."""
 
 
 @dataclass(frozen=True)
 class TotalField:
-    """The points that hold the total field. ``top``: the plane on the free surface, where the box reaches up to it; else None."""
+    """Points that hold the total field.
+
+    Attributes
+    ----------
+    box : Box
+    top : int or None
+        Plane on the free surface if the box extends up to it.
+    """
 
     box: Box
     top: int | None = None
 
     def inside(self, points: Points) -> np.ndarray:
-        """Which points (n, 3) hold the total field; above a free surface there is nothing else."""
+        """Return a mask of the points (n, 3) that hold the total field.
+
+        A box up to the free surface has no upper side.
+        """
         lo, hi = np.array(self.box.lo), np.array(self.box.hi)
         if self.top is not None:
             hi[0] = np.iinfo(np.int64).max
         return np.asarray(((points >= lo) & (points < hi)).all(1))
 
     def strip(self, reach: int) -> Points:
-        """All points from which the other side is at most ``reach`` points away."""
+        """Return all points from which the other side is at most ``reach`` points away."""
         lo, hi = np.array(self.box.lo) - reach, np.array(self.box.hi) + reach
         if self.top is not None:
             hi[0] = self.top + 1
@@ -56,12 +66,12 @@ class TotalField:
         return np.stack([axes[0][z], axes[1][y], axes[2][x]], 1)
 
     def there(self, name: str, points: Points) -> np.ndarray:
-        """Which points (n, 3) a quantity has: on a free surface only those of half planes."""
+        """Return a mask of the points (n, 3) at which a quantity exists; on a free surface, only if on half planes."""
         return np.ones(len(points), bool) if self.top is None else points[:, 0] < self.top + (name not in WHOLE)
 
 
 class _Form:
-    """A sum of values of arrays at offsets (name, z, y, x), each times a number of every point."""
+    """Linear form: sum of values of arrays at offsets (name, z, y, x), each times a factor per point."""
 
     __array_ufunc__ = None
 
@@ -89,7 +99,7 @@ class _Form:
 
 @dataclass(frozen=True)
 class _Point:
-    """Points, as stencils see them: waves are forms, coefficients are known."""
+    """Stencil points whose wave fields are linear forms and whose coefficients are numbers."""
 
     moving: frozenset[str]
     coefficients: Mapping[str, np.ndarray]
@@ -118,8 +128,17 @@ class _Point:
 
 @dataclass(frozen=True)
 class Level:
-    """What is added after a level of the program: ``rows`` are numbers of points by array, one after the other; ``weights`` (rows,
-    points) by array that is read, whose points are those of ``needed``."""
+    """Corrections after one level of the program.
+
+    Attributes
+    ----------
+    number : int
+        Level.
+    rows : mapping of str to ndarray
+        Indices of the corrected points by array; rows of all arrays are concatenated.
+    weights : mapping of str to sparse array (rows, points)
+        Factors of the incident field by array; the columns are the points of ``needed``.
+    """
 
     number: int
     rows: Mapping[str, np.ndarray]
@@ -127,30 +146,30 @@ class Level:
 
     @property
     def count(self) -> int:
-        """Of the rows."""
+        """Number of rows."""
         return sum(map(len, self.rows.values()))
 
     def increments(self, incident: Mapping[str, np.ndarray]) -> np.ndarray:
-        """(steps, rows) of the incident field (steps, points) by array."""
+        """Return the corrections (steps, rows) for an incident field (steps, points) by array."""
         parts = [(weights @ incident[name].T).T for name, weights in self.weights.items() if weights.shape[1]]
         return np.asarray(sum(parts[1:], start=parts[0]))
 
 
 @dataclass(frozen=True)
 class Update:
-    """How points in no layer are stepped: with ``attenuation`` or without, by differences of an ``order``."""
+    """Update of points outside absorbing layers: with ``attenuation`` or without, by differences of an ``order``."""
 
     attenuation: bool
     order: int
 
     @classmethod
     def of(cls, case: Case, order: int) -> Update:
-        """That of a case, in a block of this order."""
+        """Return the update of a case in a block of this order."""
         return cls(case.attenuation is not None, order)
 
     @property
     def kernels(self) -> tuple[tuple[int, Stencil], ...]:
-        """The stencils, by level."""
+        """Stencils by level."""
         place = stencils.Place(order=self.order)
         return (
             (VELOCITY_LEVEL, stencils.velocity(False, place)),
@@ -159,17 +178,23 @@ class Update:
 
     @property
     def weights(self) -> Weights:
-        """Of the differences."""
+        """Weights of the differences."""
         return WEIGHTS[self.order]
 
     @property
     def reach(self) -> int:
-        """How many points away the stencils read."""
+        """Number of points that stencils read to either side."""
         return self.weights.reach
 
 
 def _crossing(where: TotalField, points: Points, form: _Form) -> dict[str, list[tuple[np.ndarray, Points, np.ndarray]]]:
-    """Of a form at ``points``, by array: (numbers of points, points that they read on the other side, signed factors)."""
+    """Return the terms of a form that cross the boundary of the box.
+
+    Returns
+    -------
+    dict of str to list
+        By array: indices of points, the points that they read on the other side, and signed factors.
+    """
     here, found = where.inside(points), dict[str, list[tuple[np.ndarray, Points, np.ndarray]]]()
     for (name, *offset), factor in form.terms.items():
         other = points + np.array(offset)
@@ -182,7 +207,16 @@ def _crossing(where: TotalField, points: Points, form: _Form) -> dict[str, list[
 
 @dataclass(frozen=True)
 class Numbers:
-    """What the stencils are given besides waves: ``coefficient(name)`` at all points, numbers by name and tables (2, 2, 2) by parity."""
+    """Coefficients of the stencils.
+
+    Attributes
+    ----------
+    coefficient : callable
+        Returns a material coefficient by name at all points.
+    scalars : mapping of str to float
+    parities : mapping of str to ndarray (2, 2, 2)
+        Tables by parity along z, y and x.
+    """
 
     coefficient: Callable[[str], np.ndarray]
     scalars: Mapping[str, float]
@@ -190,7 +224,7 @@ class Numbers:
 
 
 def needed(where: TotalField, update: Update) -> dict[str, Points]:
-    """Points (n, 3), by array, whose incident field is asked for: the same for every material."""
+    """Return the points (n, 3), by array, whose incident field is needed; the same for every material."""
     blank = Numbers(
         lambda name: np.ones(()),
         {f"c{n + 1}{kind}": 1.0 for n in range(update.reach) for kind in "sv"},
@@ -207,7 +241,7 @@ def needed(where: TotalField, update: Update) -> dict[str, Points]:
 
 
 def _forms(points: Points, update: Update, numbers: Numbers) -> list[tuple[int, dict[str, _Form]]]:
-    """By level, what every array becomes at points (n, 3)."""
+    """Return, by level, the update of every array at points (n, 3) as linear forms."""
     moving = frozenset(fields(update.attenuation))
     known = {name: numbers.coefficient(name) for name in coefficients(update.attenuation)}
     z, y, x = (points % 2).T
@@ -218,7 +252,22 @@ def _forms(points: Points, update: Update, numbers: Numbers) -> list[tuple[int, 
 def levels(
     where: TotalField, update: Update, numbers: Numbers, listed: Mapping[str, Points], points: Points
 ) -> list[Level]:
-    """What is added at ``points``, of an incident field at the points ``listed`` by array."""
+    """Return the corrections at ``points`` due to an incident field.
+
+    Parameters
+    ----------
+    where : TotalField
+    update : Update
+    numbers : Numbers
+        Coefficients at ``points``.
+    listed : mapping of str to ndarray
+        Points of the incident field by array (see ``needed``).
+    points : ndarray (n, 3)
+
+    Returns
+    -------
+    list of Level
+    """
     columns = {name: _Columns(of) for name, of in listed.items()}
     found = []
     for number, forms in _forms(points, update, numbers):
@@ -248,7 +297,7 @@ def levels(
 
 
 class _Columns:
-    """Numbers of points in a list."""
+    """Inverse index of a list of points."""
 
     def __init__(self, points: Points):
         self.low, self.size = points.min(0), np.ptp(points, axis=0) + 1

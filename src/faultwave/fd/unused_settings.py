@@ -1,4 +1,4 @@
-"""Settings that a grid accepts and that do nothing there, reported as warnings."""
+"""Warnings of settings that a grid accepts but does not use."""
 
 from __future__ import annotations
 
@@ -39,11 +39,15 @@ TETRAHEDRA_ONLY = {
     ),
     "output.energies": ("slip_from_velocity", "plain_mean"),
 }
-"""Settings of the engine dg alone."""
+"""Settings that only the engine dg uses."""
 
 
 def check_unused(case: Case, field: Field, sides: Mapping[str, SideKind], problems: Problems) -> None:
-    """Warnings of what does nothing; that of the engine dg only where the case has no mesh, so that it is not for both engines."""
+    """Warn of settings without effect.
+
+    Settings of the engine dg are reported only if the case has no mesh, because otherwise the case may be meant for
+    both engines.
+    """
     for path in _of_tetrahedra(case):
         problems.warn(path, "does nothing on a grid: it is a setting of the engine dg")
     setting = case.grid

@@ -1,9 +1,10 @@
-"""Rows of rock in which no point can yield, told by four numbers a row.
+"""Detection of rows of rock in which no point can yield, from four numbers per row.
 
-A point yields only where waves have moved its stress farther than its distance from yield at rest (``Rheology.distance``, in the Frobenius
-norm). What waves have moved at a centre is at most its normal stresses and the largest of the shear stresses around it, as means are no
-larger than what they are means of. So each row keeps the peaks of these, found while stresses are updated, and the smallest distance of
-its centres. Rows that are safe need no look at their points; all others are looked at as ever, so that nothing depends on the rows.
+A point yields only if waves have moved its stress farther than its initial distance from yield (``Rheology.distance``,
+in the Frobenius norm). The change at a centre is bounded by its normal stresses and the largest of the shear stresses
+around it, because means never exceed the values that they average. Therefore each row stores the peaks of these, found
+during the stress update, and the smallest distance of its centres. Rows that are safe are skipped; all others are
+evaluated as usual, so that results do not depend on the rows.
 """
 
 from __future__ import annotations
@@ -21,18 +22,21 @@ from faultwave.kernels.stencil import Axis, Peak, Row
 from faultwave.physics.rheology import STRESS, Rheology
 
 ROOM = "yield_room"
-"""The square of how far waves may move the stress of every centre of a row [Pa^2]; no number where rock never yields."""
+"""Array of the squared distance from yield of every row, the smallest of its centres [Pa^2].
+
+NaN where rock never yields.
+"""
 MARGIN = 1e-3
-"""Of distances and of the stress at rest: far more than rounding in single precision."""
+"""Safety margin relative to distances and initial stress, far larger than rounding in single precision."""
 
 
 def peak(name: str) -> str:
-    """Of a shear stress along rows, or of the normal stresses together."""
+    """Return the name of the row peak of a shear stress, or of the normal stresses together."""
     return f"peak_{name}"
 
 
 def peaks() -> dict[str, Peak]:
-    """Of the stresses of waves: of the normal ones the sum of squares [Pa^2], of shear stresses their size [Pa]."""
+    """Return the row peaks of wave stresses: sum of squares of normal ones [Pa^2], size of shear ones [Pa]."""
 
     def size(name: str) -> Peak:
         return Peak(STRESS_LEVEL, lambda p: m.abs(p.at(name)))
@@ -46,7 +50,7 @@ def peaks() -> dict[str, Peak]:
 
 
 def _planes(axes: tuple[Axis, Axis], to: str, kind: str) -> tuple[int, ...]:
-    """Further up, of what means on such planes (``fd.cell_means``) read."""
+    """Return the plane offsets that means on planes of this kind (``fd.cell_means``) read."""
     if "z" not in axes:
         return (0,)
     if kind == "inside":
@@ -55,7 +59,10 @@ def _planes(axes: tuple[Axis, Axis], to: str, kind: str) -> tuple[int, ...]:
 
 
 def may_yield(row: Row, lost: str, kind: str) -> Any:
-    """Whether a row may have points that yield, or had some in the step before (``lost``: array of what they lost)."""
+    """Return True if a row may have points that yield, or had some in the step before.
+
+    ``lost`` is the array of the share lost.
+    """
     moved = row.largest(peak("normal"))
     for name, axes in IN_PLANE.items():
         rows = (-1, 0) if "y" in axes else (0,)
@@ -68,7 +75,7 @@ def may_yield(row: Row, lost: str, kind: str) -> Any:
 
 
 def may_lose(row: Row, lost: str, kind: str) -> Any:
-    """Whether centres have lost something in this step around a row; on the surface, in it."""
+    """Return True if centres around a row (on the surface, in it) have lost stress in this step."""
     planes = (0,) if kind == "surface" else _planes(("y", "z"), "whole", kind)
     return sum(row.changed(lost, z, y) for z in planes for y in (0, 1)) > 0.0
 
@@ -76,8 +83,17 @@ def may_lose(row: Row, lost: str, kind: str) -> Any:
 def room(
     law: Rheology, given: Mapping[str, Any], constants: Mapping[str, float], rest: Mapping[str, Any]
 ) -> np.ndarray:
-    """The square of the distance of centres from yield, less the margin [Pa^2]; below zero where rock at rest is that near. ``given``:
-    parameters, ``rest``: stress at rest."""
+    """Return the squared distance of centres from yield, less a margin [Pa^2]; negative if it is within the margin.
+
+    Parameters
+    ----------
+    law : Rheology
+    given : mapping of str to array
+        Parameters of the rheology.
+    constants : mapping of str to float
+    rest : mapping of str to array
+        Initial stress [Pa].
+    """
     stress = {n: np.asarray(rest[n], float) for n in STRESS}
     distance = law.distance({n: np.asarray(v, float) for n, v in given.items()}, constants, stress)
     if distance is None:

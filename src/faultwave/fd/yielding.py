@@ -1,11 +1,12 @@
-"""Rock that yields on the staggered grid: stencils after the elastic update of the stresses.
+"""Yielding rock on the staggered grid: stencils after the elastic update of the stresses.
 
-A rheology that scales the deviator (``Rheology.scales``) tells at each centre what share of the deviator of the whole stress, that at rest
-included, is lost in the step; shear stresses are there the means of the four around. Then normal stresses lose the share of their own
-centre, shear stresses the mean share of the four centres around, as AWP-ODC does it (Roten et al. 2016, SC16). No stress is
-interpolated to any other place than centres, and only the share is read from neighbours. As each part of the deviator only shrinks, the
-strain energy of the whole stress never rises. Means to and from centres are adjoints of each other (``fd.cell_means``), so that centres
-count the work that the stresses around them lose.
+A rheology that scales the deviator (``Rheology.scales``) returns, at each cell centre, the share of the deviator of the
+total stress (initial stress included) that is lost in the step; shear stresses enter as the means of the four around
+the centre. Then normal stresses lose the share of their own centre, shear stresses the mean share of the four centres
+around, as in AWP-ODC (Roten et al. 2016, SC16). Stresses are interpolated to centres only, and only the share is read
+from neighbours. Because each component of the deviator only shrinks, the strain energy of the total stress never
+increases. Means to and from centres are adjoint to each other (``fd.cell_means``), so that centres account for the work
+that the stresses around them lose.
 """
 
 from __future__ import annotations
@@ -27,18 +28,28 @@ from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
 from faultwave.physics.rheology import STRESS, Rheology
 
 YIELDED = ("eta", "plastic_work")
-"""What is known of the past of each centre: state of the rheology."""
+"""State variables of the rheology that are stored at each centre."""
 WORK = YIELDED[1]
 LOST, GIVEN = "lost_share", "rest_work"
-"""The share of the deviator lost in a step, and the work [J/m^3] that the stress at rest has done."""
+"""Arrays of the share of the deviator lost in a step, and of the work [J/m^3] done by the initial stress."""
 LOAD = "rest_load"
-"""The number at each centre that all six stresses at rest are in proportion to, where these are not kept by depth [Pa]."""
+"""Array of the common factor of all six initial stresses at each centre [Pa], where they are not stored by depth."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """How a grid keeps its rock. ``lateral``: strength at every point, else by depth; ``proportional``: of the stress at rest one number at
-    every point, to which its components are in proportion, else all by depth; ``bent``: whether planes follow a topography."""
+    """Storage of rock properties on a grid.
+
+    Attributes
+    ----------
+    lateral : bool
+        True if strength is stored at every point, False for profiles along z.
+    proportional : bool
+        True if the initial stress is stored as one factor at every point, to which its components are proportional;
+        False for profiles along z.
+    bent : bool
+        True if planes follow a topography.
+    """
 
     lateral: bool = False
     proportional: bool = False
@@ -46,28 +57,39 @@ class Kept:
 
 
 def rest(name: str, on_faces: bool = False) -> str:
-    """The line along z with a stress at rest, at the levels of centres or of the faces between them."""
+    """Return the name of the profile along z of an initial stress, at cell centres or at the faces between them."""
     return f"rest_{name}" + "_faces" * on_faces
 
 
 def lines_at_rest() -> tuple[tuple[str, str, bool], ...]:
-    """Lines of stress at rest: their name, the stress, and whether at the levels of faces."""
+    """Return the profiles of initial stress: name of the profile, stress, and True if at faces."""
     at_centres = [(rest(name), name, False) for name in STRESS]
     return (*at_centres, *((rest(name, True), name, True) for name in ("s_xz", "s_yz")))
 
 
 def own_parameters(law: Rheology) -> tuple[str, ...]:
-    """What a rheology's formulas need of every point, but what the grid knows."""
+    """Return the parameters that a rheology needs at every point and that the grid does not have otherwise."""
     return tuple(name for name in law.kernel_parameters if name != "compliance")
 
 
 def active(axis: Axis) -> str:
-    """The line that is 1 where rock may yield and 0 in layers."""
+    """Return the name of the profile that is 1 where rock may yield and 0 in layers."""
     return f"yields_{axis}"
 
 
 def losses(law: Rheology, constants: Mapping[str, float], kept: Kept, kind: str) -> Stencil:
-    """The share lost at a centre, and its past; ``kind`` of the planes (``planes_of``)."""
+    """Return the stencil of the share lost at a centre and of its state variables.
+
+    Parameters
+    ----------
+    law : Rheology
+    constants : mapping of str to float
+        Constants of the rheology.
+    kept : Kept
+        Storage of the rock properties.
+    kind : str
+        Kind of the planes (``planes_of``).
+    """
 
     def own(p: Point) -> dict[str, Any]:
         return {n: p.at(n) if kept.lateral else p.line(n, "z") for n in own_parameters(law)}
@@ -85,7 +107,7 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: Kept, kind: str)
         at_rest, moving = _at_rest(p, kept), _at_centre(p, kind)
         whole = {n: moving[n] + at_rest[n] for n in STRESS}
         modulus = m.where(solid, mu2, 1.0) * p.scalar("unit_of_moduli")
-        if kept.bent:  # coefficients are kept over the stretch of cells
+        if kept.bent:  # coefficients are stored divided by the stretch of cells
             modulus = modulus * stretched(p, "sxx", "x")(0)
         given = own(p) | {"compliance": 1.0 / modulus}
         past = {s.name: p.at(s.name) if s.name in YIELDED else 0.0 for s in law.state}
@@ -101,12 +123,12 @@ def losses(law: Rheology, constants: Mapping[str, float], kept: Kept, kind: str)
 
 
 def _may(p: Point) -> Any:
-    """Whether a centre is where rock may yield."""
+    """Return True at a centre where rock may yield."""
     return p.line(active("x"), "x") * (p.line(active("y"), "y") * p.line(active("z"), "z")) > 0.0
 
 
 def _at_rest(p: Point, kept: Kept) -> dict[str, Any]:
-    """The stress at rest at a centre."""
+    """Return the initial stress at a centre."""
     if kept.proportional:
         load = p.at(LOAD)
         return {n: p.scalar(rest(n)) * load for n in STRESS}
@@ -114,20 +136,23 @@ def _at_rest(p: Point, kept: Kept) -> dict[str, Any]:
 
 
 def _at_rest_around(p: Point, name: str, kept: Kept, kind: str) -> Any:
-    """A shear stress at rest where the grid has it."""
+    """Return an initial shear stress at the place of the grid's shear stress."""
     if kept.proportional:
         return p.scalar(rest(name)) * mean(p, LOAD, IN_PLANE[name], 1, kind)
     return p.line(rest(name, IN_PLANE[name][1] == "z"), "z")
 
 
 def _at_centre(p: Point, kind: str) -> dict[str, Any]:
-    """The stress of waves at a centre."""
+    """Return the stress of waves at a centre."""
     found = dict(zip(("s_xx", "s_yy", "s_zz"), (p.at(n) for n in NORMAL), strict=True))
     return found | {n: mean(p, n.replace("_", ""), axes, -1, kind) for n, axes in IN_PLANE.items()}
 
 
 def _spread(p: Point, means: Mapping[str, Any], kind: str) -> Any:
-    """Mean squares of the shear stresses around less the squares of their means: the stresses around lose their share of these, too."""
+    """Return mean squares of the surrounding shear stresses less the squares of their means.
+
+    Stresses around a centre lose their share of this energy, too.
+    """
 
     def square(name: str) -> Callable[..., Any]:
         return lambda **far: p.at(name, **far) * p.at(name, **far)
@@ -140,7 +165,10 @@ STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz")
 
 
 def yielding(kept: Kept, kind: str) -> Stencil:
-    """The stresses without what is lost; ``kind`` of the planes: on the surface, of what is in the plane above."""
+    """Return the stencil that reduces the stresses by the lost share.
+
+    ``kind`` is the kind of planes; on the surface, quantities of the plane above are included.
+    """
 
     def shares(p: Point) -> dict[str, Any]:
         kept_below = [n for n, axes in IN_PLANE.items() if kind == "surface" and "z" in axes]
@@ -166,8 +194,20 @@ def yielding(kept: Kept, kind: str) -> Stencil:
 def observers(
     scheme: Scheme, box: Box, law: Rheology, constants: Mapping[str, float], kept: Kept, factors: Mapping[str, float]
 ) -> Observer:
-    """Arrays and launches in a box of the grid; next to its ends along z some of their own. ``factors`` of the stresses at rest
-    where they are in proportion."""
+    """Return the observer of yielding rock in a box of the grid; planes near its ends along z have stencils of their own.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    box : Box
+    law : Rheology
+    constants : mapping of str to float
+        Constants of the rheology.
+    kept : Kept
+        Storage of the rock properties.
+    factors : mapping of str to float
+        Ratios of the six initial stresses to their common factor, if proportional.
+    """
     halo, line = scheme.reach, line_of(scheme, box, "z")
     arrays = dict.fromkeys((LOST, GIVEN, *YIELDED), Layout(box, group="yield", halo=halo))
     if kept.proportional:
@@ -194,7 +234,10 @@ def observers(
 
 
 def lines(scheme: Scheme, at_rest: Callable[[np.ndarray], Mapping[str, np.ndarray]] | None) -> dict[str, np.ndarray]:
-    """Values of the lines: stress at rest (``at_rest`` of heights z (n,) [m]) where that is kept by depth, and where rock may yield."""
+    """Return the values of the profiles: where rock may yield, and the initial stress if it is stored by depth.
+
+    ``at_rest`` returns the initial stress [Pa] at heights z (n,) [m]; None if it is stored otherwise.
+    """
     grid, found = scheme.grid, mean_lines(scheme)
     if at_rest is not None:
         values = {on: at_rest(heights(scheme, kind)) for kind, on in (("half", False), ("whole", True))}
@@ -203,14 +246,16 @@ def lines(scheme: Scheme, at_rest: Callable[[np.ndarray], Mapping[str, np.ndarra
 
 
 def heights(scheme: Scheme, kind: str) -> np.ndarray:
-    """Of the planes of the arrays, 'half' or 'whole' ones, those on faces and the surface too [m]."""
+    """Return the heights [m] of the arrays' 'half' or 'whole' planes, including faces and the surface."""
     found = scheme.grid.levels(kind)[: scheme.grid.shape[0] + scheme.ends.upper]
     return np.r_[scheme.grid.lower[2], found] if scheme.joined_below else found
 
 
 def active_cells(scheme: Scheme, grid: Grid, axis: Axis) -> np.ndarray:
-    """1, and 0 in absorbing layers and in the cells beside rigid sides, around which some shear stresses are not known. Beside faces to
-    other grids they are."""
+    """Return a profile of 1, with 0 in absorbing layers and in cells next to rigid sides.
+
+    Around cells next to rigid sides some shear stresses are not known; next to faces to other grids all are.
+    """
     count, more = grid.shape["zyx".index(axis)], 0
     widths = {"absorbing": scheme.absorber.width, "rigid": 1}
     low, high = (widths.get(scheme.sides[f"{axis}{end}"], 0) for end in "-+")

@@ -1,7 +1,8 @@
-"""Strength and stress at rest of rock that yields, looked up where a grid needs them, and what is wrong with them.
+"""Strength and initial stress of yielding rock: evaluation where a grid needs them, and checks.
 
-Stress at rest is kept by depth where the ground is flat. Below a topography it is kept as one number at every centre, to which all six
-components are in proportion: so it may follow the ground, and still takes a number a point, not six.
+The initial stress is stored by depth if the ground is flat. Below a topography it is stored as one number at every
+centre, to which all six components are proportional. Thus it may follow the ground and still takes one number per
+point, not six.
 """
 
 from __future__ import annotations
@@ -27,19 +28,36 @@ from faultwave.physics.rheology import STRESS, Rheology, in_tension
 
 WHERE = "plasticity"
 LOOK = 60
-"""Columns of centres, along x and along y, in which rock is looked at before the run where it varies with these."""
+"""Number of columns of centres, along x and y, in which laterally varying rock is examined before the run."""
 REMEMBERED = 20
-"""Such columns along x and along y that a checkpoint remembers of."""
+"""Number of columns, along x and y, that enter the digest in a checkpoint."""
 LEVEL = 1e-6
-"""Of the largest stress at rest: up to that it is the same at one height, or in proportion."""
+"""Tolerance of equality and proportionality of the initial stress, relative to its largest component."""
 Values = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Rock:
-    """``strength`` and stress ``at_rest`` as fields, for a ``law`` with its ``constants``; ``lateral``: whether strength varies within
-    planes of the grid. Once there is a grid: the box from ``lower`` to ``upper`` (3,) [m], or to the ground of its ``relief``; then the
-    ``factors`` of the six stresses at rest, where these are in proportion."""
+    """Strength and initial stress of rock.
+
+    Attributes
+    ----------
+    law : Rheology
+    constants : mapping of str to float
+        Constants of the rheology.
+    strength : Field
+        Parameters of the rheology.
+    at_rest : Field
+        Initial stress.
+    lateral : bool
+        True if the strength varies within planes of the grid.
+    lower, upper : ndarray (3,)
+        Corners of the box [m], once there is a grid.
+    relief : Relief or None
+        Topography, which then is the upper side of the box.
+    factors : mapping of str to float
+        Ratios of the six initial stresses, if they are proportional.
+    """
 
     law: Rheology
     constants: Mapping[str, float]
@@ -52,18 +70,18 @@ class Rock:
     factors: Mapping[str, float] = field(default_factory=dict)
 
     def kept(self, scheme: Scheme) -> yielding.Kept:
-        """How a grid, or a block of it, keeps it."""
+        """Return the storage of the rock in a grid or block."""
         return yielding.Kept(self.lateral, self.relief is not None, scheme.grid.relief is not None)
 
     @property
     def numbers(self) -> int:
-        """Kept at every point."""
+        """Number of values stored at every point."""
         return (len(yielding.own_parameters(self.law)) if self.lateral else 0) + (self.relief is not None)
 
     # ---- values ---------------------------------------------------------------------------------------------------------
 
     def _inside(self, places: np.ndarray) -> np.ndarray:
-        """Places (n, 3) in the box, for those in layers, where rock is that of the edge."""
+        """Return places (n, 3) moved into the box; rock in layers has the properties of the edge."""
         if self.relief is None:
             return np.clip(places, self.lower, self.upper)
         found = np.clip(places, self.lower, [*self.upper[:2], np.inf])
@@ -71,25 +89,31 @@ class Rock:
         return found
 
     def _column(self, z: np.ndarray) -> np.ndarray:
-        """Places (n, 3) [m] at heights of a flat grid, in the middle of the box."""
+        """Return places (n, 3) [m] in the middle of the box at heights ``z`` (n,) of the flat grid."""
         return self._up(np.column_stack([np.tile(0.5 * (self.lower + self.upper)[:2], (len(z), 1)), z]))
 
     def _up(self, places: np.ndarray) -> np.ndarray:
-        """Places (n, 3) [m] in rock of those in the flat grid."""
+        """Return places (n, 3) [m] in the rock from places in the flat grid."""
         return places if self.relief is None else self.relief.up(places)
 
     def rest_at(self, z: np.ndarray) -> dict[str, np.ndarray]:
-        """Stress at rest (n,) [Pa] at heights of a flat grid."""
+        """Return the initial stresses (n,) [Pa] at heights of the flat grid."""
         return self.rest(self._column(z))
 
     def rest(self, places: np.ndarray) -> dict[str, np.ndarray]:
-        """Stress at rest (n,) [Pa] at places (n, 3)."""
+        """Return the initial stresses (n,) [Pa] at places (n, 3) [m]."""
         places = self._inside(places)
         found = self.at_rest.evaluate(places, np.ones(len(places), np.int64), list(STRESS))
         return {n: np.broadcast_to(np.asarray(found[n], float), len(places)) for n in STRESS}
 
     def load(self, places: np.ndarray) -> dict[str, np.ndarray]:
-        """The number (n,) that the stress at rest is in proportion to [Pa]. Raises InputError with the first place where it is not."""
+        """Return the common factor (n,) [Pa] of the initial stresses.
+
+        Raises
+        ------
+        InputError
+            With the first place where the stresses are not proportional.
+        """
         rest, places = self.rest(places), self._inside(places)
         row = np.array([self.factors[n] for n in STRESS])
         table = np.stack([rest[n] for n in STRESS], 1)
@@ -102,7 +126,13 @@ class Rock:
         return {yielding.LOAD: number}
 
     def level(self, places: np.ndarray) -> dict[str, np.ndarray]:
-        """Nothing, of places (n, 3) at one height. Raises InputError with the first one where stress at rest is not what is kept there."""
+        """Check that the initial stress at places (n, 3) at one height equals the value stored for it; returns no values.
+
+        Raises
+        ------
+        InputError
+            With the first place where it differs.
+        """
         column, places = self._column(places[:1, 2]), self._inside(places)
         found, there = self.rest(places), self.rest(column)
         for n, values in found.items():
@@ -115,21 +145,27 @@ class Rock:
 
     @cached_property
     def _largest(self) -> float:
-        """The largest of the six stresses at rest [Pa], down the middle of the box."""
+        """Largest of the six initial stresses [Pa] along the middle of the box."""
         return max(float(np.abs(v).max()) for v in self.rest_at(self._depths).values())
 
     @property
     def _depths(self) -> np.ndarray:
-        """Heights of a flat grid (n,) [m] from the lower to the upper end of the box."""
+        """Heights (n,) [m] of the flat grid from the lower to the upper end of the box."""
         return np.linspace(self.lower[2], self.upper[2], 100)
 
     @property
     def _may_be_uneven(self) -> bool:
-        """Whether stress at rest is not known to be the same within planes of a flat grid."""
+        """True if the initial stress may vary within planes of a flat grid."""
         return not isinstance(self.at_rest, Weight) and bool(axes_of(self.at_rest) & {"x", "y"})
 
     def parameters(self, places: np.ndarray) -> dict[str, np.ndarray]:
-        """What formulas read (n,). Raises InputError with the first place where something is out of bounds."""
+        """Return the parameters (n,) of the rheology's formulas at places (n, 3) [m].
+
+        Raises
+        ------
+        InputError
+            With the first place where a parameter is out of bounds.
+        """
         places = self._inside(places)
         own = Problems()
         values = self.law.given(self._strength(places), len(places), "plasticity.parameters", own)
@@ -144,12 +180,16 @@ class Rock:
         return {n: np.asarray(prepared[n], float) for n in yielding.own_parameters(self.law)}
 
     def _strength(self, places: np.ndarray) -> dict[str, np.ndarray]:
-        """What fields say of it (n,) at places (n, 3) in the box."""
+        """Return the strength parameters (n,) of the field at places (n, 3) in the box."""
         names = [n for q in self.law.parameters for n in (q.name, *q.aliases) if n in self.strength.parameters]
         return self.strength.evaluate(places, np.ones(len(places), np.int64), names)
 
     def values(self, checking: Checking, grid: Grid, box: Box) -> dict[str, np.ndarray]:
-        """Of a block: parameters by depth or over the ``box`` of this process, and over it with a point around the number of the stress."""
+        """Return the stored values of a block.
+
+        Parameters of strength are given by depth, or over the ``box`` of this process if they vary laterally; the
+        common factor of the initial stress covers the box and one point around it.
+        """
         found: dict[str, np.ndarray] = {}
         if self.lateral:
             found |= self._over(checking, grid, box, self.parameters)
@@ -167,7 +207,10 @@ class Rock:
     def _over(
         self, checking: Checking, grid: Grid, box: Box, of: Callable[[np.ndarray], Values]
     ) -> dict[str, np.ndarray]:
-        """Of centres in a box, plane by plane; along periodic axes it may go on beyond the ends of the grid."""
+        """Return values at the centres of a box, evaluated plane by plane.
+
+        It may extend beyond the ends of periodic axes.
+        """
         lengths, planes = np.array([grid.spacing * n for n in grid.shape[::-1]]), []
         for k in range(box.lo[0], box.hi[0]):
             places = grid.places("sxx", Box((k, *box.lo[1:]), (k + 1, *box.hi[1:]))).reshape(-1, 3)
@@ -181,7 +224,10 @@ class Rock:
     # ---- checks ---------------------------------------------------------------------------------------------------------
 
     def places(self, columns: Sequence[int], z: np.ndarray) -> np.ndarray:
-        """So many columns along x and y, inside the box, at heights of the flat grid: (nx, ny, nz, 3)."""
+        """Return places (nx, ny, nz, 3) [m] of evenly spaced columns inside the box, at heights ``z`` of the flat grid.
+
+        ``columns`` are their numbers along x and y.
+        """
         x, y = (
             a + (b - a) * (np.arange(n) + 0.5) / n
             for a, b, n in zip(self.lower[:2], self.upper[:2], columns, strict=True)
@@ -189,7 +235,13 @@ class Rock:
         return np.stack(np.meshgrid(x, y, z, indexing="ij"), -1)
 
     def check_rest(self, grids: Iterable[Grid]) -> dict[str, float]:
-        """Factors of the six stresses at rest, none where they are kept by depth. Raises InputError where they cannot be kept."""
+        """Return the ratios of the six initial stresses, empty if they are stored by depth.
+
+        Raises
+        ------
+        InputError
+            If the stresses are not finite or cannot be stored.
+        """
         levels = np.concatenate([np.clip(grid.levels("half"), self.lower[2], self.upper[2]) for grid in grids])
         x, y = (np.linspace(a, b, 5) for a, b in zip(self.lower[:2], self.upper[:2], strict=True))
         lattice = np.stack(np.meshgrid(x, y, np.unique(levels), indexing="ij"), -1)
@@ -203,7 +255,7 @@ class Rock:
         return {} if self.relief is None else _factors(found, places)
 
     def look(self, grids: Iterable[Grid], problems: Problems) -> str:
-        """What yields before anything moves, in words; a warning where something does."""
+        """Return a text on the rock that yields before anything moves; warns if there is any, or tension."""
         grids, varies = list(grids), self.lateral or self.relief is not None
         counts = [min(round(float(self.upper[k] - self.lower[k]) / grids[0].spacing), LOOK) for k in range(2)]
         z = np.concatenate([grid.levels("half")[: grid.shape[0]] for grid in grids])
@@ -225,8 +277,10 @@ class Rock:
         return text
 
     def digest(self, blocks: Iterable[Values], more: str) -> str:
-        """Of what files say of the rock, and of a text: by depth, or on a lattice where rock varies along x and y. The same on every cut of
-        the grid."""
+        """Return a digest of the rock's properties and of a text, independent of the decomposition of the grid.
+
+        Properties are taken by depth, or on a lattice if rock varies along x and y.
+        """
         varies = self.lateral or self.relief is not None
         places = self._up(self.places((REMEMBERED, REMEMBERED) if varies else (1, 1), self._depths).reshape(-1, 3))
         found = sha256(b"".join(v.tobytes() for v in self.rest(places).values()))
@@ -241,7 +295,10 @@ class Rock:
 
 
 def _factors(found: Values, places: np.ndarray) -> dict[str, float]:
-    """Of six stresses (n,) that are in proportion: the largest of them is one. Raises InputError where they are not."""
+    """Return the ratios of six proportional stresses (n,) to the largest of them.
+
+    Raises InputError if they are not proportional.
+    """
     table = np.stack([found[n] for n in STRESS], 1)
     at, largest = int(np.abs(table).max(1).argmax()), float(np.abs(table).max())
     if largest == 0.0:

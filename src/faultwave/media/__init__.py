@@ -1,4 +1,4 @@
-"""Parameter fields in space: where materials, friction and initial stress come from.
+"""Parameter fields in space, the source of materials, friction and initial stress.
 
 ``load_field`` turns a setting into a ``Field``; ``cell_averages`` and ``at_points`` evaluate one with checks.
 """

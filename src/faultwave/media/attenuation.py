@@ -1,9 +1,9 @@
-"""Relaxation that gives a quality factor over a band of frequencies: weights of Debye mechanisms, fitted.
+"""Coarse-grained relaxation mechanisms that yield a quality factor over a band of frequencies.
 
-A modulus with mechanisms of relaxation times tau_m and defects d_m is M(w) = M_u (1 - d_m / (1 + i w tau_m)), M_u its
-value at high frequency. Either all mechanisms act at every point and their defects add, or, coarse-grained (Day &
-Bradley 2001), each point of a cell of 2 x 2 x 2 has one of eight; waves much longer than the cell then see one modulus made of the eight
-(``coarse_grained``). The fit is of that one, so that it also holds for strong attenuation.
+A modulus with mechanisms of relaxation times tau_m and defects d_m is M(w) = M_u (1 - d_m / (1 + i w tau_m)), where M_u
+is its value at high frequency. Either all mechanisms act at every point and their defects add, or, coarse-grained (Day
+& Bradley 2001), each point of a cell of 2 x 2 x 2 has one of eight; waves much longer than the cell then see one
+effective modulus (``coarse_grained``). The fit uses that modulus, so that it also holds for strong attenuation.
 """
 
 from __future__ import annotations
@@ -16,19 +16,27 @@ import numpy as np
 from faultwave.media.coarse_grained import effective
 
 COARSE = 8
-"""Mechanisms of a coarse-grained cell."""
+"""Number of mechanisms of a coarse-grained cell."""
 ORDER = np.array([1, 6, 7, 4, 8, 3, 2, 5]) - 1
 """Mechanism of each point of a 2 x 2 x 2 cell, x fastest, then y, then z (Day & Bradley 2001)."""
 LOWEST_Q = 5.0
-FREQUENCIES = 60  # of the fit
-WIDER = 2.5  # how far relaxation times reach beyond the band, where they still help at its ends
+FREQUENCIES = 60  # number of frequencies of the fit
+WIDER = 2.5  # extent of relaxation times beyond the band, where they still improve the fit at its ends
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """What Q shall be: constant, or (f / corner)^exponent times that above ``corner``.
+    """Frequency dependence of Q: constant, or growing as (f / corner)^exponent above ``corner``.
 
-    ``low`` and ``high`` [Hz] bound the band; wave speeds are those at ``reference`` [Hz], which may lie outside of it.
+    Attributes
+    ----------
+    low, high : float
+        Ends of the band [Hz].
+    reference : float
+        Frequency of the wave speeds [Hz], which may lie outside the band.
+    exponent : float
+    corner : float
+        Frequency above which Q grows [Hz].
     """
 
     low: float
@@ -38,16 +46,19 @@ class Spectrum:
     corner: float = 1.0
 
     def factor(self, frequency: np.ndarray) -> np.ndarray:
-        """Q(f) over Q."""
+        """Return Q at a frequency [Hz] relative to the constant Q."""
         return np.maximum(np.asarray(frequency, float) / self.corner, 1.0) ** self.exponent
 
     @property
     def nearest(self) -> float:
-        """The frequency of the band [Hz] that is nearest to the reference."""
+        """Frequency of the band [Hz] nearest to the reference."""
         return float(np.clip(self.reference, self.low, self.high))
 
     def drift(self, inverse_q: float) -> float:
-        """Phase speed at ``nearest`` over that at the reference: d ln c / d ln f = atan(1/Q) / pi (Kjartansson 1979)."""
+        """Return the ratio of the phase speeds at ``nearest`` and at the reference frequency.
+
+        It follows from d ln c / d ln f = atan(1/Q) / pi (Kjartansson 1979).
+        """
         path = np.linspace(np.log(self.reference), np.log(self.nearest), 65)
         rate = np.arctan(inverse_q / self.factor(np.exp(path))) / np.pi
         return float(np.exp(np.trapezoid(rate, path)))
@@ -60,17 +71,23 @@ class Spectrum:
 
 
 def modulus(defects: np.ndarray, times: np.ndarray, frequency: np.ndarray) -> np.ndarray:
-    """Complex modulus (nf,) over M_u of a coarse-grained medium for long waves, the mean of those along and across all axes."""
+    """Return the effective complex modulus (nf,) over M_u for long waves, the mean over all axes and wave types."""
     omega = 2 * np.pi * np.asarray(frequency, float)[:, None]
     return effective((1.0 - defects / (1.0 + 1j * omega * times))[:, ORDER])
 
 
 @dataclass(frozen=True)
 class Relaxation:
-    """Defects of each mechanism and the unrelaxed modulus as functions of 1/Q, tabulated.
+    """Defects of each mechanism and unrelaxed modulus, tabulated over 1/Q.
 
-    ``inverse_q`` (n,) ascending from 0; ``defects`` (n, 8); ``ratio`` (n,) unrelaxed modulus over the modulus that gives
-    the phase speed at the reference frequency.
+    Attributes
+    ----------
+    spectrum : Spectrum
+    inverse_q : ndarray (n,)
+        1/Q, ascending from 0.
+    defects : ndarray (n, 8)
+    ratio : ndarray (n,)
+        Unrelaxed modulus over the modulus of the phase speed at the reference frequency.
     """
 
     spectrum: Spectrum
@@ -79,11 +96,11 @@ class Relaxation:
     ratio: np.ndarray
 
     def unrelaxed(self, q: np.ndarray) -> np.ndarray:
-        """M_u over rho c^2 at quality factors q (infinite: 1)."""
+        """Return M_u over rho c^2 at quality factors ``q`` (1 at infinity)."""
         return np.interp(1.0 / np.asarray(q, float), self.inverse_q, self.ratio)
 
     def defect(self, q: np.ndarray, mechanism: np.ndarray) -> np.ndarray:
-        """Defects at quality factors q (...) of mechanisms (...) 0 to 7."""
+        """Return the defects of mechanisms (...), 0 to 7, at quality factors ``q`` (...)."""
         x = np.clip(1.0 / np.asarray(q, float), self.inverse_q[0], self.inverse_q[-1])
         i = np.clip(np.searchsorted(self.inverse_q, x) - 1, 0, len(self.inverse_q) - 2)
         part = (x - self.inverse_q[i]) / (self.inverse_q[i + 1] - self.inverse_q[i])
@@ -115,7 +132,7 @@ def relaxation(spectrum: Spectrum) -> Relaxation:
 
 
 def _linear(spectrum: Spectrum, frequency: np.ndarray) -> np.ndarray:
-    """Defects per 1/Q where attenuation is weak: 1/Q is the mean of the mechanisms' own, non-negative least squares."""
+    """Return defects per 1/Q for weak attenuation, where mechanisms are averaged, by non-negative least squares."""
     from scipy.optimize import nnls
 
     x = 2 * np.pi * frequency[:, None] * spectrum.times

@@ -1,13 +1,14 @@
-"""What long waves see of a coarse-grained medium: eight materials on the points of a 2 x 2 x 2 cell of a staggered grid.
+"""Effective modulus of a coarse-grained medium of 2 x 2 x 2 cells on a staggered grid, for long waves.
 
-Under a uniform strain E the cell strains by E + B u, u periodic displacements with B^T C (E + B u) = 0, C the moduli of its points and
-B the grid's own differences. For moduli that deviate by e_n from their mean at point n, the P modulus by as much as the S modulus,
+The eight points of a cell have eight materials. Under a uniform strain E the cell strains by E + B u, where u are
+periodic displacements with B^T C (E + B u) = 0, C contains the moduli of the points and B is the grid's difference
+operator. For moduli that deviate from their mean by the relative amount e_n at point n, equal for the P and S modulus,
 the mean stress over E is, to third order,
 
     M = mean (1 - sum A_ab e_a e_b + sum T_abc e_a e_b e_c)
 
-A and T depend on the shape of the strain: that of S waves across each pair of axes and of P waves along each axis. As one set of
-materials serves all, theirs is the mean of the six.
+A and T depend on the type of strain: S waves across each pair of axes and P waves along each axis. Because one set of
+materials serves all, A and T are averaged over the six types.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ STRAINS: tuple[tuple[tuple[str, str, int], ...], ...] = (  # xx yy zz xy xz yz: 
     (("u", "y", 1), ("v", "x", 1)), (("u", "z", 1), ("w", "x", 1)), (("v", "z", 1), ("w", "y", 1)),
 )  # fmt: skip
 FOURTH = 9.0 / 8.0 + 1.0 / 24.0
-"""Of a difference of fourth order (9/8, -1/24) over what repeats every two points: that of the nearest pair."""
+"""Weight of the nearest pair to which a fourth-order difference (9/8, -1/24) reduces for fields of period two points."""
 P_OVER_S = 3.0
-"""P modulus over S modulus of a Poisson solid; fits barely depend on it."""
+"""Ratio of P and S modulus of a Poisson solid; fits barely depend on it."""
 
 
 def differences() -> np.ndarray:
-    """B (48, 24): strains (6 by 8 points) of displacements (3 by 8 points) that repeat from cell to cell."""
+    """Return B (48, 24), strains (6 by 8 points) due to displacements (3 by 8 points) that repeat from cell to cell."""
     b = np.zeros((6, 8, 3, 8))
     for strain, parts in enumerate(STRAINS):
         for of, axis, ahead in parts:
@@ -42,7 +43,7 @@ def differences() -> np.ndarray:
 
 
 def stiffness(moduli: np.ndarray) -> np.ndarray:
-    """C (..., 48, 48) of S moduli (..., 8) of the points."""
+    """Return C (..., 48, 48) for the S moduli (..., 8) of the points."""
     c = np.zeros((*moduli.shape[:-1], 6, 8, 6, 8), moduli.dtype)
     for a, b in itertools.product(range(3), repeat=2):
         c[..., a, range(8), b, range(8)] = (P_OVER_S - 2.0 * (a != b)) * moduli
@@ -53,13 +54,13 @@ def stiffness(moduli: np.ndarray) -> np.ndarray:
 
 @functools.cache
 def series() -> tuple[np.ndarray, np.ndarray]:
-    """A (8, 8) and T (8, 8, 8), means over the six shapes of strain."""
+    """Return A (8, 8) and T (8, 8, 8), means over the six types of strain."""
     b, each = differences(), stiffness(np.eye(8))
     compliance = np.linalg.pinv(b.T @ stiffness(np.ones(8)) @ b)
     second, third = np.zeros((8, 8)), np.zeros((8, 8, 8))
     for shape in range(6):
         strain = np.repeat(np.eye(6)[shape], 8)
-        forces = each @ strain @ b  # of each point's deviation
+        forces = each @ strain @ b  # due to each point's deviation
         strains = forces @ compliance @ b.T
         unit = 6 * 8 * (P_OVER_S if shape < 3 else 1.0)
         second += forces @ compliance @ forces.T / unit
@@ -68,7 +69,7 @@ def series() -> tuple[np.ndarray, np.ndarray]:
 
 
 def effective(moduli: np.ndarray) -> np.ndarray:
-    """Modulus (...) that long waves see, of moduli (..., 8) of the points of a cell."""
+    """Return the effective modulus (...) for long waves from the moduli (..., 8) of the points of a cell."""
     second, third = series()
     mean = moduli.mean(-1, keepdims=True)
     e = moduli / mean - 1.0

@@ -1,4 +1,4 @@
-"""Parameters of a material that say one thing twice, as mu and vs: one of them would silently be ignored."""
+"""Checks for material parameters that are given in two forms, such as mu and vs, of which one would silently be ignored."""
 
 from __future__ import annotations
 
@@ -20,14 +20,26 @@ from faultwave.media.field import (
 )
 
 SAME = (("mu", "vs"), ("lambda", "vp"))
-"""What is read where both are given, and what says the same by another number."""
+"""Equivalent parameters: the one that is read if both are given, and its other form."""
 
 
 def check_contradictions(
     field: Field, parameters: Collection[str], rules: Collection[Rule] | None, problems: Problems
 ) -> None:
-    """An error for each pair of ``parameters`` and their other forms that a case states; a warning where files alone give both, since
-    they may serve several programs. ``rules`` of the law: of what is given whole, or not at all (None: there are no other forms)."""
+    """Report materials that give a parameter and another form of it.
+
+    It is an error if the case itself states one of them, a warning if files give both, as several programs may use
+    them.
+
+    Parameters
+    ----------
+    field : Field
+    parameters : collection of str
+        Parameters that are read.
+    rules : collection of Rule or None
+        Rules of the wave law for parameters given all together or not at all; None: there are no other forms.
+    problems : Problems
+    """
     if rules is None:
         return
     for place in _places(field):
@@ -50,7 +62,7 @@ def _tell(read: str, by: Any, other: str, at: Any, problems: Problems) -> None:
 
 
 def _places(field: Field) -> list[list[Any]]:
-    """What is given together, for each region by itself."""
+    """Return groups of elementary fields that hold at the same place, one group per region."""
     match field:
         case Converted() | Limited():
             return _places(field.field)

@@ -1,4 +1,4 @@
-"""Fields: named parameters as functions of place, mesh group and, where asked, time."""
+"""Fields: named parameters as functions of position, mesh group and, optionally, time."""
 
 from __future__ import annotations
 
@@ -23,30 +23,52 @@ Values = dict[str, Floats]
 
 
 class Field(Protocol):
-    """A set of parameters in space."""
+    """Set of parameters in space."""
 
     @property
     def parameters(self) -> frozenset[str]:
-        """Every parameter that can be asked for."""
+        """Names of all parameters that the field provides."""
         ...
 
     def evaluate(
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
     ) -> dict[str, Floats]:
-        """Values (n,) of ``names`` in SI at ``points`` (n,3) [m] of mesh groups or fault tags ``groups`` (n,).
+        """Return the values of parameters at points.
 
-        Raises InputError with coordinates where there is no value, and for a name the field does not have.
+        Parameters
+        ----------
+        points : ndarray (n, 3)
+            Places [m].
+        groups : ndarray (n,)
+            Mesh groups or fault tags of the points.
+        names : sequence of str
+            Parameters.
+        time : float, optional
+            Time [s], for fields that depend on it.
+
+        Returns
+        -------
+        dict of str to ndarray (n,)
+            Values in SI units.
+
+        Raises
+        ------
+        InputError
+            With coordinates where there is no value, and for a name that the field does not have.
         """
         ...
 
 
 def source_of(field: Field) -> str:
-    """Where a field comes from, for messages."""
+    """Return the origin of a field, for messages."""
     return str(getattr(field, "source", type(field).__name__))
 
 
 def missing(field: Field, names: Sequence[str]) -> InputError:
-    """One problem; near names are suggested of those that nobody asked for: the others mean what they say."""
+    """Return the error for parameters that a field lacks.
+
+    It suggests similar names, but only names that were not requested themselves, as these are correct.
+    """
     lacking = [name for name in names if name not in field.parameters]
     stated = field.field.parameters if isinstance(field, Converted) else field.parameters
     given = ", ".join(sorted(stated)) or "nothing"
@@ -58,7 +80,7 @@ def missing(field: Field, names: Sequence[str]) -> InputError:
 
 @dataclass(frozen=True)
 class Constant:
-    """The same values everywhere."""
+    """Field with the same values everywhere."""
 
     values: Mapping[str, float]
     source: str = "constant"
@@ -77,7 +99,10 @@ class Constant:
 
 @dataclass(frozen=True)
 class Expression:
-    """Each parameter a function of x, y, z [m] (and t [s]) in the easi function language, whose numbers may also be 1e8 here."""
+    """Field whose parameters are functions of x, y, z [m] (and t [s]) in the easi function language.
+
+    Unlike in easi files, numbers may have exponents (1e8).
+    """
 
     functions: Mapping[str, Callable[[Mapping[str, Floats], int], tuple[Floats, Mask]]]
     timed: frozenset[str]
@@ -86,9 +111,12 @@ class Expression:
 
     @classmethod
     def of(cls, bodies: Mapping[str, str], source: str = "expression") -> Expression:
-        """From function bodies (``return 2*z;``) or bare expressions (``2*z``).
+        """Compile function bodies (``return 2*z;``) or bare expressions (``2*z``).
 
-        Raises InputError with setting, line and column of every mistake.
+        Raises
+        ------
+        InputError
+            With setting, line and column of every mistake.
         """
 
         def compiled(name: str) -> Callable[[Mapping[str, Floats], int], tuple[Floats, Mask]]:
@@ -132,10 +160,20 @@ class Expression:
 
 @dataclass(frozen=True)
 class Layers:
-    """Values by depth below z = 0: each row of ``table`` (layers, columns) holds from its top down to the next top.
+    """Field of layers by depth below z = 0.
 
-    ``tops`` (layers,) are depths [m], ascending. Above the first top the first layer goes on, below the last top the
-    last. A point exactly on a top belongs to the layer below.
+    A point exactly on a top belongs to the layer below. The first layer extends upwards, the last one downwards.
+
+    Attributes
+    ----------
+    tops : ndarray (layers,)
+        Depths of the layers' tops [m], ascending.
+    table : ndarray (layers, columns)
+        Values in each layer.
+    names : tuple of str
+        Parameters of the columns.
+    source : str
+        Origin of the field, for messages.
     """
 
     tops: Floats
@@ -158,7 +196,7 @@ class Layers:
 
 @dataclass(frozen=True)
 class Regions:
-    """A field of its own in every mesh group; ``defaults`` where one says nothing of a parameter."""
+    """Field composed of one field per mesh group; ``defaults`` replace parameters that a group's field lacks."""
 
     fields: Mapping[int, Field]
     labels: Mapping[int, str]
@@ -189,7 +227,7 @@ class Regions:
 
 @dataclass(frozen=True)
 class Overlaid:
-    """A field that holds everywhere but in the mesh groups that ``regions`` name, as the water of a sea."""
+    """Field that holds everywhere except in the mesh groups of ``regions``, such as the water of a sea."""
 
     everywhere: Field
     regions: Regions
@@ -222,7 +260,7 @@ class Overlaid:
 
 @dataclass(frozen=True)
 class Merged:
-    """Several fields side by side, each with parameters of its own."""
+    """Union of several fields with distinct parameters."""
 
     fields: tuple[Field, ...]
 
@@ -261,9 +299,19 @@ class Merged:
 
 @dataclass(frozen=True)
 class Limited:
-    """A field whose values are kept from ``least`` to ``most``; ``moved`` counts the points where that changed something.
+    """Field whose values are clipped to limits.
 
-    Values that are not finite or not positive stay as they are: they are mistakes, not extremes.
+    Values that are not finite or not positive are left unchanged: they are mistakes, not extremes.
+
+    Attributes
+    ----------
+    field : Field
+    least, most : mapping of str to float
+        Lower and upper limits by parameter.
+    where : str
+        Path of the setting, for messages.
+    moved : dict of str to list
+        Number of clipped and of all evaluated points by parameter.
     """
 
     field: Field
@@ -308,7 +356,7 @@ class Limited:
         return result
 
     def told(self) -> list[str]:
-        """Of each limit that changed something, in words."""
+        """Return a sentence for each limit that has changed values."""
         return [
             f"{name} kept {self._range(name)} at {100 * some / all_:.3g} % of the points looked at"
             for name, (some, all_) in self.moved.items() if some
@@ -319,12 +367,12 @@ class Limited:
         return " and ".join([*parts, *([f"below {self.most[name]:g}"] if name in self.most else [])])
 
 
-# What follows from what, tried in this order: name, ingredients, rule. mu and lambda come first because a material
-# given by velocities must answer for moduli; a fluid without vs or mu has lambda = rho vp^2 (its bulk modulus).
+# Derived parameters, tried in this order: name, ingredients, rule. mu and lambda come first because a material
+# given by velocities must provide moduli; a fluid without vs or mu has lambda = rho vp^2 (its bulk modulus).
 VACUUM_PERMITTIVITY, VACUUM_PERMEABILITY = 8.8541878128e-12, 1.25663706212e-6  # F/m, H/m (CODATA 2018)
 
 Rule = tuple[str, tuple[str, ...], Callable[[Values], Floats]]
-"""What a parameter is made of, and how."""
+"""Rule of a derived parameter: name, ingredients and formula."""
 
 _RULES: tuple[Rule, ...] = (
     ("permittivity", ("relative_permittivity",), lambda v: VACUUM_PERMITTIVITY * v["relative_permittivity"]),
@@ -339,7 +387,10 @@ _RULES: tuple[Rule, ...] = (
 
 
 def ways_to_give(names: Iterable[str], more: Sequence[Rule] | None = ()) -> frozenset[str]:
-    """``names`` and the parameters they can be worked out from, by ``more`` rules too; None: nothing is worked out."""
+    """Return ``names`` and the parameters from which they can be derived, also by the rules ``more``.
+
+    None: no derivation.
+    """
     if more is None:
         return frozenset(names)
     found, rules = set(names), (*more, *_RULES)
@@ -349,7 +400,7 @@ def ways_to_give(names: Iterable[str], more: Sequence[Rule] | None = ()) -> froz
 
 
 def _stated(field: Field) -> frozenset[str]:
-    """Parameters that a field states for every place; regions state their own, each for itself."""
+    """Return the parameters that a field states for every place; regions state their own separately."""
     match field:
         case Regions():
             return frozenset()
@@ -360,15 +411,26 @@ def _stated(field: Field) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Converted:
-    """A material that also answers for moduli given velocities (rho, vp, vs -> mu, lambda) and the other way round."""
+    """Material that also provides moduli if given by velocities (rho, vp, vs -> mu, lambda), and the reverse."""
 
     field: Field
     rules: Mapping[str, tuple[tuple[str, ...], Callable[[Values], Floats]]]
 
     @classmethod
     def of(cls, field: Field, more: Sequence[Rule] | None = ()) -> Field:
-        """``field`` itself when nothing can be derived, or ``more`` is None. ``more`` rules are for what is given whole or not at all.
-        Raises InputError where one parameter is given in two ways."""
+        """Return the field with derived parameters, or the field itself if there are none.
+
+        Parameters
+        ----------
+        field : Field
+        more : sequence of Rule or None
+            Additional rules, for parameters that are given either all together or not at all; None: derive nothing.
+
+        Raises
+        ------
+        InputError
+            If one parameter is given in two ways.
+        """
         if more is None:
             return field
         given = _stated(field)
@@ -395,7 +457,7 @@ class Converted:
         return self.field.parameters | self.rules.keys()
 
     def _needed(self, name: str) -> frozenset[str]:
-        """``name`` and all that it is made of: parameters of the field, and what follows from these."""
+        """Return ``name`` and all its ingredients, direct and derived."""
         parts = self.rules[name][0] if name in self.rules else ()
         return frozenset({name}).union(*map(self._needed, parts))
 
@@ -406,7 +468,7 @@ class Converted:
             raise missing(self, names)
         needed = frozenset().union(*map(self._needed, names))
         values = self.field.evaluate(points, groups, sorted(needed - self.rules.keys()), time)
-        for name in ("vp", "vs"):  # their squares would pass
+        for name in ("vp", "vs"):  # negative values would be hidden by their squares
             if name not in values:
                 continue
             for bad, fault in (
@@ -418,14 +480,14 @@ class Converted:
                     raise PointError(self.source, fault, points[rows], groups[rows], rows)
 
         with np.errstate(all="ignore"):
-            for name, (_, rule) in self.rules.items():  # in an order in which parts come before what is made of them
+            for name, (_, rule) in self.rules.items():  # ingredients come before derived parameters
                 if name in needed:
                     values[name] = rule(values)
         return {name: values[name] for name in names}
 
 
 def axes_of(field: Field) -> frozenset[str]:
-    """The axes along which a field may vary, of x, y and z: those it is known not to depend on are left out."""
+    """Return the axes x, y and z along which a field may vary; axes without any influence are left out."""
     match field:
         case Constant():
             return frozenset()
@@ -435,11 +497,11 @@ def axes_of(field: Field) -> frozenset[str]:
             return frozenset().union(*(axes_of(part) for part in field.fields))
         case Converted() | Limited():
             return axes_of(field.field)
-    return getattr(field, "axes", frozenset("xyz"))  # expressions and easi files know theirs
+    return getattr(field, "axes", frozenset("xyz"))  # expressions and easi files have this attribute
 
 
 def limits_told(field: Field) -> list[str]:
-    """What the limits of a material changed at the points looked at so far, in words."""
+    """Return sentences on the values that the limits of a material have changed so far."""
     match field:
         case Limited():
             return field.told()
@@ -451,7 +513,7 @@ def limits_told(field: Field) -> list[str]:
 
 
 def leaves(field: Field) -> list[Any]:
-    """What a field is put together from: constants, expressions, models and so on."""
+    """Return the elementary fields of a composed field: constants, expressions, models and so on."""
     if isinstance(field, Converted | Limited):
         return leaves(field.field)
     if isinstance(field, Overlaid):
@@ -463,7 +525,17 @@ def leaves(field: Field) -> list[Any]:
 
 
 def check_physics(field: Field, readers: Mapping[str, str], user: str, problems: Problems) -> None:
-    """An error for each way of ``readers`` to read parameters that the field has and ``user`` does not: they would change nothing."""
+    """Report an error for parameters of other physics in a field, which would have no effect.
+
+    Parameters
+    ----------
+    field : Field
+    readers : mapping of str to str
+        Physics that reads a parameter, by parameter.
+    user : str
+        Physics of the case, which does not.
+    problems : Problems
+    """
     for reader in dict.fromkeys(readers.values()):
         names = sorted(name for name, by in readers.items() if by == reader)
         sources = [leaf.source for leaf in leaves(field) if set(names) & leaf.parameters]
@@ -475,9 +547,20 @@ def check_physics(field: Field, readers: Mapping[str, str], user: str, problems:
 def check_used(
     field: Field, known: Collection[str], user: str, problems: Problems, elsewhere: Mapping[str, str] | None = None
 ) -> None:
-    """An error for every parameter that a case states by itself, in constants, expressions or regions, and ``user`` does not read.
+    """Report an error for each parameter in constants, expressions or regions that ``user`` does not read.
 
-    Files, which may serve several programs, may hold more than is ``known``. ``elsewhere``: what to do for some that are not, by name.
+    Files may have more parameters than are ``known``, because several programs may use them.
+
+    Parameters
+    ----------
+    field : Field
+    known : collection of str
+        Parameters that ``user`` reads.
+    user : str
+        Name of the consumer, for messages.
+    problems : Problems
+    elsewhere : mapping of str to str, optional
+        Advice for some unknown parameters, by name.
     """
     stated = [leaf for leaf in leaves(field) if isinstance(leaf, Constant | Expression)]
     for source, name in sorted({(leaf.source, name) for leaf in stated for name in leaf.parameters - set(known)}):

@@ -1,5 +1,6 @@
-"""Material of each cell: averages over the cell that keep its effective stiffness, or its barycentre
-(docs/theory/formulation.md, "Material of a cell").
+"""Material of each cell: averages that preserve its effective stiffness, or the value at its barycentre.
+
+See docs/theory/formulation.md, "Material of a cell".
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from faultwave.media.points import MAXIMUM_EXAMPLES, Findings, Floats, Integers,
 from faultwave.media.quadrature import conical_rule
 
 CHUNK = 1 << 16  # points in memory at once; columns of this length stay in cache
-MAXIMUM_ROUNDS = 20  # evaluations of a chunk while points without a value are sorted out
+MAXIMUM_ROUNDS = 20  # evaluations of a chunk until points without a value are excluded
 AVERAGED = frozenset({"rho", "mu", "lambda", "Qp", "Qs"})
 # 'never' and 'no attenuation' are written as infinity.
 MAY_BE_INFINITE = frozenset({"forced_rupture_time", "rupture_onset", "Qp", "Qs"})
@@ -24,16 +25,37 @@ Values = dict[str, Floats]
 def cell_averages(
     field: Field, names: Sequence[str], vertices: Floats, groups: Integers, order: int | None
 ) -> dict[str, Floats]:
-    """One value of each of ``names`` for each cell, (nc,) in SI.
+    """Return one value of each parameter for each cell.
 
-    ``vertices`` (nc,4,3) [m], ``groups`` (nc,). Densities and quality factors are averaged arithmetically, mu
-    harmonically, lambda through the mean of nu/E; a cell with any mu = 0 is acoustic with the harmonic mean of the bulk
-    modulus; without mu among the names lambda is averaged harmonically. Uses order^3 points; ``order`` None takes the
-    barycentre, as do sets with other names (anisotropic, poroelastic), which have no mean.
-    Raises InputError listing cells without material, NaN or infinite values and non-positive densities and moduli.
+    Densities and quality factors are averaged arithmetically, mu harmonically, lambda through the mean of nu/E. A cell
+    with any mu = 0 is acoustic with the harmonic mean of the bulk modulus; without mu among the names lambda is
+    averaged harmonically.
+
+    Parameters
+    ----------
+    field : Field
+    names : sequence of str
+        Parameters.
+    vertices : ndarray (nc, 4, 3)
+        Vertices of the cells [m].
+    groups : ndarray (nc,)
+        Mesh groups of the cells.
+    order : int or None
+        Order of the quadrature, with order^3 points. None takes the barycentre, which is also used for sets with other
+        names (anisotropic, poroelastic), for which there is no mean.
+
+    Returns
+    -------
+    dict of str to ndarray (nc,)
+        Values in SI units.
+
+    Raises
+    ------
+    InputError
+        Listing cells without material, NaN or infinite values and non-positive densities and moduli.
     """
     result = {name: np.empty(len(vertices)) for name in names}
-    single = order is None or not AVERAGED.issuperset(names) or not axes_of(field)  # the same at all points of a cell
+    single = order is None or not AVERAGED.issuperset(names) or not axes_of(field)  # one value for all points of a cell
     barycentric, weights = (np.full((1, 4), 0.25), np.ones(1)) if single or order is None else conical_rule(order)
     findings = Findings()
     for cells in _parts(len(vertices), max(1, CHUNK // len(weights))):
@@ -56,9 +78,31 @@ def at_points(
     cells: Integers | None = None,
     time: float | None = None,
 ) -> dict[str, Floats]:
-    """Checked values (n,) of ``names`` in SI at ``points`` (n,3) [m] of ``groups`` (n,), in bounded memory.
+    """Return checked values of parameters at points, in bounded memory.
 
-    ``cells`` (n,) numbers the points in messages. Raises InputError as ``cell_averages`` does.
+    Parameters
+    ----------
+    field : Field
+    names : sequence of str
+        Parameters.
+    points : ndarray (n, 3)
+        Places [m].
+    groups : ndarray (n,)
+        Mesh groups.
+    cells : ndarray (n,), optional
+        Numbers of the points in messages.
+    time : float, optional
+        Time [s].
+
+    Returns
+    -------
+    dict of str to ndarray (n,)
+        Values in SI units.
+
+    Raises
+    ------
+    InputError
+        Under the conditions of ``cell_averages``.
     """
     result = {name: np.empty(len(points)) for name in names}
     findings = Findings(most=_examples(field))
@@ -72,8 +116,25 @@ def at_points(
 
 
 def look(field: Field, names: Sequence[str], parts: Iterable[Floats], total: int, of: str) -> None:
-    """Look at all of ``total`` points, which come in ``parts`` (n, 3); what ``of`` calls them. Raises InputError with the number of all
-    that have no sound value of ``names``, and the first few places."""
+    """Check the values of a field at points that are supplied in parts.
+
+    Parameters
+    ----------
+    field : Field
+    names : sequence of str
+        Parameters.
+    parts : iterable of ndarray (n, 3)
+        Points [m].
+    total : int
+        Number of all points.
+    of : str
+        Noun for the points in messages.
+
+    Raises
+    ------
+    InputError
+        With the number of points without a valid value, and the first few places.
+    """
     findings = Findings(of=f" of {total:,} {of}", most=_examples(field))
     for part in parts:
         for rows in _parts(len(part), CHUNK):
@@ -83,15 +144,15 @@ def look(field: Field, names: Sequence[str], parts: Iterable[Floats], total: int
 
 
 def _examples(field: Field) -> int:
-    """Places that messages list."""
+    """Return the number of places that messages list."""
     return MAXIMUM_EXAMPLES if axes_of(field) else 1
 
 
 def _spots(vertices: Floats, barycentric: Floats) -> Floats:
-    """The points of each cell, (cells * points, 3); each coordinate in one stretch of memory, as fields read it.
+    """Return the quadrature points of each cell (cells * points, 3), each coordinate contiguous as fields read it.
 
-    Spelled out rather than multiplied as matrices, so that a cell's points do not depend on its
-    neighbours in the chunk.
+    The sum is written out instead of a matrix product, so that a cell's points do not depend on its neighbours in the
+    chunk.
     """
     result = np.zeros((3, len(vertices), len(barycentric)))
     for corner, share in enumerate(barycentric.T):
@@ -101,7 +162,7 @@ def _spots(vertices: Floats, barycentric: Floats) -> Floats:
 
 
 def _mean(samples: Floats, weights: Floats) -> Floats:
-    """Weighted sum over the points of each cell, in an order that does not depend on the number of cells."""
+    """Return the weighted sum over the points of each cell, in an order independent of the number of cells."""
     return np.einsum("cq,q->c", samples, weights, optimize=False)
 
 
@@ -118,13 +179,13 @@ def _checked(
     time: float | None,
     findings: Findings,
 ) -> Values | None:
-    """Values of a chunk, or None where a point has none; what is wrong is noted in ``findings``."""
+    """Return the values of a chunk, or None if a point has none; problems are added to ``findings``."""
     rest = np.arange(len(points))
     for _ in range(MAXIMUM_ROUNDS):
         try:
             values = field.evaluate(points[rest], groups[rest], names, time)
             break
-        except PointError as error:  # note these points and look at the others, so that all are counted
+        except PointError as error:  # note these points and evaluate the others, so that all are counted
             findings.add(error.place, error.fault, error.points, None if cells is None else cells[rest[error.rows]])
             rest = np.delete(rest, error.rows)
     else:
@@ -142,7 +203,7 @@ POSITIVE = ("rho", "Qp", "Qs", "permittivity", "permeability", "relative_permitt
 
 
 def _faults(values: Values) -> Iterator[tuple[str, np.ndarray, Floats]]:
-    """What cannot be a material or fault parameter: text, mask and the values to show."""
+    """Yield values that are impossible for a material or fault: text, mask and the values to show."""
     for name, column in values.items():
         bad = np.isnan(column) if name in MAY_BE_INFINITE else ~np.isfinite(column)
         if bad.any():
@@ -168,7 +229,7 @@ def _bulk_modulus(values: Values) -> Floats:
 
 
 def _means(samples: Values, weights: Floats) -> Values:
-    """Means over the points of each cell; ``samples`` (cells, points), ``weights`` (points,) with sum 1."""
+    """Return the means of ``samples`` (cells, points) with ``weights`` (points,) of sum 1."""
     means = {name: _mean(column, weights) for name, column in samples.items()}
     if len(weights) == 1:
         return {name: column[:, 0] for name, column in samples.items()}

@@ -1,4 +1,4 @@
-"""From settings to fields."""
+"""Construction of fields from settings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from faultwave.media.models import open_models
 
 
 class Setting(Protocol):
-    """The ways to give a field (case.model.FieldSetting); numbers are SI already."""
+    """Settings that describe a field (case.model.FieldSetting); numbers are in SI units."""
 
     @property
     def easi(self) -> Path | None: ...
@@ -52,14 +52,30 @@ def load_field(
     projection: Any = None,
     rules: Sequence[Rule] | None = (),
 ) -> Field:
-    """The field a setting describes: all ways it uses, merged by parameter name.
+    """Return the field that a setting describes, merged from all sources that it uses.
 
-    ``projection``: the case's setting, for models in longitudes and latitudes.
-    ``volumes``: numbers of the mesh's named volumes; ``defaults`` of parameters that a region does not name; ``rules`` for more
-    parameters that follow from others, None where not even moduli follow from speeds. ``where`` is the setting's path for messages.
-    ``time`` says whether an easi file sees t (True: t,x,y,z; False: x,y,z; None: whichever it is written for). Materials given by
-    velocities also answer for moduli and the reverse.
-    Raises InputError with every problem found: files, syntax, parameters given twice, nothing given.
+    Materials given by velocities also provide moduli, and the reverse.
+
+    Parameters
+    ----------
+    setting : Setting
+    where : str
+        Path of the setting, for messages.
+    time : bool, optional
+        Dimensions of an easi file: t, x, y, z if True, x, y, z if False, the ones that it is written for if None.
+    volumes : mapping of str to int, optional
+        Numbers of the mesh's named volumes.
+    defaults : mapping of str to float, optional
+        Values of parameters that a region does not give.
+    projection : optional
+        Setting of the case's projection, for models in longitude and latitude.
+    rules : sequence of Rule or None
+        Rules for additional derived parameters; None: derive nothing, not even moduli from speeds.
+
+    Raises
+    ------
+    InputError
+        With every problem found: files, syntax, parameters given twice, nothing given.
     """
     ways: list[Callable[[], Field]] = []
     if setting.easi is not None:
@@ -117,7 +133,7 @@ def _regions(
 
 
 def check_field(field: Field, needed: Iterable[str], where: str) -> Problems:
-    """One error for each needed parameter the field does not have; ``where`` says who needs them."""
+    """Return one error for each needed parameter that the field lacks; ``where`` names their user."""
     problems = Problems()
     for name in needed:
         if name not in field.parameters:
@@ -140,12 +156,16 @@ _LAYER_COLUMNS = {
 
 
 def read_layers(path: Path) -> Layers:
-    """A text table of layers: a header of column names, then one row for each layer.
+    """Read a text table of layers with a header of column names and one row for each layer.
 
-    Columns in any order: ``depth`` of the layer's top [m, positive down], ``vp vs`` [m/s], ``rho`` [kg/m^3] and, if
-    there, ``Qp Qs`` or moduli; a header ``vp[km/s]`` declares another unit. ``#`` starts a comment, which
-    may be the header.
-    Raises InputError with file and line.
+    Columns in any order: ``depth`` of the layer's top [m, positive down], ``vp vs`` [m/s], ``rho`` [kg/m^3] and,
+    optionally, ``Qp Qs`` or moduli; a header ``vp[km/s]`` declares another unit. ``#`` starts a comment, which may be
+    the header.
+
+    Raises
+    ------
+    InputError
+        With file and line.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -154,7 +174,7 @@ def read_layers(path: Path) -> Layers:
     except UnicodeDecodeError:
         raise InputError(Problem(str(path), "not UTF-8 text")) from None
     rows = [(k, words) for k, line in enumerate(lines, 1) if (words := line.partition("#")[0].split())]
-    if rows and as_float(rows[0][1][0]) is not None:  # a header behind # is a header, too
+    if rows and as_float(rows[0][1][0]) is not None:  # the header may be a comment
         above = [(k, line.strip("# \t").split()) for k, line in enumerate(lines[: rows[0][0] - 1], 1)]
         header = next(((k, words) for k, words in above if _names(words)), None)
         if header is None:
@@ -179,13 +199,13 @@ def read_layers(path: Path) -> Layers:
 
 
 def _names(words: list[str]) -> bool:
-    """Whether these are names of columns of a table of layers, be they behind a #."""
+    """Return True if the words are column names of a table of layers."""
     known = {name.lower() for name in _LAYER_COLUMNS}
     return "depth" in (found := [word.partition("[")[0].lower() for word in words]) and known.issuperset(found)
 
 
 def _header(where: str, words: list[str]) -> tuple[list[str], np.ndarray]:
-    """Column names and the factors to SI."""
+    """Return the column names and the factors to SI units."""
     names, factors = [], []
     for word in words:
         name, _, unit = word.rstrip("]").partition("[")

@@ -1,8 +1,8 @@
-"""Springs and dashpots that give constant quality factors: weights of Debye mechanisms that all act at every point.
+"""Maxwell elements for constant quality factors, with Debye mechanisms that all act at every point.
 
-A modulus with L mechanisms of rates w_l is M(w) = M_u (1 - sum_l y_l w_l / (w_l + i w)), M_u its unrelaxed value (Emmerich & Korn 1987).
-Rates are spread evenly in log frequency over the band; weights make Im M / Re M = 1/Q in the sense of least squares at them and half-way
-between them (Kaeser et al. 2007).
+A modulus with L mechanisms of rates w_l is M(w) = M_u (1 - sum_l y_l w_l / (w_l + i w)), where M_u is its unrelaxed
+value (Emmerich & Korn 1987). Rates are evenly spaced in log frequency over the band; weights y_l yield Im M / Re M =
+1/Q in the sense of least squares at the rates and half-way between them (Kaeser et al. 2007).
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import numpy as np
 
 from faultwave.media.attenuation import Spectrum
 
-SHOWN = 200  # frequencies at which the fit's error is looked for
-ROUNDS = 20  # of the passive weights of compression
+SHOWN = 200  # number of frequencies at which the error of the fit is evaluated
+ROUNDS = 20  # iterations of the passive weights of compression
 
 
 @dataclass(frozen=True)
 class Mechanisms:
-    """``rates`` (L,) [1/s] over the band of ``spectrum``."""
+    """Relaxation mechanisms over the band of a ``spectrum``, ``count`` in number, with ``rates`` (L,) [1/s]."""
 
     spectrum: Spectrum
     count: int
 
     @property
     def sampled(self) -> np.ndarray:
-        """Angular frequencies (2 L - 1,) at which Q is fitted, the rates among them; the middle of the band for one alone."""
+        """Angular frequencies (2 L - 1,) at which Q is fitted, the rates included; the middle of the band if L = 1."""
         s = self.spectrum
         if self.count == 1:
             return np.array([2 * np.pi * np.sqrt(s.low * s.high)])
@@ -38,7 +38,7 @@ class Mechanisms:
         return self.sampled[::2]
 
     def weights(self, q: np.ndarray) -> np.ndarray:
-        """Weights y (n, L) for quality factors q (n,), those without bound: none."""
+        """Return the weights y (n, L) for quality factors ``q`` (n,); zero for infinite ones."""
         unique, place = np.unique(np.asarray(q, float), return_inverse=True)
         w, k = self.rates, self.sampled[:, None]
         wanted = (1.0 / unique)[:, None] / self.spectrum.factor(self.sampled / (2 * np.pi))  # n, 2 L - 1
@@ -50,12 +50,12 @@ class Mechanisms:
         return np.asarray(found[place.reshape(-1)])
 
     def modulus(self, weights: np.ndarray, frequency: np.ndarray) -> np.ndarray:
-        """M/M_u (n, nf) at frequencies (nf,) [Hz]."""
+        """Return M/M_u (n, nf) at frequencies (nf,) [Hz]."""
         w, iw = self.rates, 2j * np.pi * np.asarray(frequency, float)[:, None]
         return 1.0 - np.asarray(weights) @ (w / (w + iw)).T
 
     def unrelaxed(self, weights: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """M_u (n,) over the modulus of the phase speed at the reference frequency."""
+        """Return M_u (n,) over the modulus of the phase speed at the reference frequency."""
         s = self.spectrum
         m = self.modulus(weights, np.array([s.nearest]))[:, 0]
         ratio = ((m**-0.5).real) ** 2
@@ -65,7 +65,7 @@ class Mechanisms:
         return np.asarray(ratio)
 
     def error(self, q: float) -> float:
-        """Largest share by which the fitted Q is off within the band."""
+        """Return the largest relative error of the fitted Q within the band."""
         s = self.spectrum
         frequency = np.geomspace(s.low, s.high, SHOWN)
         m = self.modulus(self.weights(np.array([q])), frequency)[0]
@@ -80,7 +80,15 @@ def _not_negative(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Elements:
-    """Unrelaxed moduli (n,) of a medium and those of its Maxwell elements (n, L)."""
+    """Moduli of a viscoelastic medium.
+
+    Attributes
+    ----------
+    lam, mu : ndarray (n,)
+        Unrelaxed moduli of the medium [Pa].
+    element_lam, element_mu : ndarray (n, L)
+        Moduli of the Maxwell elements [Pa].
+    """
 
     lam: np.ndarray
     mu: np.ndarray
@@ -89,10 +97,16 @@ class Elements:
 
 
 def maxwell_elements(mechanisms: Mechanisms, material: Mapping[str, np.ndarray]) -> Elements:
-    """Of lambda and mu at the reference frequency, Qp and Qs (n,). In a fluid Qs means nothing.
+    """Return the unrelaxed moduli and Maxwell elements of a material.
 
-    No element's bulk modulus is negative: where the fit would have it so, its weight of compression is raised until it is zero, so
-    that no volume change ever gains energy.
+    No element's bulk modulus is negative: where the fit would yield one, its weight of compression is raised until it
+    is zero, so that no volume change ever gains energy.
+
+    Parameters
+    ----------
+    mechanisms : Mechanisms
+    material : mapping of str to ndarray (n,)
+        lambda and mu at the reference frequency, Qp and Qs. Qs is ignored in fluids.
     """
     mu, p_modulus = material["mu"], material["lambda"] + 2.0 * material["mu"]
     qs = np.where(mu > 0, material["Qs"], np.inf)

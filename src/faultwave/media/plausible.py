@@ -1,4 +1,4 @@
-"""A warning about files of layers whose depths are in other units; those of numbers stand in ``case.plausibility``."""
+"""Warning about files of layers whose depths may be in other units; for plain numbers see ``case.plausibility``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from faultwave.base.errors import Problems
 from faultwave.media.field import Field, Layers, leaves
 
 THIN = 0.005
-"""Share of a model's depth above which layers that end there are doubted: it is that of 40 m in 8 km."""
+"""Fraction of a model's depth above which layers that end there are doubted, equal to 40 m in 8 km."""
 
 
 def doubt_layers(field: Field, depth: float, problems: Problems) -> None:
-    """A warning where all layers of a file lie in the uppermost metres of a model that is ``depth`` [m] deep."""
+    """Warn if all layers of a file lie in the uppermost metres of a model that is ``depth`` [m] deep."""
     for leaf in leaves(field):
         if isinstance(leaf, Layers) and 0.0 < leaf.tops[-1] < THIN * depth:
             what = f"the deepest layer begins {leaf.tops[-1]:g} m down, and the model is {depth:g} m deep"

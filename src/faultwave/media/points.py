@@ -1,4 +1,4 @@
-"""Errors that belong to points: what is wrong, how often, and the first few places."""
+"""Errors at points, with their kind, their number and the first few places."""
 
 from __future__ import annotations
 
@@ -18,22 +18,32 @@ MAXIMUM_EXAMPLES = 10
 
 
 def coordinates(point: Sequence[float] | Floats) -> str:
-    """'(x, y, z)' with as many digits as a user needs to find the place."""
+    """Return '(x, y, z)' with enough digits to find the place."""
     return "(" + ", ".join(f"{float(value):.10g}" for value in point) + ")"
 
 
 def describe_points(points: Floats, groups: Integers, rows: Integers) -> str:
-    """The first few of ``rows`` in words: coordinates and group."""
+    """Return coordinates and groups of the first few of ``rows`` in words."""
     shown = [f"{coordinates(points[row])} in group {int(groups[row])}" for row in rows[:MAXIMUM_EXAMPLES]]
     more = f" and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
     return ", ".join(shown) + more
 
 
 class PointError(InputError):
-    """Some points of an evaluation have no value.
+    """Error of an evaluation in which some points have no value.
 
-    Attributes: ``place`` (file:line of the component), ``fault`` (what is wrong), ``points`` (m,3) coordinates [m],
-    ``groups`` (m,) and ``rows`` (m,) the row of each in the arrays the caller passed.
+    Attributes
+    ----------
+    place : str
+        Location of the component in its file, as file:line.
+    fault : str
+        Description of the error.
+    points : ndarray (m, 3)
+        Coordinates [m].
+    groups : ndarray (m,)
+        Mesh groups.
+    rows : ndarray (m,)
+        Row of each point in the arrays that the caller passed.
     """
 
     def __init__(self, place: str, fault: str, points: Floats, groups: Integers, rows: Integers):
@@ -43,30 +53,30 @@ class PointError(InputError):
         super().__init__(Problem(place, f"{fault} at {len(rows)} point(s): {listed}", places=as_places(points)))
 
     def shifted(self, first: int) -> PointError:
-        """The same error with rows counted from ``first``, for callers that evaluate in chunks."""
+        """Return the error with rows counted from ``first``, for callers that evaluate in chunks."""
         return PointError(self.place, self.fault, self.points, self.groups, self.rows + first)
 
 
 @dataclass
 class Findings:
-    """Counts every bad point by kind and keeps the first examples of each, so that memory stays bounded."""
+    """Collector of bad points, which counts every point by kind and stores only the first examples, in bounded memory."""
 
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     examples: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     places: dict[tuple[str, str], list[Floats]] = field(default_factory=dict)
     complete: bool = True  # False: the search was cut short, counts are lower bounds
-    of: str = " point(s)"  # what is counted
-    most: int = MAXIMUM_EXAMPLES  # examples; of a uniform material one says all
+    of: str = " point(s)"  # noun for the counted points
+    most: int = MAXIMUM_EXAMPLES  # number of examples; one is enough for a uniform material
 
     def add(self, place: str, fault: str, points: Floats, cells: Integers | None, values: Any = None) -> None:
-        """Note ``points`` (m,3) with their ``cells`` (m,) and, where they have one, ``values`` (m,)."""
+        """Add ``points`` (m, 3) with their ``cells`` (m,) and, optionally, ``values`` (m,)."""
         key = (place, fault)
         self.counts[key] = self.counts.get(key, 0) + len(points)
         kept = self.places.setdefault(key, [])
         if len(kept) < MAXIMUM_EXAMPLES:
             kept.append(np.array(points[:SHOWN]))
         listed = self.examples.setdefault(key, [])
-        # of each cell one point is enough to find it
+        # one point per cell is enough to find it
         shown = range(len(points)) if cells is None else np.sort(np.unique(cells, return_index=True)[1])
         for row in shown[: self.most - len(listed)]:
             text = coordinates(points[row])

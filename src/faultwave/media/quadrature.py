@@ -12,10 +12,10 @@ from faultwave.media.points import Floats
 
 @cache
 def conical_rule(order: int) -> tuple[Floats, Floats]:
-    """Barycentric points (order^3, 4) and weights (order^3,) that sum to 1; exact for degree 2*order - 1.
+    """Return barycentric points (order^3, 4) and weights (order^3,) of sum 1, exact for degree 2*order - 1.
 
-    Collapsed coordinates x = a(1-b)(1-c), y = b(1-c), z = c with Jacobian (1-b)(1-c)^2, which the Gauss-Jacobi weights
-    absorb (Stroud 1971, sec. 3.6).
+    Collapsed coordinates x = a(1-b)(1-c), y = b(1-c), z = c have the Jacobian (1-b)(1-c)^2, which the Gauss-Jacobi
+    weights absorb (Stroud 1971, sec. 3.6).
     """
     if order < 1:
         raise ValueError(f"order {order} of a quadrature rule, allowed: 1 or more")

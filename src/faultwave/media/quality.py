@@ -1,4 +1,4 @@
-"""Quality factors of a case: their band, and those that no medium can have."""
+"""Quality factors of a case: their frequency band, and bounds of physically possible values."""
 
 from __future__ import annotations
 
@@ -13,16 +13,25 @@ from faultwave.media.attenuation import LOWEST_Q, Spectrum
 from faultwave.media.points import coordinates
 
 TOLERANCE = 1e-3
-"""Part by which 1/Qp may be too small: tables are rounded."""
+"""Relative tolerance of 1/Qp, because tables are rounded."""
 
 USUAL = 1.0
-"""Frequency [Hz] of the wave speeds of a model that does not say it (Dziewonski & Anderson 1981)."""
+"""Default reference frequency [Hz] of a model's wave speeds (Dziewonski & Anderson 1981)."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound that quality factors exceed: the share of the points where they do, and where they do most (x, y, z) [m], what is
-    ``given`` there and what is ``allowed``."""
+    """Violation of a bound by quality factors.
+
+    Attributes
+    ----------
+    share : float
+        Fraction of the points with a violation.
+    place : tuple of float
+        Place (x, y, z) of the largest violation [m].
+    given, allowed : float
+        Quality factor there and its bound.
+    """
 
     share: float = 0.0
     place: tuple[float, ...] = ()
@@ -35,13 +44,28 @@ class Bound:
 
 
 def farthest(bounds: Sequence[Bound]) -> Bound:
-    """Of several parts of a medium, all about as large."""
+    """Return the combined violation of several parts of a medium of about equal size."""
     worst = max(bounds, key=lambda b: (b.excess, b.place))
     return Bound(float(np.mean([b.share for b in bounds])), worst.place, worst.given, worst.allowed)
 
 
 def spectrum_of(setting: Any, frequency: float, problems: Problems) -> Spectrum:
-    """What Q shall be by a case's ``attenuation``, up to ``frequency`` [Hz] where it says nothing else."""
+    """Return the frequency dependence of Q of a case.
+
+    Parameters
+    ----------
+    setting : Any
+        Settings ``attenuation`` of the case.
+    frequency : float
+        Upper end of the band [Hz] if the setting has none.
+    problems : Problems
+        Collector of warnings.
+
+    Raises
+    ------
+    InputError
+        If the band is empty.
+    """
     high = setting.high or frequency
     low = setting.low or high / 100
     if not low < high:
@@ -58,15 +82,24 @@ def spectrum_of(setting: Any, frequency: float, problems: Problems) -> Spectrum:
 
 
 def most_qp(medium: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Largest Qp with which compression loses energy: 1/Qp >= 4/3 (Vs/Vp)^2 / Qs, as the loss of the bulk modulus is that of the P modulus
-    less 4/3 of that of mu; infinite in fluids."""
+    """Return the largest Qp (n,) for which compression loses energy; infinite in fluids.
+
+    The condition is 1/Qp >= 4/3 (Vs/Vp)^2 / Qs, because the loss of the bulk modulus is the loss of the P modulus less
+    4/3 of the loss of mu.
+    """
     lam, mu = medium["lambda"], medium["mu"]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(mu > 0, 0.75 * (lam + 2 * mu) / mu * medium["Qs"], np.inf)
 
 
 def bounded(medium: dict[str, np.ndarray], points: np.ndarray) -> tuple[Bound, Bound]:
-    """Quality factors as near to those given as can be had, in place; where Qp is too large for Qs, and where either is too small."""
+    """Clip quality factors in place to possible values.
+
+    Returns
+    -------
+    gains, strong : Bound
+        Violations where Qp is too large for Qs, and where either is too small.
+    """
     solid = medium["mu"] > 0
     least = np.where(solid, np.minimum(medium["Qp"], medium["Qs"]), medium["Qp"])
     strong = _beyond(least < LOWEST_Q, least, np.full(least.shape, LOWEST_Q), points)
@@ -89,8 +122,18 @@ def _beyond(bad: np.ndarray, given: np.ndarray, allowed: np.ndarray, points: np.
 
 
 def tell(gains: Bound, strong: Bound, limited: bool, of: tuple[int, str], problems: Problems) -> None:
-    """Errors, or warnings where they are ``limited`` to what can be had, with how much and where. ``of``: the number of points, and what
-    they are."""
+    """Report violations of the bounds of quality factors.
+
+    Parameters
+    ----------
+    gains, strong : Bound
+        Violations (see ``bounded``).
+    limited : bool
+        True if the nearest possible values are used; violations are then warnings instead of errors.
+    of : tuple of (int, str)
+        Number of the points and noun for them.
+    problems : Problems
+    """
     advice = "" if limited else "Or 'attenuation: {limit: true}', which takes what is nearest."
     told = problems.warn if limited else problems.error
     for bound, name, what, allowed in (

@@ -1,6 +1,7 @@
-"""The capabilities of the engine on grids, one file each.
+"""Capabilities of the engine on grids, one file each.
 
-A file registers by lying here, one of another package by the entry point group ``faultwave.fd.parts``. It has ``plan(planning) ->
-GridPart | None``: the part, None where the case does not ask for it; what is wrong goes to ``planning.problems``. A file without it
-has a part that is put into a plan by who needs it.
+A file of this folder, or of another package by the entry point group ``faultwave.fd.parts``, is found automatically. It
+has a function ``plan(planning) -> GridPart | None``, which returns the planned capability, or None if the case does not
+request it, and reports errors to ``planning.problems``. A file without that function defines a capability that other
+code adds to a plan.
 """

@@ -1,7 +1,8 @@
-"""The wave field around a box, recorded for runs that let it in, and for structural engineers: ``output.box``.
+"""Recording of the wave field around a box (``output.box``), for runs that inject it and for structural engineers.
 
-Without a spacing it is recorded at the points of the grid that such a run asks for, in every step, so that the same grid replays it
-exactly; with one, at the points of a lattice, by the cubic polynomials of receivers.
+Without a spacing, the points of the grid that an injection needs are recorded in every step, so that the same grid
+replays the field exactly; with a spacing, the points of a lattice are recorded, interpolated by the polynomials of
+receivers.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from faultwave.observe.lattice_shell import Shell, shell_of
 from faultwave.observe.result import Result
 
 QUANTITY = dict(zip(RECORDED, box_records.RECORDED, strict=True))
-"""What files call the grid's fields."""
+"""Names in files of the grid's fields."""
 
 
 def plan(planning: Planning) -> GridPart | None:
-    """The record that the case asks for; None where it asks for none."""
+    """Return the record of a box, None if the case does not request one."""
     case, problems = planning.case, planning.problems
     setting = case.output.box
     if setting is None:
@@ -60,8 +61,27 @@ def plan(planning: Planning) -> GridPart | None:
 
 @dataclass(frozen=True)
 class GridRecord(GridPart):
-    """``points`` (n, 3) along (z, y, x), by array: those that a run asks for which lets this record into the box ``where``, in the
-    ``grid`` of the block of this number."""
+    """Record at the points of the grid.
+
+    Attributes
+    ----------
+    case : Case
+    free_surface : bool
+        True if the upper side of the grid is a free surface.
+    where : TotalField or None
+        Box into which an injection brings this record, once there is a grid.
+    points : mapping of str to ndarray (n, 3)
+        Recorded points (z, y, x) by array.
+    grid : Grid or None
+        Grid of the block that contains the box.
+    material : mapping of str to (Nodes, ndarray)
+        Material at points outside the box.
+    demand : Demand
+    block : int
+        Number of the block.
+    update : Update
+        Stencils of the block.
+    """
 
     case: Case
     free_surface: bool
@@ -77,7 +97,7 @@ class GridRecord(GridPart):
 
     @property
     def count(self) -> int:
-        """Of all points."""
+        """Number of recorded points of all arrays."""
         return sum(len(points) for points in self.points.values())
 
     @property
@@ -130,7 +150,13 @@ class GridRecord(GridPart):
 
 
 class GridSampler:
-    """Reads points of the grid as they are; ``mine``: numbers of those that this process owns among all, array by array."""
+    """Sampler of grid points without interpolation.
+
+    Attributes
+    ----------
+    mine : ndarray
+        Indices of the points that this process owns, counted over all arrays.
+    """
 
     shape = ()
 
@@ -149,12 +175,12 @@ class GridSampler:
         self.mine = np.concatenate(mine)
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
-        """(steps, points)"""
+        """Return the values (steps, points)."""
         return np.concatenate(sample_buffers, 1)
 
 
 class GridRecording(GridAttached):
-    """Every step so far, at the points ``mine``."""
+    """Samples of every step so far at the points ``mine``."""
 
     def __init__(self, part: GridRecord, plan: FdPlan, mine: np.ndarray):
         self.part, self.plan, self.mine = part, plan, mine
@@ -202,7 +228,10 @@ class GridRecording(GridAttached):
         )
 
     def _coefficient(self, name: str) -> tuple[Nodes, np.ndarray] | None:
-        """A coefficient outside beside the faces, on the first process: there a run that lets waves in must have the same."""
+        """Return a material coefficient just outside the faces, on the first process.
+
+        An injecting run must have the same values there.
+        """
         where, grid, plan = self.part.where, self.part.grid, self.plan
         assert where is not None and grid is not None
         points = outside(where, self.part.update)
@@ -215,18 +244,18 @@ class GridRecording(GridAttached):
 
 
 def recorded_by(plan: FdPlan) -> Recorder:
-    """This grid."""
+    """Return the description of this grid for the record."""
     return Recorder("fd", plan.scheme.order, plan.scheme.grid.spacing, plan.scheme.step)
 
 
 def outside(where: TotalField, update: Update) -> Points:
-    """Points (n, 3) outside of the box whose stencils may read points inside."""
+    """Return the points (n, 3) outside the box whose stencils may read points inside."""
     points = where.strip(update.reach)
     return points[~where.inside(points)]
 
 
 def nodes_of(grid: Grid, name: str, points: Points, where: TotalField) -> Nodes:
-    """Points of the grid as files have them: along x, y and z from the first cell of the box."""
+    """Return grid points as stored in files, with indices along x, y and z from the first cell of the box."""
     lo = np.array(where.box.lo)
     top = grid.upper[2] if where.top is not None else np.inf
     return Nodes(grid.first(HALF[name]) + grid.spacing * lo[::-1], grid.spacing, (points - lo)[:, ::-1], top)
@@ -237,7 +266,19 @@ def nodes_of(grid: Grid, name: str, points: Points, where: TotalField) -> Nodes:
 
 @dataclass(frozen=True)
 class LatticeRecord(GridPart):
-    """``material`` (n,) by name at the ``points`` of a shell, or at those ``chosen`` by number."""
+    """Record at the points of a lattice.
+
+    Attributes
+    ----------
+    case : Case
+    shell : Shell
+        Lattice points around the box.
+    material : mapping of str to ndarray (n,)
+        Material at the points.
+    demand : Demand
+    chosen : ndarray or None
+        Indices of the points of the shell that are recorded; None for all.
+    """
 
     case: Case
     shell: Shell
@@ -249,7 +290,7 @@ class LatticeRecord(GridPart):
 
     @property
     def setting(self) -> Any:
-        """The case's ``output.box``."""
+        """Settings ``output.box`` of the case."""
         return self.case.output.box
 
     @property
@@ -269,7 +310,7 @@ class LatticeRecord(GridPart):
 
     @property
     def numbers(self) -> int:
-        """That are recorded."""
+        """Number of recorded values."""
         return len(self.points) * len(RECORDED) * (int(self.case.end_time / self.setting.interval + 1e-9) + 1)
 
     def placed(self, placing: Placing) -> Self:
@@ -301,7 +342,7 @@ class LatticeRecord(GridPart):
 
 
 class LatticeRecording(Recording):
-    """Samples as those of receivers."""
+    """Samples at lattice points, recorded in the same way as at receivers."""
 
     def results(self) -> Iterable[Result]:
         part: Any = self.part

@@ -11,14 +11,14 @@ from faultwave.fd.part import AfterSteps, GridAttached, GridPart, Planning, Runn
 
 
 def plan(planning: Planning) -> Energies | None:
-    """None where the case asks for none."""
+    """Return the table of energies, None if the case does not request one."""
     setting = planning.case.output.energies
     return None if setting is None else Energies(planning.case, setting.interval)
 
 
 @dataclass(frozen=True)
 class Energies(GridPart):
-    """Rows of a table, one for each ``interval`` [s]."""
+    """Table of energies with one row for each ``interval`` [s]."""
 
     case: Case
     interval: float
@@ -29,7 +29,7 @@ class Energies(GridPart):
 
 
 class Table(EnergyTable, GridAttached):
-    """Kinetic energy is that of half a step before the time of a row."""
+    """Running table of energies; the kinetic energy is half a step earlier than the time of a row."""
 
     def __init__(self, part: Energies, solver: Running):
         super().__init__(solver)
@@ -47,7 +47,7 @@ class Table(EnergyTable, GridAttached):
             self.record()
 
     def finish(self, time: float) -> None:
-        """A row for the very end."""
+        """Add a row for the end of the run."""
         if self.rows and self.rows[-1][0] < time:
             self.record()
 

@@ -1,4 +1,4 @@
-"""Histories at points of a fault in a plane of the grid."""
+"""Time series at points of a fault in a plane of the grid."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ name = "fault_receivers"
 
 
 def plan(planning: Planning) -> FaultReceivers | None:
-    """None where the case asks for none, or has no fault: ``rupture`` tells that."""
+    """Return the fault receivers, None if the case has none or no fault (which ``rupture`` reports)."""
     case = planning.case
     setting = case.output.fault_receivers
     if setting is None or case.fault is None or case.grid is None or case.grid.fault is None:
@@ -47,7 +47,21 @@ def plan(planning: Planning) -> FaultReceivers | None:
 
 @dataclass(frozen=True)
 class FaultReceivers(GridPart):
-    """``located`` (n, 3) [m]: the ``points`` asked for, moved onto the fault; ``units`` of fields that the friction law itself gives."""
+    """Receivers on a fault.
+
+    Attributes
+    ----------
+    case : Case
+    points : ndarray (n, 3)
+        Requested points [m].
+    fields : tuple of str
+        Recorded fields.
+    units : mapping of str to str
+        Units of fields that the friction law defines.
+    located : ndarray (n, 3)
+        Points moved onto the fault [m], once there is a grid.
+    demand : Demand
+    """
 
     case: Case
     points: np.ndarray
@@ -59,7 +73,7 @@ class FaultReceivers(GridPart):
 
     @property
     def setting(self) -> Any:
-        """The case's ``output.fault_receivers``."""
+        """Settings ``output.fault_receivers`` of the case."""
         return self.case.output.fault_receivers
 
     def placed(self, placing: Placing) -> Self:
@@ -85,7 +99,7 @@ class FaultReceivers(GridPart):
         )
 
     def reader(self, plan: FdPlan, places: np.ndarray) -> FaultReader:
-        """What reads some of the places (n, 3) that were located."""
+        """Return the reader of the fields at some of the located places (n, 3) [m]."""
         rupture = plan.parts["rupture"]
         assert isinstance(rupture, Rupture) and rupture.directions is not None
         rock = at_points(plan.material, ["lambda", "mu"], places, np.ones(len(places), np.int64))
@@ -117,9 +131,22 @@ class FaultReceivers(GridPart):
 
 
 class AttachedFaultReceivers(GridAttached):
-    """Of the receivers ``mine``: after how many ``steps`` samples were taken, and ``blocks`` (samples, receivers, fields) of them. The
-    first is that before all steps; all fields of the others are those in the middle of a step. ``read`` (2, receivers, fields): what the
-    last two steps were read as, from which and the next step those of the last follow."""
+    """Samples of the fault receivers ``mine`` of this process.
+
+    The first sample is the state before the first step; the fields of all others are interpolated to the middle of a
+    step.
+
+    Attributes
+    ----------
+    count : int
+        Number of steps so far.
+    steps : list of int
+        Steps after which samples were taken.
+    blocks : list of ndarray (samples, receivers, fields)
+    read : ndarray (2, receivers, fields)
+        Values read in the last two steps. Together with the next step they determine the fields in the middle of the
+        last.
+    """
 
     def __init__(self, part: FaultReceivers, plan: FdPlan, mine: np.ndarray):
         self.part, self.plan, self.mine = part, plan, mine
@@ -159,9 +186,9 @@ class AttachedFaultReceivers(GridAttached):
             self.blocks.append(np.stack([found[k] for k in due]))
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the times (nt,) [s], of middles of steps, and the values (nt, receivers, fields) then."""
+        """Return the times (nt,) [s], which are middles of steps, and the values (nt, receivers, fields)."""
         shape = (0, len(self.mine), len(self.part.fields))
-        self.blocks = [np.concatenate([np.zeros(shape), *self.blocks])]  # once in memory, not twice, from here on
+        self.blocks = [np.concatenate([np.zeros(shape), *self.blocks])]  # from here on once in memory, not twice
         steps = np.array(self.steps, float)
         return np.where(steps > 0, steps - 0.5, 0.0) * self.plan.scheme.step, self.blocks[0]
 

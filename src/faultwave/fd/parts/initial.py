@@ -1,4 +1,4 @@
-"""Plane waves that fill the box when the run begins."""
+"""Plane waves that fill the box at the start of a run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from faultwave.media.field import axes_of
 from faultwave.physics.waves.plane_waves import plane_waves
 
 UNEVEN = 1e-6
-"""Relative change of the material above which it is not uniform."""
+"""Relative variation of the material above which it is not uniform."""
 
 
 def plan(planning: Planning) -> Initial | None:
-    """None where all is at rest."""
+    """Return the initial plane waves, None for a start from rest."""
     kind = planning.case.initial.kind
     if kind not in ("zero", "plane-wave"):
         planning.problems.error("initial.kind", f"'{kind}' cannot start a grid", "zero, plane-wave")
@@ -28,13 +28,13 @@ def plan(planning: Planning) -> Initial | None:
 
 @dataclass(frozen=True)
 class Initial(GridPart):
-    """The waves of a case."""
+    """Initial plane waves of a case."""
 
     case: Case
     name = "initial"
 
     def checked(self, checking: Checking) -> Self:
-        """They need a uniform medium."""
+        """Report an error if the medium is not uniform, a warning if sides are absorbing."""
         for name, column in checking.coarse.items() if axes_of(checking.field) else ():
             change = float(np.ptp(column) / max(np.abs(column).max(), 1e-300))
             if change > UNEVEN:

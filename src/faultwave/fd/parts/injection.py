@@ -1,4 +1,4 @@
-"""Waves of another run, or plane ones, that come into a box of the grid: ``injection``."""
+"""Injection of the waves of another run, or of plane waves, into a box of the grid (``injection``)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.table import Sources
 
 AT_ONCE = 1 << 22
-"""Numbers of the incident field that are read at once."""
+"""Number of values of the incident field that are read in one block."""
 
 
 def plan(planning: Planning) -> InjectedWaves | None:
-    """What the case lets in; None where it lets in nothing."""
+    """Return the injection of the case, None if it has none."""
     case, problems = planning.case, planning.problems
     if case.injection is None:
         return None
@@ -45,8 +45,28 @@ def plan(planning: Planning) -> InjectedWaves | None:
 
 @dataclass(frozen=True)
 class InjectedWaves(GridPart):
-    """``source``: where the incident field comes from; ``where``: the points with the total field, of the ``grid`` of the block of this
-    number; ``points``: those whose incident field is needed, by array."""
+    """Injection of an incident wave field into a box.
+
+    Attributes
+    ----------
+    case : Case
+    source : Source
+        Incident field.
+    free_surface : bool
+        True if the upper side of the grid is a free surface.
+    where : TotalField or None
+        Points with the total field, once there is a grid.
+    points : mapping of str to ndarray (n, 3)
+        Points whose incident field is needed, by array.
+    acts_until : float
+        Time [s] until which it acts.
+    told : tuple
+        Rows of the report on the incident field.
+    block : int
+        Number of the block that contains the box.
+    grid : Grid or None
+        Grid of that block.
+    """
 
     case: Case
     source: Source
@@ -70,7 +90,7 @@ class InjectedWaves(GridPart):
 
     @property
     def places(self) -> np.ndarray:
-        """The corners of its box."""
+        """Corners of the box."""
         if self.where is None or self.grid is None:
             return np.zeros((0, 3))
         return np.stack(corners(self.grid, self.where))
@@ -113,7 +133,7 @@ class InjectedWaves(GridPart):
 
 
 def _check_sources(case: Case, where: TotalField, checking: Checking) -> None:
-    """Errors of sources that push points beside a face, a warning of those outside."""
+    """Report an error for sources near a face of the box, a warning for sources outside."""
     placing, problems = checking.placing, checking.problems
     reach = 2 * Update.of(case, placing.order).reach
     lower, upper = corners(placing.grid, where)
@@ -139,7 +159,7 @@ def _check_sources(case: Case, where: TotalField, checking: Checking) -> None:
 
 
 class InjectionDrive:
-    """What points beside the faces get in every step: see ``fd.total_field``."""
+    """Source injector of the corrections near the faces of the box (``fd.total_field``)."""
 
     def __init__(self, plan: FdPlan, where: TotalField, listed: Mapping[str, Points], source: Source):
         update = Update.of(plan.case, plan.scheme.order)
@@ -162,7 +182,7 @@ class InjectionDrive:
         self._kept: dict[int, dict[str, np.ndarray]] = {}
 
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
-        """As of every ``Drive``."""
+        """Return amplitudes (levels, steps, count) (see ``Drive``)."""
         found = np.zeros((LEVELS, steps, self.count))
         for block in range(first // self.block, (first + steps - 1) // self.block + 1):
             begin = block * self.block

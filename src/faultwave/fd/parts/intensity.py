@@ -1,7 +1,8 @@
-"""Maps of ground motion intensity: peaks, spectral accelerations, Arias intensity and duration, without storing time series.
+"""Maps of ground motion intensity without stored time series: peaks, spectral accelerations, Arias intensity and duration.
 
-Peaks are taken for horizontal motion turned to ``ANGLES`` directions, of which RotD50 is the median (Boore 2010). Spectral
-accelerations are those of damped oscillators, advanced exactly for acceleration that is linear between steps (Nigam & Jennings 1969).
+Peaks are taken of the horizontal motion in ``ANGLES`` directions, of which RotD50 is the median (Boore 2010). Spectral
+accelerations follow from damped oscillators, advanced exactly for acceleration that is linear between steps (Nigam &
+Jennings 1969).
 """
 
 from __future__ import annotations
@@ -34,22 +35,25 @@ from faultwave.physics.sources.released import moments_of
 
 ANGLES = 18
 SAMPLES = 256
-"""Of the growth of Arias intensity in a run, for the duration."""
+"""Number of samples of the growth of Arias intensity in a run, from which the duration follows."""
 COPIES = 3
-"""Of that growth, at the end of a run."""
+"""Number of copies of these samples in memory at the end of a run."""
 TOGETHER = 6
-"""Steps, into which most numbers of steps in one pass go."""
+"""Number of steps that is a multiple of most numbers of fused steps."""
 
 
 def plan(planning: Planning) -> Intensity | None:
-    """None where the case asks for none. Formats of maps need a projection that they can name."""
+    """Return the intensity maps, None if the case does not request them.
+
+    Some formats of maps require a projection that they can represent.
+    """
     case, problems = planning.case, planning.problems
     setting = case.output.intensity
     if setting is None:
         return None
     if planning.sides["z+"] != "free-surface":
         problems.error("output.intensity", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
-    if len({f"{p:g}" for p in setting.periods}) != len(setting.periods):  # as the maps are called
+    if len({f"{p:g}" for p in setting.periods}) != len(setting.periods):  # as in the names of the maps
         problems.error(
             "output.intensity.periods",
             "a period stands twice, to the six digits of the maps' names",
@@ -62,7 +66,7 @@ def plan(planning: Planning) -> Intensity | None:
         what = f"{', '.join(wanted)} need longitude and latitude"
         problems.error("output.intensity.formats", what, "a case with a projection")
     if wanted and case.projection is not None:
-        with collected(Problems()):  # what is wrong with the projection is told with it
+        with collected(Problems()):  # errors of the projection itself are reported elsewhere
             projection = Projection(case.projection.crs, case.projection.origin, case.projection.azimuth)
             for what, allowed in (known[f].refused(projection) for f in wanted):
                 if what:
@@ -72,7 +76,19 @@ def plan(planning: Planning) -> Intensity | None:
 
 @dataclass(frozen=True)
 class Intensity(GridPart):
-    """Which maps: ``periods`` [s] and ``damping`` of the oscillators, at so many ``points`` once there is a grid."""
+    """Intensity maps of a case.
+
+    Attributes
+    ----------
+    case : Case
+    periods : tuple of float
+        Periods of the oscillators [s].
+    damping : float
+        Damping ratio of the oscillators.
+    points : int
+        Number of points of a map, once there is a grid.
+    demand : Demand
+    """
 
     case: Case
     periods: tuple[float, ...]
@@ -88,7 +104,7 @@ class Intensity(GridPart):
         return replace(self, points=points, demand=Demand(disk=8 * points * maps))
 
     def checked(self, checking: Checking) -> Self:
-        """A warning where periods are shorter than the shortest that is resolved everywhere."""
+        """Warn of periods that are shorter than the shortest period resolved everywhere."""
         short = [p for p in self.periods if p * checking.resolved < 1.0 - 1e-9]
         if short:
             checking.problems.warn(
@@ -106,7 +122,7 @@ class Intensity(GridPart):
         return Memory(needed, "output.intensity", f"maps of {self.points:,} points", advice)
 
     def observers(self, box: Box, step: float) -> Sequence[Observer]:
-        """Peaks in every direction, oscillators and the integral of squared horizontal acceleration."""
+        """Return the observers of peaks in every direction, oscillators and squared horizontal acceleration."""
         plane = above(box)
         found = [
             _peaks(plane, "PGA", "surface_a"),
@@ -126,7 +142,7 @@ class Intensity(GridPart):
 
 
 def peak(name: str, angle: int) -> str:
-    """Array of a peak in one direction."""
+    """Return the name of the array of a peak in one direction."""
     return f"{name}_{angle}"
 
 
@@ -146,7 +162,7 @@ def _peaks(box: Box, name: str, of: str) -> Observer:
 
 
 def _arias(box: Box, step: float) -> Observer:
-    """Both horizontal components: pi / (2 g) times the integral of acceleration squared (Arias 1970)."""
+    """Return the observer of Arias intensity, pi / (2 g) times the integral of a^2 along x and y (Arias 1970)."""
 
     def function(p: Point) -> dict[str, Any]:
         a, b = p.at("surface_a1"), p.at("surface_a2")
@@ -187,7 +203,15 @@ def _oscillator(box: Box, n: int, period: float, damping: float, step: float) ->
 
 
 class Maps(GridAttached):
-    """What was found so far; ``arias`` is how Arias intensity grew, at ``times`` [s]."""
+    """Intensity maps of a run so far.
+
+    Attributes
+    ----------
+    times : list of float
+        Times of the samples of Arias intensity [s].
+    arias : list of ndarray (ny, nx)
+        Arias intensity at these times.
+    """
 
     def __init__(self, part: Intensity, solver: Running):
         self.part, self.plan, self.operator = part, solver.plan, solver.operator
@@ -197,14 +221,14 @@ class Maps(GridAttached):
 
     @property
     def after(self) -> Sequence[AfterSteps]:
-        """Growth is looked at after whole passes; and at the end."""
+        """Callbacks that sample Arias intensity after whole passes and at the end."""
         steps = self.plan.steps
         every = -(-steps // SAMPLES)
         every = every if every == 1 else -(-every // TOGETHER) * TOGETHER
         return [AfterSteps(frozenset({*range(every, steps, every), steps}), self.take)]
 
     def take(self) -> None:
-        """Remember Arias intensity of now."""
+        """Store the present Arias intensity."""
         if self.operator.time > self.times[-1]:
             self.times.append(self.operator.time)
             self.arias.append(self.view("arias").astype(np.float32))
@@ -222,7 +246,7 @@ class Maps(GridAttached):
         }
 
     def results(self) -> Iterable[Result]:
-        """Maps (y, x) so far; all processes ask for them at once, the first one gets them."""
+        """Return the maps (y, x) so far on the first process; all processes must call it."""
         self.take()
         maps = {**self._peaks(), **self._arias()}
         if not self.plan.world.first:
@@ -255,7 +279,7 @@ class Maps(GridAttached):
         return found
 
     def _after_the_end(self, number: int) -> np.ndarray:
-        """Return the largest displacement (ANGLES, ny, nx) [m] of the oscillators of a period after the run, on ground at rest."""
+        """Return the peak displacement (ANGLES, ny, nx) [m] of oscillators after the run, on ground at rest."""
         x, v = ([self.view(f"oscillator{number}_{q}{c}").astype(float) for c in COMPONENTS[:2]] for q in "xv")
         turns, period = np.pi * np.arange(ANGLES) / ANGLES, self.part.periods[number]
         along = [[np.cos(t) * q[0] + np.sin(t) * q[1] for q in (x, v)] for t in turns]
@@ -270,7 +294,7 @@ class Maps(GridAttached):
         }
 
     def _places(self) -> dict[str, Variable]:
-        """Of the sources, and longitude and latitude of the cells where they are checking."""
+        """Return the places of the sources, and longitude and latitude of the cells if there is a projection."""
         found, view, projection = dict[str, Variable](), self.view, self.plan.projection
         places, first = _sources(self.plan)
         if first >= 0:
@@ -295,7 +319,10 @@ class Maps(GridAttached):
 
 
 def duration(times: Sequence[float], arias: np.ndarray, low: float = 0.05, high: float = 0.95) -> np.ndarray:
-    """Time (ny, nx) [s] between ``low`` and ``high`` of the final value of ``arias`` (times, ny, nx); 0 where nothing moved."""
+    """Return the time (ny, nx) [s] between two fractions of the final value of ``arias`` (times, ny, nx).
+
+    0 without motion.
+    """
     t = np.asarray(times, float)
     final = arias[-1]
     share = arias / np.where(final > 0, final, 1.0)
@@ -311,13 +338,13 @@ def duration(times: Sequence[float], arias: np.ndarray, low: float = 0.05, high:
 
 
 def _sources(plan: FdPlan) -> tuple[np.ndarray, int]:
-    """Places (n, 3) of the sources that act, and which of them begins first."""
+    """Return the places (n, 3) of the active sources and the index of the earliest."""
     acting = plan.sources.chosen(plan.sources.acting)
     return acting.location, int(np.argmin(acting.onset)) if len(acting) else -1
 
 
 def _event(plan: FdPlan) -> dict[str, str]:
-    """Magnitude, place and depth of what the sources are together; nothing where none acts."""
+    """Return magnitude, place and depth of the sources together; empty if none is active."""
     (places, first), projection = _sources(plan), plan.projection
     if first < 0 or projection is None:
         return {}

@@ -1,4 +1,4 @@
-"""Rock that yields: a rheology at the centres of cells, after every update of the stresses (``fd.yielding``)."""
+"""Yielding rock: a rheology at cell centres, evaluated after every stress update (``fd.yielding``)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ name = "plasticity"
 
 
 def plan(planning: Planning) -> Plasticity | None:
-    """None where rock does not yield."""
+    """Return the plasticity of the case, None if rock does not yield."""
     case, problems = planning.case, planning.problems
     if case.plasticity is None:
         return None
@@ -42,7 +42,7 @@ def plan(planning: Planning) -> Plasticity | None:
 
 
 def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
-    """Errors of what is not combined yet."""
+    """Report combinations of settings that are not implemented."""
     setting = case.plasticity
     assert setting is not None
     wrong = {
@@ -79,7 +79,7 @@ def _read(case: Case, problems: Problems) -> Plasticity:
 
 
 def _given(case: Case, setting: Setting, law: Rheology, problems: Problems) -> tuple[Field, Field]:
-    """Strength and stress at rest that fields give; nothing where these follow from weight and quality."""
+    """Return the given fields of strength and initial stress; overburden and rock quality are evaluated later."""
     own: Field = Constant({}, "plasticity.parameters")
     if setting.parameters is not None:
         own = load_field(setting.parameters, "plasticity.parameters", projection=case.projection)
@@ -100,8 +100,20 @@ def _given(case: Case, setting: Setting, law: Rheology, problems: Problems) -> t
 
 @dataclass(frozen=True)
 class Plasticity(GridPart):
-    """``rock`` that yields. Once there is a grid: so many ``points``; then the ``values`` of what formulas read of rock, by block, over
-    the box of this process or (nz,) by depth."""
+    """Yielding rock of a case.
+
+    Attributes
+    ----------
+    case : Case
+    rock : Rock
+        Strength and initial stress.
+    points : int
+        Number of points, once there is a grid.
+    values : sequence of mapping of str to ndarray
+        Stored rock properties of each block, over the box of this process or (nz,) by depth.
+    told : str
+        Text on rock that yields at rest, for the report.
+    """
 
     case: Case
     rock: Rock
@@ -119,7 +131,7 @@ class Plasticity(GridPart):
         return replace(self, rock=rock, points=placing.grid.box.points)
 
     def checked(self, checking: Checking) -> Self:
-        """Errors of strength or stress that is none, a warning of rock that yields at rest."""
+        """Evaluate strength and initial stress; report invalid values and rock that yields at rest."""
         problems, grids = checking.problems, [grid for grid, _ in checking.blocks]
         if (checking.coarse["mu"] <= 0).any():
             what = "water cannot yield, and is not combined with rock that does on a grid yet"
@@ -135,7 +147,7 @@ class Plasticity(GridPart):
         return self
 
     def _weighed(self, checking: Checking) -> Rock:
-        """With what follows from weight and quality."""
+        """Return the rock with strength and stress derived from overburden and rock quality."""
         setting, rock = self.case.plasticity, self.rock
         assert setting is not None
         if setting.overburden is None and setting.rock_quality is None:
@@ -158,7 +170,7 @@ class Plasticity(GridPart):
 
     @property
     def must_match(self) -> Any:
-        """Settings, and a digest of what files say of the rock."""
+        """Settings and a digest of the rock's properties."""
         setting = self.case.plasticity
         quality = "" if setting is None or setting.rock_quality is None else repr(setting.rock_quality)
         digest = self.rock.digest(self.values, quality)
@@ -177,7 +189,7 @@ class Plasticity(GridPart):
 
 
 class AttachedPlasticity(GridAttached):
-    """The rock of a run; a process tells sums of what it owns."""
+    """Yielding rock of a run; sums cover what this process owns."""
 
     def __init__(self, part: Plasticity, solver: Running):
         self.part, self.blocks = part, solver.operator.blocks
@@ -185,7 +197,10 @@ class AttachedPlasticity(GridAttached):
             _fill(op, part.rock, values)
 
     def _sums(self, of: Any) -> dict[str, float]:
-        """Integrals [of this process] of densities: of(block, plane, values of the state there) by name."""
+        """Return the volume integrals of densities over the points of this process.
+
+        ``of(block, plane, state)`` returns densities by name from the state variables of a plane.
+        """
         found: dict[str, float] = {}
         for op in self.blocks:
             scheme, owned = op.scheme, op.scheme.filled(op.subdomain.owned.box)
@@ -198,7 +213,7 @@ class AttachedPlasticity(GridAttached):
         return found
 
     def energies(self) -> Mapping[str, float]:
-        """Moment, dissipation, and what of it the stress at rest has given."""
+        """Return plastic moment, dissipated work, and the share of it that the initial stress has supplied."""
 
         def densities(op: Operator, plane: int, s: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
             return {
@@ -210,7 +225,7 @@ class AttachedPlasticity(GridAttached):
         return self._sums(densities)
 
     def energy_given(self) -> float:
-        """By the stress at rest."""
+        """Return the energy [J] supplied by the initial stress."""
         rock = self.part.rock
         flat = self.blocks if rock.relief is None else ()
         by_depth = {op: rock.rest_at(yielding.heights(op.scheme, "half")) for op in flat}
@@ -227,7 +242,7 @@ class AttachedPlasticity(GridAttached):
 
 
 def _fill(op: Operator, rock: Rock, values: Mapping[str, np.ndarray]) -> None:
-    """Give a block its lines and arrays."""
+    """Write the profiles and arrays of the rock in a block."""
     found = yielding.lines(op.scheme, rock.rest_at if rock.relief is None else None)
     for n in yielding.own_parameters(rock.law):
         if rock.lateral:
@@ -243,7 +258,7 @@ def _fill(op: Operator, rock: Rock, values: Mapping[str, np.ndarray]) -> None:
 
 
 def _fill_rooms(op: Operator, rock: Rock) -> None:
-    """How far waves may move the stress of rows before a point yields."""
+    """Write the squared distance from yield of every row, the limit of stress changes by waves."""
     names, filled, runner = yielding.own_parameters(rock.law), op.scheme.filled(op.box), op.runner
 
     def line(name: str, axis: int) -> np.ndarray:
@@ -264,7 +279,10 @@ def _fill_rooms(op: Operator, rock: Rock) -> None:
 
 
 def _shear_modulus(op: Operator, plane: int) -> np.ndarray:
-    """At centres of a plane [Pa]; below a topography coefficients are kept over the stretch of cells."""
+    """Return the shear modulus [Pa] at the centres of a plane.
+
+    Below a topography coefficients are stored divided by the stretch of cells.
+    """
     lo, hi = op.subdomain.owned.box.lo, op.subdomain.owned.box.hi
     stretch = op.scheme.grid.stretch("sxx", Box((plane, *lo[1:]), (plane + 1, *hi[1:])))[0]
     return np.asarray(0.5 * op.plane("mu2", plane) * stretch)

@@ -1,4 +1,4 @@
-"""Point sources: moments, forces and slip anywhere in the box."""
+"""Point sources anywhere in the box: moments, forces and slip."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from faultwave.physics.sources.sampled import pieces
 from faultwave.physics.sources.table import Sources
 
 BLOCK, KEPT = 512, 1 << 23
-"""Steps whose amplitudes are computed together, and the numbers that are kept of them."""
+"""Number of steps whose amplitudes are computed together, and limit of the stored values."""
 REACH = 2.0
-"""Spacings within which a source pushes points."""
+"""Distance in spacings within which a source acts on grid points."""
 
 
 def plan(planning: Planning) -> PointSources | None:
-    """The sources of the case; None where there are none."""
+    """Return the point sources of the case, None if there are none."""
     case = planning.case
     found = Sources.of(())
     with collected(planning.problems):
@@ -53,7 +53,15 @@ def plan(planning: Planning) -> PointSources | None:
 
 @dataclass(frozen=True)
 class PointSources(GridPart):
-    """``source_material`` (n, 3): lambda, mu and rho at each."""
+    """Point sources of a case.
+
+    Attributes
+    ----------
+    case : Case
+    sources : Sources
+    source_material : ndarray (n, 3)
+        Lambda, mu and rho at each source.
+    """
 
     case: Case
     sources: Sources
@@ -94,7 +102,10 @@ class PointSources(GridPart):
         return replace(self, source_material=material)
 
     def memory(self, steps: int, world: World) -> Memory | None:
-        """Their amplitudes of the whole run, where time dispersion is removed; a process may be where they all act."""
+        """Return the memory of the amplitudes of the whole run, needed to remove time dispersion.
+
+        All sources may lie in the box of one process.
+        """
         if not removes(self.case):
             return None
         moments = self.sources.moment.any(1) | self.sources.potency.any(1)
@@ -110,7 +121,7 @@ class PointSources(GridPart):
         return PointDrive(plan.scheme, self.sources, moduli, made, box, units)
 
     def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
-        """How many, their moment, and when they act."""
+        """Return number, moment and active time of the sources."""
         end = self.case.end_time
         forces = int(self.sources.force.any(1).sum())
         rows = [("number", f"{len(self.sources):,}" + (f", {forces:,} of them forces" if forces else ""))]
@@ -126,7 +137,10 @@ class PointSources(GridPart):
 
 
 def _check_moments(sources: Sources, checking: Checking) -> None:
-    """Errors of moments that shear in or beside a fluid: stress that is left where nothing relaxes it pushes for ever."""
+    """Report an error for moments with shear in or near a fluid.
+
+    They would leave shear stress where nothing relaxes it, which would drive the grid for ever.
+    """
     shearing = sources.chosen(sources.potency.any(1) | shears(sources.moment))
     if not len(shearing):
         return
@@ -148,20 +162,32 @@ def _check_moments(sources: Sources, checking: Checking) -> None:
 
 
 class PointDrive:
-    """Point sources as injections, and their amplitudes: means of the time functions over each step.
+    """Point sources as injections, with amplitudes that are means of the time functions over each step.
 
-    A stress gets -(moment) S / h^3, a velocity force S / (rho h^3), rho that of its point of the grid, each times the step
-    (Graves 1996); beside the free surface cells weigh what the scheme's energy gives them, below a topography so much more as they are
-    stretched, which the grid's one over density knows.
+    A stress receives -(moment) S / h^3 and a velocity force S / (rho h^3), with rho of its grid point, each times the
+    step (Graves 1996). Near the free surface cells have the weights of the scheme's energy norm; below a topography
+    their volume is multiplied by their stretch, which the grid's inverse density includes.
     """
 
     def __init__(
         self, scheme: Scheme, sources: Sources, moduli: np.ndarray, coefficients: Mapping[str, np.ndarray],
         box: Box | None = None, units: Units | None = None,
     ):  # fmt: skip
-        """``moduli`` (n, 2): lambda and mu at each source, for those given by slip; ``coefficients``: the medium's. ``box``: of all they
-        do, only what is done to its points, whose coefficients are given. ``units``: where coefficients are kept in sixteen bits, those
-        they are counted in; forces then push what the grid keeps, as reciprocity needs."""
+        """Prepare the injections.
+
+        Parameters
+        ----------
+        scheme : Scheme
+        sources : Sources
+        moduli : ndarray (n, 2)
+            Lambda and mu at each source, for sources given by slip.
+        coefficients : mapping of str to ndarray
+            Coefficients of the medium in ``box``.
+        box : Box, optional
+            Box of this process; sources act on its points only.
+        units : Units, optional
+            Units of coefficients stored in sixteen bits. Forces then use the rounded values, as reciprocity requires.
+        """
         self.scheme, self.box, self.units = scheme, box or scheme.grid.box, units
         if box is not None and len(sources):
             here = near(scheme, box, sources.location)
@@ -182,7 +208,7 @@ class PointDrive:
 
     @property
     def count(self) -> int:
-        """Sources that push points of this process."""
+        """Number of sources that act on points of this process."""
         return len(self.sources)
 
     def _add(
@@ -193,7 +219,7 @@ class PointDrive:
         parts = []
         for piece in pieces(
             len(acting), self.scheme.order**3
-        ):  # what is computed on the way is much more than what is kept
+        ):  # in pieces, because intermediate arrays are much larger than the result
             some = acting[piece]
             places, weights, which = self._spread(name, points[some], strength[some], coefficients)
             parts.append((places, weights, some[which]))
@@ -203,7 +229,7 @@ class PointDrive:
     def _spread(
         self, name: str, points: np.ndarray, strength: np.ndarray, coefficients: Mapping[str, np.ndarray] | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Points of the box (m, 3) that sources push, by how much (m,), and which of the sources does (m,)."""
+        """Return the points (m, 3) of the box on which sources act, the weights (m,) and the source indices (m,)."""
         s = reading(self.scheme, name, points)
         size = held(self.scheme, name, s.points[..., 0])
         if coefficients is None and self.scheme.grid.relief is not None:
@@ -217,7 +243,7 @@ class PointDrive:
         return places[some], weights[some], numbers[some]
 
     def _buoyancy(self, coefficients: Mapping[str, np.ndarray], name: str, places: np.ndarray) -> np.ndarray:
-        """One over density as the grid keeps it at points (n, 3) of the box."""
+        """Return the inverse density as stored by the grid at points (n, 3) of the box."""
         box = self.scheme.filled(self.box)
         whole = np.broadcast_to(coefficients[name], box.shape)
         values = np.asarray(whole[tuple((places - np.array(box.lo)).T)], float)
@@ -227,18 +253,21 @@ class PointDrive:
         return unit * rounded_at(values / unit, places % np.array(self.scheme.grid.shape), number)
 
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
-        """As of every ``Drive``."""
+        """Return amplitudes (levels, steps, count) (see ``Drive``)."""
         parts = []
         size = self._block
         for block in range(first // size, (first + steps - 1) // size + 1):
             if block not in self._kept:
-                self._kept = {block: self._means(block * size)}  # one step at a time is slow
+                self._kept = {block: self._means(block * size)}  # computing one step at a time is slow
             low, high = max(first - block * size, 0), min(first + steps - block * size, size)
             parts.append(self._kept[block][:, low:high])
         return np.concatenate(parts, 1)
 
     def _means(self, first: int) -> np.ndarray:
-        """(levels, block, n) means of S over the steps from ``first`` on, of a force around the times at which velocities stand."""
+        """Return the means (levels, block, n) of S over the steps from ``first`` on.
+
+        Means of forces are centred at the times of the velocities.
+        """
         dt, sources = self.scheme.step, self.sources
         edges = (first + np.arange(self._block + 1)) * dt
         found = np.zeros((LEVELS, self._block, max(1, len(sources))))

@@ -31,13 +31,13 @@ from faultwave.observe.series import SeriesRecorder
 from faultwave.observe.stations import Station, with_stations
 
 COPIES = 4
-"""Of the samples, at the end of a run."""
+"""Number of copies of the samples in memory at the end of a run."""
 MUCH_SHORTER = 0.2
-"""Of the time step, below which an interval is no use."""
+"""Fraction of the time step below which a sampling interval is reported as useless."""
 
 
 def plan(planning: Planning) -> Receivers | None:
-    """The points of the case; None where it asks for none."""
+    """Return the receivers of the case, None if it requests none."""
     case = planning.case
     if case.output.receivers is None:
         return None
@@ -50,7 +50,19 @@ def plan(planning: Planning) -> Receivers | None:
 
 @dataclass(frozen=True)
 class Receivers(GridPart):
-    """Receivers at ``points`` (n, 3) [m]; ``references`` (n,): what their z count from (``z_references``)."""
+    """Receivers of a case.
+
+    Attributes
+    ----------
+    case : Case
+    points : ndarray (n, 3)
+        Places [m].
+    references : ndarray (n,)
+        Reference of each z (``z_references``).
+    demand : Demand
+    stations : tuple of Station
+        Names of the receivers, if given.
+    """
 
     case: Case
     points: np.ndarray
@@ -61,17 +73,17 @@ class Receivers(GridPart):
 
     @property
     def setting(self) -> Any:
-        """The case's ``output.receivers``."""
+        """Settings ``output.receivers`` of the case."""
         return self.case.output.receivers
 
     @property
     def gradients(self) -> bool:
-        """Whether derivatives in space are recorded."""
+        """True if spatial derivatives are recorded."""
         return bool(self.setting.rotation or self.setting.strain_rate)
 
     @property
     def samples(self) -> int:
-        """In time."""
+        """Number of samples in time."""
         return int(self.case.end_time / self.setting.interval + 1e-9) + 1
 
     @property
@@ -100,7 +112,7 @@ class Receivers(GridPart):
         return self
 
     def memory(self, steps: int, world: World) -> Memory:
-        """Its own samples, and those of all."""
+        """Return the memory of the samples on the first process, which gathers them at the end."""
         numbers = float(len(self.points) * len(RECORDED) * (4 if self.gradients else 1))
         samples = steps if removes(self.case) else self.samples
         needed = numbers * samples * (number_bytes(self.case) / world.size + COPIES * 8)
@@ -122,7 +134,7 @@ class Receivers(GridPart):
 
 
 class PointSampler:
-    """Reads all quantities at points (n, 3) [m], with their derivatives along x, y, z if wanted."""
+    """Sampler of all quantities at points (n, 3) [m], with their derivatives along x, y and z if requested."""
 
     def __init__(self, scheme: Scheme, points: np.ndarray, gradients: bool):
         self.points, self.gradients = points, gradients
@@ -135,7 +147,7 @@ class PointSampler:
         ]
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
-        """(steps, points, 1 or 4, 9): quantities and, if wanted, their derivatives along x, y, z."""
+        """Return the values (steps, points, 1 or 4, 9): quantities and, if requested, their derivatives along x, y, z."""
         result = np.zeros((len(sample_buffers[0]), len(self.points), *self.shape))
         for column, (buffer, s) in enumerate(zip(sample_buffers, self.around, strict=True)):
             block = buffer.reshape(len(buffer), len(self.points), -1).astype(float)
@@ -145,7 +157,7 @@ class PointSampler:
 
 
 class Recording(GridAttached):
-    """Samples of the receivers ``mine``."""
+    """Samples of the receivers ``mine`` of this process."""
 
     def __init__(self, part: Receivers, plan: FdPlan, mine: np.ndarray):
         self.part, self.plan, self.mine = part, plan, mine
@@ -153,7 +165,7 @@ class Recording(GridAttached):
         self.start(None)
 
     def start(self, state: Solution | None) -> None:
-        """Stresses are recorded at the end of each step, velocities half a step before."""
+        """Start the series; stresses are recorded at the end of each step, velocities half a step before."""
         part, step = self.part, self.plan.scheme.step
         late = [0.5 if name in VELOCITY else 1.0 for name in RECORDED]
         points = part.points[self.mine]
@@ -161,7 +173,7 @@ class Recording(GridAttached):
         first = np.zeros((len(points), 4 if part.gradients else 1, len(RECORDED)), kept)
         if state is not None:
             first[:, 0] = np.where(np.array(late) < 1, state(points, -0.5 * step), state(points, 0.0))
-        if self.every_step:  # all there is, to be freed of time dispersion at the end
+        if self.every_step:  # all steps are stored, to remove time dispersion at the end
             self.late, late = late, [1.0] * len(late)
         self.recorder = SeriesRecorder(step, late, first, step if self.every_step else part.setting.interval)
 
@@ -177,7 +189,7 @@ class Recording(GridAttached):
             yield Problem("output.receivers", self.remark, advice=advice, severity="warning")
 
     def results(self) -> Iterable[Result]:
-        """Of all processes, on the first."""
+        """Return the seismograms of all processes, on the first."""
         setting = self.part.setting
         found = of_all(self.recorder, self.mine, len(self.part.points), self.plan.world)
         if found is None:

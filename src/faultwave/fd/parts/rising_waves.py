@@ -1,7 +1,8 @@
-"""Plane waves that rise from a horizontal plane: forces on all its points, as for the response of sites and basins.
+"""Plane waves that rise from a horizontal plane, for the response of sites and basins: forces on all its points.
 
-A force F S(t) a unit of area radiates waves of velocity F S / (2 rho c) up and down, c being the S speed for horizontal and the P speed for
-vertical forces (Aki & Richards 2002, ch. 4, for one dimension); F = 2 rho c v makes the velocity v S(t).
+A force F S(t) per unit area radiates waves of velocity F S / (2 rho c) up and down, where c is the S speed for
+horizontal and the P speed for vertical forces (Aki & Richards 2002, ch. 4, for one dimension); F = 2 rho c v yields the
+velocity v S(t).
 """
 
 from __future__ import annotations
@@ -27,27 +28,27 @@ from faultwave.physics.sources.table import Sources
 from faultwave.physics.sources.time_functions import time_function
 
 UNEVEN = 0.01
-"""Relative change of impedance over the plane above which a wave that starts there is not plane."""
+"""Relative variation of the impedance over the plane above which a wave that starts there is not plane."""
 ALONG = 41
-"""Points along x and y at which the material of the plane is looked at."""
+"""Number of points along x and y at which the material of the plane is examined."""
 
 
 @dataclass(frozen=True)
 class Wave:
-    """A plane wave among the sources of a case: its ``number`` there, its setting and its time function."""
+    """Plane wave among the sources of a case, with its ``number`` there, its setting and its time function."""
 
     number: int
     setting: Any
     function: Any
 
     def force(self) -> PointSource:
-        """A force of its time function, whose spectrum is the wave's."""
+        """Return a force with the time function, and thus the spectrum, of the wave."""
         velocity = np.array(self.setting.velocity)
         return PointSource(np.zeros(3), self.function, force=velocity, onset=self.setting.onset)
 
 
 def plan(planning: Planning) -> RisingWaves | None:
-    """The plane waves among the sources of the case; None where there are none."""
+    """Return the plane waves among the sources of the case, None if there are none."""
     case, found = planning.case, list[Wave]()
     for number, setting in enumerate(case.sources):
         if setting.kind == "plane-wave":
@@ -64,7 +65,7 @@ def _function(case: Case, setting: Any, number: int) -> Any:
 
 @dataclass(frozen=True)
 class RisingWaves(GridPart):
-    """All plane waves of a case."""
+    """Plane waves of a case."""
 
     waves: tuple[Wave, ...]
     name = "plane_waves"
@@ -81,7 +82,7 @@ class RisingWaves(GridPart):
         return replace(self, waves=tuple(self.waves[n] for n in numbers))
 
     def checked(self, checking: Checking) -> Self:
-        """Errors where a plane wave cannot start or would not leave, warnings where it does not stay plane."""
+        """Report plane waves that cannot start or would not leave the box, and warn if they do not remain plane."""
         sides, where = checking.sides, f"sources[{self.waves[0].number}]"
         if sides["z-"] != "absorbing":
             what = f"half of a plane wave goes down, and z- is {sides['z-']}"
@@ -105,7 +106,7 @@ class RisingWaves(GridPart):
 
 
 def _check_plane(wave: Wave, checking: Checking) -> None:
-    """Of the plane that a wave starts from."""
+    """Check the plane from which a wave starts."""
     (lower, upper), setting = (checking.placing.lower, checking.placing.upper), wave.setting
     where = f"sources[{wave.number}]"
     if not lower[2] < setting.z < upper[2]:
@@ -132,13 +133,13 @@ def _check_plane(wave: Wave, checking: Checking) -> None:
 
 
 def speeds(field: Field, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """S and P speed [m/s] at points (n, 3)."""
+    """Return the S and P speeds (n,) [m/s] at points (n, 3) [m]."""
     values = at_points(field, ["rho", "lambda", "mu"], points, np.ones(len(points), np.int64))
     return np.sqrt(values["mu"] / values["rho"]), np.sqrt((values["lambda"] + 2 * values["mu"]) / values["rho"])
 
 
 class PlaneDrive:
-    """One source for each component of each wave that moves."""
+    """Source injector of plane waves, with one source for each nonzero component of each wave."""
 
     def __init__(self, plan: FdPlan, waves: tuple[Wave, ...]):
         self.plan = plan
@@ -151,11 +152,11 @@ class PlaneDrive:
 
     @property
     def count(self) -> int:
-        """Components that move."""
+        """Number of nonzero components of all waves."""
         return len(self.rising)
 
     def _rise(self, name: str, axis: int, wave: Wave) -> None:
-        """Velocity v S(t - (z - z0) / c) above the plane of points that is nearest to z0."""
+        """Add a velocity v S(t - (z - z0) / c) above the plane of points nearest to z0."""
         plan, setting = self.plan, wave.setting
         grid, lower, upper = plan.scheme.grid, plan.lower, plan.upper
         nz, ny, nx = grid.shape
@@ -175,7 +176,7 @@ class PlaneDrive:
         self.injections.append(Injection(VELOCITY_LEVEL, name, inside, weights, number))
 
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
-        """As of every ``Drive``."""
+        """Return amplitudes (levels, steps, count) (see ``Drive``)."""
         dt = self.plan.scheme.step
         edges = (first + np.arange(steps + 1) - 0.5) * dt
         found = np.zeros((LEVELS, steps, len(self.rising)))

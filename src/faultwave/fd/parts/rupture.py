@@ -1,4 +1,4 @@
-"""Spontaneous rupture of a vertical fault in a plane of the grid: friction on split nodes in every step (``fd.friction``)."""
+"""Spontaneous rupture of a vertical fault in a plane of the grid, by friction on split nodes (``fd.friction``)."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from faultwave.physics.friction.nucleation import check_starts
 
 name = "rupture"
 ROOM, DEEP = 6, 8
-"""Points between the split nodes and the sides of the box at least; planes below the free surface that a buried fault leaves alone."""
+"""Fewest points from split nodes to sides of the box, and fewest planes from a buried fault to the surface."""
 
 
 def plan(planning: Planning) -> Rupture | None:
-    """None where the case has no fault."""
+    """Return the rupture of the case, None if it has no fault."""
     case, problems = planning.case, planning.problems
     grid = case.grid
     assert grid is not None
@@ -67,7 +67,7 @@ def plan(planning: Planning) -> Rupture | None:
 
 
 def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
-    """Errors of what is not combined yet."""
+    """Report combinations of settings that are not implemented."""
     grid = case.grid
     assert grid is not None
     wrong = {
@@ -88,8 +88,30 @@ def _check_combined(case: Case, planning: Planning, problems: Problems) -> None:
 
 @dataclass(frozen=True)
 class Rupture(GridPart):
-    """``given``: what the case gives at the points of the velocity along each axis, ``rigidity`` and ``shear_speed`` there;
-    ``surface``: whether the box has a free surface."""
+    """Rupture of a fault in a plane of the grid.
+
+    Attributes
+    ----------
+    case : Case
+    law : FrictionLaw
+    constants : mapping of str to float
+        Constants of the law.
+    surface : bool
+        True if the box has a free surface.
+    plane : FaultPlane or None
+        Plane of the fault, once there is a grid.
+    directions : Directions or None
+        Unit vectors of the fault.
+    episodes : tuple of Nucleation
+    given : mapping of Axis to Given
+        Parameters at the points of the velocity along each axis of the plane.
+    rigidity, shear_speed : mapping of Axis to ndarray
+        Shear modulus [Pa] and S speed [m/s] at the same points.
+    forecast : Forecast or None
+        Expected start of the rupture.
+    acts_until : float
+        Time [s] until which it drives the grid.
+    """
 
     case: Case
     law: FrictionLaw
@@ -130,7 +152,7 @@ class Rupture(GridPart):
         return replace(self, plane=plane, directions=found)
 
     def _check_place(self, plane: FaultPlane, placing: Placing) -> None:
-        """Errors of a fault that does not lie on points of the grid, or too near to its sides."""
+        """Report a fault that is not on cell centres, or is too near to the sides of the box."""
         (lower, upper), h, problems = self.extent, placing.grid.spacing, placing.problems
         k = "xyz".index(plane.axis)
         exact = float(placing.grid.lower[k]) + (plane.index + 0.5) * h
@@ -184,7 +206,7 @@ class Rupture(GridPart):
     def _forecast(
         self, checking: Checking, given: Mapping[Axis, Given], rock: Mapping[Axis, Mapping[str, np.ndarray]], episodes: list[Nucleation]
     ) -> Forecast | None:  # fmt: skip
-        """What a law that reads stress will probably do; doubts are told."""
+        """Return the expected start of a rupture under a law that depends on stress; warns of doubtful input."""
         assert self.plane is not None
         axis = self.plane.along
         if not self.law.needs_stress:
@@ -196,7 +218,7 @@ class Rupture(GridPart):
         return found
 
     def _rock(self, checking: Checking, given: Given) -> dict[str, np.ndarray]:
-        """rho and Lame's parameters at points of the fault."""
+        """Return rho and the Lame parameters at points of the fault."""
         points = np.clip(given.places.reshape(-1, 3), *self.extent)
         found = at_points(checking.field, ["rho", "lambda", "mu"], points, np.ones(len(points), np.int64))
         return {n: np.asarray(v).reshape(given.places.shape[:3]) for n, v in found.items()}
@@ -214,13 +236,13 @@ class Rupture(GridPart):
 
     @property
     def must_match(self) -> Any:
-        """The law, and a digest of what is given at points."""
+        """Friction law and a digest of the parameters at the points."""
         found = sha256()
         for axis in sorted(self.given):
             for n, values in sorted(self.given[axis].values.items()):
                 found.update(n.encode() + np.ascontiguousarray(values).tobytes())
         episodes = [[float(e.start), float(e.duration)] for e in self.episodes]
-        constants = {n: x for n, x in self.constants.items() if not np.isnan(x)}  # the others are given at points
+        constants = {n: x for n, x in self.constants.items() if not np.isnan(x)}  # NaN: varies, in the digest
         return {"friction": self.law.name, **constants, "nucleation": episodes, "digest": found.hexdigest()}
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
@@ -236,7 +258,10 @@ class Rupture(GridPart):
 
 
 def _layers(placing: Placing, axis: int) -> tuple[int, int]:
-    """Points in the box at both ends of an axis (0: x) that are computed with its absorbing layers: along x these end at whole vectors."""
+    """Return the numbers of points inside the box that belong to the absorbing layers of an axis (0: x).
+
+    Along x layers end at whole vectors.
+    """
     if axis:
         return 0, 0
     count, h = placing.grid.shape[2], placing.grid.spacing
@@ -246,13 +271,25 @@ def _layers(placing: Placing, axis: int) -> tuple[int, int]:
 
 
 def _slices(box: Box, within: Box) -> tuple[slice, slice, slice]:
-    """Where a box is in arrays over a larger one."""
+    """Return the slices of a box in arrays over a larger one."""
     z, y, x = (slice(a - c, b - c) for a, b, c in zip(box.lo, box.hi, within.lo, strict=True))
     return z, y, x
 
 
 class AttachedRupture(GridAttached):
-    """What a process has of the fault of a run: points in its own box, of which ``at`` says where they are in the whole plane."""
+    """Fault of a run on one process.
+
+    Attributes
+    ----------
+    part : Rupture
+    plane : FaultPlane
+    box : Box
+        Points of the plane that this process owns.
+    at : tuple of slice
+        Position of the box in arrays of the whole plane.
+    area : dict of Axis to ndarray
+        Area [m^2] of each point that slips, by axis of the velocity.
+    """
 
     def __init__(self, part: Rupture, solver: Running):
         assert part.plane is not None
@@ -272,13 +309,16 @@ class AttachedRupture(GridAttached):
             self.area[axis] = h2 * weight[:, None, None] * part.given[axis].slips[self.at]
 
     def values(self, name: str, axis: Axis) -> np.ndarray:
-        """Now, at the points of the velocity along an axis (nz, ny, nx) that this process has."""
+        """Return the present values (nz, ny, nx) of this process at the points of the velocity along an axis."""
         if not self.box.points:
             return np.zeros(self.box.shape)
         return np.asarray(self.operator.runner.values(at(name, axis))[self._in_room], float)
 
     def whole(self, names: Iterable[str], axis: Axis) -> dict[str, np.ndarray] | None:
-        """The same of the whole fault by name, on the first process; None elsewhere. All ask at once."""
+        """Return the present values of the whole fault by name, on the first process; None elsewhere.
+
+        All processes must call it.
+        """
         listed = list(names)
         pieces = self.world.gather((self.at, [self.values(n, axis) for n in listed]))
         if pieces is None:
@@ -290,8 +330,12 @@ class AttachedRupture(GridAttached):
         return found
 
     def energies(self) -> Mapping[str, float]:
-        """As the engine dg defines them; what slip along each axis does counts where that is known. Work is summed up to the slip rates,
-        half a step before the stresses of waves: what it did since follows from the power of the last step."""
+        """Return work, moment and potency of the fault, defined as in the engine dg.
+
+        The contributions of slip along each axis are evaluated at the points of that velocity. Work is summed up to the
+        time of the slip rates, half a step before the stresses of waves; the remaining half step follows from the last
+        power.
+        """
         half = 0.5 * self.operator.scheme.step
         found = dict.fromkeys(("total_frictional_work", "static_frictional_work"), 0.0)
         slip: dict[Axis, np.ndarray] = {}
@@ -307,8 +351,11 @@ class AttachedRupture(GridAttached):
         return found | {"seismic_moment": moment, "potency": potency}
 
     def energy_given(self) -> float:
-        """At most, by the traction at rest and of nucleation; where slip is imposed, by the traction that it can make: what its rate
-        radiates and what it strains from one point to the next."""
+        """Return an upper bound of the energy [J] that the fault has supplied.
+
+        It follows from the initial traction and nucleation. If slip is imposed, it follows from the traction that slip
+        can cause: by radiation of its rate and by strain from one point to the next.
+        """
         found = 0.0
         if not self.part.law.needs_stress:
             h = self.operator.scheme.grid.spacing
@@ -326,13 +373,16 @@ class AttachedRupture(GridAttached):
         return found
 
     def rupture_totals(self) -> tuple[float, ...]:
-        """Time [s] and what ``energies`` gives, in the order of ``FaultHistory``, of the whole fault; all processes ask at once."""
+        """Return the time [s] and the energies of the whole fault in the order of ``FaultHistory``.
+
+        All processes must call it.
+        """
         found = self.energies()
         names = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
         return (self.operator.time, *self.world.total(np.array([found[n] for n in names])).tolist())
 
     def remarks(self) -> list[Problem]:
-        """What the law counted at points."""
+        """Return warnings on events that the friction law has counted."""
         counted, found = self.part.law.counted, []
         here = np.array([sum(float(self.values(n, a).sum()) for a in self.area) for n in counted])
         for what, count in zip(counted.values(), self.world.total(here) if counted else here, strict=True):

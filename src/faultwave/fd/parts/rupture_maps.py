@@ -1,6 +1,7 @@
-"""What a rupture was, told at its end: maps on the fault, the moment rate with its spectrum, and source parameters.
+"""Results of a rupture at its end: maps on the fault, the moment rate with its spectrum, and source parameters.
 
-Definitions: docs/theory/friction.md, "Source parameters". Maps have two triangles for each four neighbouring points of horizontal slip.
+Definitions: docs/theory/friction.md, "Source parameters". Maps have two triangles for each four neighbouring points of
+horizontal slip.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ AT_POINTS = (
     "slip1", "slip2", "accumulated_slip", "slip_rate", "peak_slip_rate", "ruptured", "weakened", "traction1", "traction2", "breakdown",
     "dissipated",
 )  # fmt: skip
-"""What maps are made of, at the points of horizontal slip."""
+"""Fields at the points of horizontal slip from which the maps are computed."""
 
 
 def plan(planning: Planning) -> RuptureMaps | None:
-    """None where the case asks for none."""
+    """Return the rupture maps, None if the case does not request them."""
     case = planning.case
     if case.output.rupture is None:
         return None
@@ -43,7 +44,7 @@ def plan(planning: Planning) -> RuptureMaps | None:
 
 @dataclass(frozen=True)
 class RuptureMaps(GridPart):
-    """Rows of the moment rate at multiples of an ``interval`` [s]."""
+    """Rupture maps of a case, with the moment rate at multiples of an ``interval`` [s]."""
 
     case: Case
     interval: float
@@ -54,7 +55,7 @@ class RuptureMaps(GridPart):
 
 
 class AttachedMaps(GridAttached):
-    """``rows``: time [s], and sums over the fault."""
+    """Rupture maps of a run; ``rows`` hold the time [s] and sums over the fault."""
 
     def __init__(self, part: RuptureMaps, solver: Running):
         self.part, self.solver = part, solver
@@ -104,7 +105,11 @@ class AttachedMaps(GridAttached):
 
 
 def face_values(rupture: AttachedRupture, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What is known of each triangle: means over its corners but for places and times; ``values``: AT_POINTS of the whole fault."""
+    """Return the values of each triangle of the fault.
+
+    They are means over its corners, except places and times. ``values`` holds the fields ``AT_POINTS`` of the whole
+    fault.
+    """
     axis: Axis = rupture.plane.along
     given, part = rupture.part.given[axis], rupture.part
     triangles = _triangles(given.slips.squeeze())
@@ -142,7 +147,7 @@ def face_values(rupture: AttachedRupture, values: Mapping[str, np.ndarray]) -> d
 
 
 def _triangles(slips: np.ndarray) -> np.ndarray:
-    """Numbers (n, 3) of the points (nz, nx) that may slip, in triangles."""
+    """Return the triangles (n, 3) of points (nz, nx) that may slip, as indices."""
     number = np.arange(slips.size).reshape(slips.shape)
     a, b, c, d = number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1]
     whole = slips[:-1, :-1] & slips[:-1, 1:] & slips[1:, 1:] & slips[1:, :-1]

@@ -1,4 +1,4 @@
-"""Soft soil whose stiffness falls with strain: yield surfaces at the centres of cells (``fd.soil``)."""
+"""Soft soil whose stiffness decreases with strain: yield surfaces at cell centres (``fd.soil``)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from faultwave.physics.rheology.iwan import BACKBONES, Backbone, Surfaces
 
 name = "soil"
 GRAVITY, WATER = 9.81, 9810.0
-"""Acceleration [m/s^2], and the weight of water [N/m^3]."""
+"""Acceleration of gravity [m/s^2] and specific weight of water [N/m^3]."""
 
 
 def plan(planning: Planning) -> Soil | None:
-    """None where all ground is linear."""
+    """Return the soil of the case, None if all ground is linear."""
     case, problems = planning.case, planning.problems
     if case.soil is None:
         return None
@@ -46,7 +46,7 @@ def plan(planning: Planning) -> Soil | None:
 
 
 def _check_combined(case: Case, problems: Problems) -> None:
-    """Errors of what is not combined yet."""
+    """Report combinations of settings that are not implemented."""
     grid = case.grid
     assert grid is not None
     wrong = {
@@ -85,8 +85,31 @@ def _read(case: Case, problems: Problems) -> Soil:
 
 @dataclass(frozen=True)
 class Soil(GridPart):
-    """Soil with its ``surfaces``; ``given``: parameters of its ``backbone``. Once there is a material: ``tiles`` of the whole grid, and
-    the ``reference`` strain (nz, ny, nx) of the box of this process from plane ``first`` on, 0 in rock."""
+    """Soft soil of a case.
+
+    Attributes
+    ----------
+    case : Case
+    backbone : Backbone
+        Curve of shear stress against strain.
+    surfaces : Surfaces
+        Yield surfaces.
+    given : Field or None
+        Parameters of the backbone.
+    tiles : tuple of Tile or None
+        Tiles of the whole grid, once there is a material.
+    points : int
+        Number of points of soil.
+    kept_points : int
+        Number of points whose states are stored.
+    reference : ndarray (nz, ny, nx)
+        Reference strain in the box of this process from plane ``first`` on, 0 in rock.
+    first : int
+    lower, upper : ndarray (3,)
+        Corners of the box [m].
+    told : str
+        Text for the report.
+    """
 
     case: Case
     backbone: Backbone
@@ -106,7 +129,7 @@ class Soil(GridPart):
         return replace(self, lower=placing.lower, upper=placing.upper)
 
     def checked(self, checking: Checking) -> Self:
-        """Errors of soil below water and of parameters that are none; a warning where there is no soil."""
+        """Report soil below water and invalid parameters; warn if there is no soil."""
         problems = checking.problems
         if (checking.coarse["mu"] <= 0).any():
             problems.error(name, "soil beside or below water is not simulated yet", "a box without water")
@@ -118,19 +141,25 @@ class Soil(GridPart):
         return found
 
     def _placed_soil(self, checking: Checking) -> Self:
-        """Where soil is and how strong it is there."""
+        """Return the capability with the location and strength of the soil."""
         reference = checking.world.agree(lambda: self._references(checking))
         return self._tiled(checking, reference, checking.placing.grid.shape)
 
     def _references(self, checking: Checking) -> np.ndarray:
-        """Reference strain (nz, ny, nx) of the box of this process, 0 in rock; raises InputError where there is water or no such strain."""
+        """Return the reference strain (nz, ny, nx) in the box of this process, 0 in rock.
+
+        Raises
+        ------
+        InputError
+            If there is water, or the reference strain is not positive.
+        """
         box, setting = checking.box, self.case.soil
         assert setting is not None
         reference = np.zeros(box.shape, np.float32)
         for plane, rock, confining in self._planes(checking):
             places = self._places(checking, plane)
             water = np.flatnonzero(rock["mu"] <= 0)
-            if len(water):  # that a coarse look has missed
+            if len(water):  # missed by the coarse lattice
                 x, y, z = places[water[0]]
                 what = f"soil beside or below water is not simulated yet, and there is water at ({x:g}, {y:g}, {z:g})"
                 raise InputError(Problem(name, what, "a box without water"))
@@ -142,7 +171,7 @@ class Soil(GridPart):
         return reference
 
     def _tiled(self, checking: Checking, reference: np.ndarray, shape: tuple[int, int, int]) -> Self:
-        """The same, with the tiles of all processes."""
+        """Return the capability with the tiles of all processes."""
         box, (nz, ny, nx), world = checking.box, shape, checking.world
         sides = checking.sides
         present = reference > 0
@@ -177,7 +206,7 @@ class Soil(GridPart):
         )  # fmt: skip
 
     def _places(self, checking: Checking, plane: int) -> np.ndarray:
-        """Centres (n, 3) of a plane of the box of this process, those in layers at the edge."""
+        """Return the cell centres (n, 3) [m] of a plane of this process; in layers, the nearest points of the box."""
         grid, box = checking.placing.grid, checking.box
         places = grid.places("sxx", Box((plane, *box.lo[1:]), (plane + 1, *box.hi[1:]))).reshape(-1, 3)
         for axis, k in (("x", 0), ("y", 1)):
@@ -187,7 +216,7 @@ class Soil(GridPart):
         return np.asarray(np.clip(places, self.lower, self.upper))
 
     def _planes(self, checking: Checking) -> Iterator[tuple[int, dict[str, np.ndarray], np.ndarray]]:
-        """From the surface down to the lowest plane of the box: number, rho and mu, and the mean effective stress [Pa] (n,)."""
+        """Yield each plane from the surface down: number, rho and mu, and mean effective stress (n,) [Pa]."""
         setting, grid, box = self.case.soil, checking.placing.grid, checking.box
         assert setting is not None
         top, rock_above, load = grid.shape[0], None, np.zeros(box.shape[1] * box.shape[2])
@@ -205,8 +234,11 @@ class Soil(GridPart):
             rock_above, last_z = rock, z
 
     def _strain(self, places: np.ndarray, mu: np.ndarray, confining: np.ndarray) -> np.ndarray:
-        """Reference strain (n,) at places; raises InputError with the first place where it is none."""
-        if self.backbone.confined:  # on the surface itself the stress is that of a hand's depth
+        """Return the reference strain (n,) at places (n, 3) [m].
+
+        Raises InputError with the first place where it is invalid.
+        """
+        if self.backbone.confined:  # on the surface itself the stress at a depth of some centimetres is used
             confining = np.maximum(confining, SHALLOWEST)
         names = [q.name for q in self.backbone.parameters if self.given and q.name in self.given.parameters]
         values = self.given.evaluate(places, np.ones(len(places), np.int64), names) if self.given else {}
@@ -231,7 +263,7 @@ class Soil(GridPart):
 
     def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
         listed = self.tiles
-        if listed is None:  # before there is a material: soil may be anywhere
+        if listed is None:  # before there is a material, soil may be anywhere
             listed = (soil.Tile(0, (-(1 << 30), 1 << 30), (-(1 << 30), 1 << 30), 0),)
         return [soil.observer(scheme, box, self.surfaces, listed)]
 
@@ -249,7 +281,7 @@ class Soil(GridPart):
 
 
 SHALLOWEST = 1e3
-"""Effective stress [Pa] that soil has at least: that some five centimetres down."""
+"""Smallest effective stress [Pa] of soil, reached at a depth of about five centimetres."""
 
 
 def _check(places: np.ndarray, sound: np.ndarray, values: np.ndarray, what: str, allowed: str) -> None:
@@ -261,7 +293,7 @@ def _check(places: np.ndarray, sound: np.ndarray, values: np.ndarray, what: str,
 
 
 class AttachedSoil(GridAttached):
-    """The soil of a run; a process tells sums of what it owns."""
+    """Soil of a run; sums cover what this process owns."""
 
     def __init__(self, part: Soil, solver: Running):
         self.part, self.operator = part, solver.operator
@@ -284,7 +316,7 @@ class AttachedSoil(GridAttached):
             runner.view(array)[...] = values
 
     def energies(self) -> Mapping[str, float]:
-        """What soil has dissipated [J]."""
+        """Return the energy [J] dissipated by soil."""
         found, volume = 0.0, self.scheme.grid.spacing**3
         owned = self.scheme.filled(self.operator.subdomain.owned.box)
         for tile, box in self.boxes:

@@ -1,10 +1,12 @@
-"""Strain and stress of soft soil at points, and maps of its peak strain: of the part ``soil``, from arrays that it keeps anyway.
+"""Strain and stress of soft soil at points, and maps of its peak strain, from the arrays of the capability ``soil``.
 
-The stress is that of the yield surfaces in the cell itself, the modulus times the strain that they share less what they have lost of it:
-stress and strain lie on the curve of the soil exactly. The shear stresses of the grid lie on edges and lose the mean of four cells, so
-that their mean over a cell is that of its neighbours, too, and lies off the curve wherever strain varies from cell to cell.
+The stress is the stress of the yield surfaces in the cell itself, which is the modulus times the common strain less the
+lost strain. Therefore stress and strain lie on the curve of the soil exactly. The shear stresses of the grid lie on
+edges and lose the mean of four cells; their mean over a cell includes its neighbours and lies off the curve where
+strain varies from cell to cell.
 
-Strain, and what was lost of it in the step, are read when the velocities of the next step are known: samples are those of the step before.
+Strain, and the strain lost in the step, are read when the velocities of the next step are known: samples belong to the
+step before.
 """
 
 from __future__ import annotations
@@ -40,15 +42,15 @@ SHEAR = ("xy", "yz", "xz")
 STRAINS = tuple(f"gamma_{part}" if part in SHEAR else f"dev_strain_{part}" for part in PARTS)
 STRESSES = tuple(f"s_{part}" if part in SHEAR else f"dev_s_{part}" for part in PARTS)
 TENSOR = np.array([1.0 if part in SHEAR else 0.5 for part in PARTS])
-"""Of strains that are doubled, as elements count them: shear strain gamma, and the tensor's deviator."""
+"""Factors from the doubled strains of the elements to the output: shear strain gamma, and the tensor's deviator."""
 LATE = 0.0
-"""Of a step's length after its start: when what is read in it was so."""
+"""Time of the sampled state after the start of its step, in steps."""
 COPIES = 4
-"""Of the samples, at the end of a run."""
+"""Number of copies of the samples in memory at the end of a run."""
 
 
 def plan(planning: Planning) -> SoilOutput | None:
-    """None where the case asks for none."""
+    """Return the output of soil, None if the case does not request it."""
     case = planning.case
     if case.output.soil is None:
         return None
@@ -62,7 +64,21 @@ def plan(planning: Planning) -> SoilOutput | None:
 
 @dataclass(frozen=True)
 class SoilOutput(GridPart):
-    """Points (n, 3) [m], and the ``cells`` (n, 3) along (z, y, x) that hold them once there is a grid, with their ``centres``."""
+    """Output of soil at points and as maps.
+
+    Attributes
+    ----------
+    case : Case
+    points : ndarray (n, 3)
+        Requested points [m].
+    demand : Demand
+    cells : ndarray (n, 3)
+        Cells (z, y, x) that contain them, once there is a grid.
+    centres : ndarray (n, 3)
+        Centres of these cells [m].
+    columns : int
+        Number of columns of the maps.
+    """
 
     case: Case
     points: np.ndarray
@@ -74,14 +90,14 @@ class SoilOutput(GridPart):
 
     @property
     def interval(self) -> float:
-        """Between samples [s]."""
+        """Sampling interval [s]."""
         setting = self.case.output.soil
         assert setting is not None
         return setting.interval
 
     @property
     def samples(self) -> int:
-        """In time."""
+        """Number of samples in time."""
         return int(self.case.end_time / self.interval + 1e-9) + 1
 
     @property
@@ -99,7 +115,7 @@ class SoilOutput(GridPart):
         return replace(self, demand=Demand(disk=disk), cells=cells, centres=grid.middle(cells), columns=columns)
 
     def checked(self, checking: Checking) -> Self:
-        """Errors of points in rock."""
+        """Report an error for points in rock."""
         setting = self.case.soil
         assert setting is not None
         if not len(self.points) or len(checking.problems.errors):
@@ -127,7 +143,7 @@ class SoilOutput(GridPart):
 
 
 class CellSampler:
-    """Reads strains, and the strains lost in each step, of soil in the cells (n, 3); a process those it owns."""
+    """Sampler of strains, and of strains lost in each step, in cells (n, 3) of soil that the process owns."""
 
     shape = (1, 2 * len(PARTS))
 
@@ -138,7 +154,7 @@ class CellSampler:
             own = np.flatnonzero(subdomain.cut.rank_of(cells) == subdomain.rank)
         self.mine = own
         self.sample_buffers: list[SampleBuffer] = []
-        self.read: list[np.ndarray] = []  # by tile, places among those of this process
+        self.read: list[np.ndarray] = []  # by tile, indices among the places of this process
         arrays = (soil.REFERENCE, *map(soil.total, PARTS))
         for tile in plan.parts["soil"].tiles or ():  # type: ignore[attr-defined]
             here = np.flatnonzero(tile.holds(cells[own]))
@@ -147,11 +163,11 @@ class CellSampler:
                 listed = cells[own][here]
                 names = [*map(tile.named, arrays), *map(soil.loss, PARTS)]
                 self.sample_buffers += [SampleBuffer(VELOCITY_LEVEL, n, listed) for n in names]
-        if not self.read:  # which tells how many steps there were
+        if not self.read:  # to learn the number of steps
             self.sample_buffers.append(SampleBuffer(VELOCITY_LEVEL, ANY, cells[:0]))
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
-        """Return strains and the strains lost in each step, both doubled where the tensor's is, (steps, points, 1, 10)."""
+        """Return strains and the strains lost in each step, both twice the tensor's, (steps, points, 1, 10)."""
         result = np.zeros((len(sample_buffers[0]), len(self.mine), *self.shape))
         each = 1 + 2 * len(PARTS)
         for n, here in enumerate(self.read):
@@ -162,7 +178,7 @@ class CellSampler:
 
 
 class AttachedSoilOutput(GridAttached):
-    """Samples at the points ``mine``, and what maps are made of."""
+    """Samples at the points ``mine`` of this process, and maps."""
 
     def __init__(self, part: SoilOutput, solver: Running, mine: np.ndarray):
         self.part, self.plan, self.operator, self.mine = part, solver.plan, solver.operator, mine
@@ -172,7 +188,7 @@ class AttachedSoilOutput(GridAttached):
         self.start(None)
 
     def start(self, state: Solution | None) -> None:
-        """Soil begins without strain."""
+        """Start the series; soil begins without strain."""
         kept = np.float32 if self.part.case.numerics.precision == "single" else np.float64
         first = np.zeros((len(self.mine), *CellSampler.shape), kept)
         late = [LATE] * first.shape[-1]
@@ -197,7 +213,7 @@ class AttachedSoilOutput(GridAttached):
         return {**state_of(self.recorder, self.mine), "lost": State(self.mine, lambda: self.lost, restore)}
 
     def results(self) -> Iterable[Result]:
-        """Of all processes, on the first."""
+        """Return the samples and maps of all processes, on the first."""
         if len(self.part.points):
             yield from self._records()
         yield from self._maps()
@@ -213,7 +229,7 @@ class AttachedSoilOutput(GridAttached):
         yield Result("soil_receivers", Dataset("soil_receivers", variables, made.attrs))
 
     def _maps(self) -> Iterable[Result]:
-        """Of each column within the box asked for; NaN where it has no soil."""
+        """Yield the maps of the columns within the requested box, NaN where there is no soil."""
         plan, grid = self.plan, self.plan.scheme.grid
         first = np.round((plan.lower - np.array(grid.lower)) / grid.spacing).astype(int)[:2]
         nx, ny = np.round((plan.upper - plan.lower) / grid.spacing).astype(int)[:2]
@@ -237,7 +253,7 @@ class AttachedSoilOutput(GridAttached):
         yield Result("soil_maps", Dataset("strain of soft soil", variables, {"case": plan.case.title}))
 
     def _columns(self) -> list[tuple[tuple[int, int], dict[str, np.ndarray]]]:
-        """Of each tile in what this process owns: its corner (y, x), and the maps."""
+        """Return the maps of each tile that this process owns, with its corner (y, x)."""
         op, scheme, found = self.operator, self.plan.scheme, []
         owned, depths = scheme.filled(op.subdomain.owned.box), scheme.grid.upper[2] - scheme.grid.levels("half")
         for tile in self.plan.parts["soil"].tiles or ():  # type: ignore[attr-defined]
@@ -265,12 +281,14 @@ MAPS = {
     "peak_strain_depth": ("m", "depth of the largest shear strain"),
     "peak_strain_ratio": ("", "largest shear strain over the reference strain there"),
 }
-"""Unit and description by name."""
+"""Unit and description of each map by name."""
 
 
 def loops(values: np.ndarray) -> dict[str, Variable]:
-    """Amplitude, modulus and damping of the largest loop of each point, from samples (nt, n, 10): of the component of shear whose strain
-    goes farthest."""
+    """Return amplitude, modulus and damping of the largest loop of each point from samples (nt, n, 10).
+
+    The loop is taken of the shear component with the largest range of strain.
+    """
     found = []
     for n in range(values.shape[1]):
         record = [values[:, n, [STRAINS.index(f"gamma_{c}"), len(PARTS) + STRESSES.index(f"s_{c}")]] for c in SHEAR]

@@ -1,6 +1,7 @@
-"""Strain at points for forces elsewhere: what strain Green tensors are made of (``faultwave.green_tensors``).
+"""Strain at points due to forces elsewhere, the elements of strain Green tensors (``faultwave.green_tensors``).
 
-No case asks for it by itself: who computes the tensors puts the part into a plan, with a force in place of the plan's sources.
+No case requests it by itself: the computation of the tensors adds the capability to a plan, with a force in place of
+the plan's sources.
 """
 
 from __future__ import annotations
@@ -26,12 +27,22 @@ from faultwave.observe.series import SeriesRecorder
 
 COMPONENTS = tuple(name[1:] for name in MOMENT)
 BLOCK = 64
-"""Steps summed together: always the same, so that sums do not depend on how many steps the grid takes at once."""
+"""Number of steps summed together, constant so that sums do not depend on the number of fused steps."""
 
 
 @dataclass(frozen=True)
 class Strain(GridPart):
-    """Strain at ``points`` (n, 3) [m], sampled at an ``interval`` [s], over a ``scale``: the force [N]."""
+    """Recording of strain at points.
+
+    Attributes
+    ----------
+    points : ndarray (n, 3)
+        Places [m].
+    interval : float
+        Sampling interval [s].
+    scale : float
+        Force [N] by which strain is divided.
+    """
 
     points: np.ndarray
     interval: float
@@ -53,7 +64,7 @@ class Strain(GridPart):
 
 
 class StrainRecording(GridAttached):
-    """Strain so far, the sum of strain rates."""
+    """Strain so far, integrated from strain rates."""
 
     def __init__(self, part: Strain, solver: Running):
         self.part, self.plan, self.mine = part, solver.plan, solver.samplers[part.name].mine
@@ -80,7 +91,7 @@ class StrainRecording(GridAttached):
             self._sum(len(self.waiting))
 
     def results(self) -> Iterable[Result]:
-        """Strain (time, point, component), of all processes, on the first."""
+        """Return the strain (time, point, component) of all processes, on the first."""
         world = self.plan.world
         time, values = self.recorder.arrays()
         strain = values[:, :, 0]
@@ -99,9 +110,10 @@ class StrainRecording(GridAttached):
 
 
 class StrainSampler:
-    """Strain rates (steps, points, 6), order xx yy zz xy yz xz, where the scheme has them, weighted as sources are injected.
+    """Sampler of strain rates (steps, points, 6), in the order xx yy zz xy yz xz, weighted in the same way as sources.
 
-    So a force here and a moment there see the same: reciprocity holds for the grid itself (Graves & Wald 2001).
+    Strain rates are evaluated at the places of the scheme. A force here and a moment there are thus exactly reciprocal
+    on the grid itself (Graves & Wald 2001).
     """
 
     def __init__(self, scheme: Scheme, points: np.ndarray):
@@ -140,19 +152,19 @@ class StrainSampler:
         self.parts.append((column, (shares / scheme.grid.spacing * value[..., None]).reshape(self.count, -1)))
 
     def _add_across(self, scheme: Scheme, of: str, points: np.ndarray, value: np.ndarray, column: int) -> None:
-        """What derivatives along z take of other blocks on the faces to them, as these blocks have told it before the stresses."""
+        """Add the contribution of adjoining blocks to derivatives along z, from values exchanged before the stresses."""
         for above in (True, False):
             if not (scheme.joined_above if above else scheme.joined_below):
                 continue
             shares = scheme.ends.across_z(of, points[..., 0], above)
-            told = points * np.array([0, 1, 1])  # one plane
+            told = points * np.array([0, 1, 1])  # one plane only
             self.sample_buffers.append(SampleBuffer(STRESS_LEVEL, beyond(of, above), told.reshape(-1, 3)))
             self.parts.append((column, (shares / scheme.grid.spacing * value).reshape(self.count, -1)))
 
     def _add_bent(
         self, scheme: Scheme, name: str, of: str, axis: str, points: np.ndarray, value: np.ndarray, column: int
     ) -> None:
-        """What the bent lines of a grid below a topography add to a derivative along x or y (``fd.cap``)."""
+        """Add the contribution of curvilinear grid lines below a topography to a derivative along x or y (``fd.cap``)."""
         if axis == "z":
             return
         grid, k = scheme.grid, "zyx".index(axis)
@@ -162,7 +174,7 @@ class StrainSampler:
         beside[..., k] += offsets
         slope = slope_at(grid, of, axis, beside)  # type: ignore[arg-type]
         places = np.repeat(beside[..., None, :], planes.shape[-1], -2)
-        places[..., 0] = np.maximum(planes, 0)[..., None, :]  # below the cap, where nothing is bent, weights are zero
+        places[..., 0] = np.maximum(planes, 0)[..., None, :]  # below the curvilinear layer weights are zero
         factor = -value * rise_at(grid, name, points[..., 0]) / stretches(grid, name, points)
         weights = factor[..., None, None] * (np.array(MEAN) * slope)[..., None] * shares[..., None, :]
         if axis in scheme.periodic:
@@ -171,7 +183,7 @@ class StrainSampler:
         self.parts.append((column, (weights / scheme.grid.spacing).reshape(self.count, -1)))
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
-        """(steps, points, 6), half a step before the end of each step."""
+        """Return the strain rates (steps, points, 6), half a step before the end of each step."""
         result = np.zeros((len(sample_buffers[0]), self.count, len(MOMENT)))
         for buffer, (column, weights) in zip(sample_buffers, self.parts, strict=True):
             block = buffer.reshape(len(buffer), self.count, -1).astype(float)

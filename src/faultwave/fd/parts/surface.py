@@ -1,5 +1,7 @@
-"""Snapshots of the free surface, at every n-th point along each axis: velocity, displacement, peak speed, and the plastic strain of rock
-that yields."""
+"""Snapshots of the free surface at every n-th point along each axis.
+
+Fields are velocity, displacement, peak speed, and the plastic strain of rock that yields.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ from faultwave.observe.fields import surface_fields
 from faultwave.observe.lattice import Lattice
 
 ARRAYS = {**{f"{q}{c}": f"surface_{q}{c}" for q in "vu" for c in "123"}, "PGV": "surface_peak"}
-"""Field: array of the program."""
+"""Arrays of the program by field."""
 
 
 def plan(planning: Planning) -> Surface | None:
-    """None where the case asks for none."""
+    """Return the surface snapshots, None if the case does not request them."""
     case, problems = planning.case, planning.problems
     setting = case.output.surface
     if setting is None:
@@ -44,7 +46,7 @@ def plan(planning: Planning) -> Surface | None:
 
 @dataclass(frozen=True)
 class Surface(GridPart):
-    """``fields`` that snapshots hold."""
+    """Surface snapshots of a case with their ``fields``."""
 
     case: Case
     fields: tuple[str, ...]
@@ -54,7 +56,7 @@ class Surface(GridPart):
 
     @property
     def setting(self) -> Any:
-        """The case's ``output.surface``."""
+        """Settings ``output.surface`` of the case."""
         return self.case.output.surface
 
     def placed(self, placing: Placing) -> Self:
@@ -70,7 +72,7 @@ class Surface(GridPart):
 
 
 class SurfaceSnapshots(Snapshots):
-    """Those of a run."""
+    """Surface snapshots of a run."""
 
     def __init__(self, part: Surface, solver: Running):
         view, self.every = SurfaceView(solver), part.setting.every
@@ -84,13 +86,13 @@ class SurfaceSnapshots(Snapshots):
         self.view, self.plan, self.xdmf = view, solver.plan, part.case.output.xdmf
 
     def now(self, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """(ny, nx) of each field."""
+        """Return the present values (ny, nx) of each field."""
         every = self.every
         return {n: self.view(ARRAYS.get(n, n), n in YIELDED)[::every, ::every] for n in names}
 
     @property
     def mesh(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """The whole surface: two triangles a cell."""
+        """Points and triangles of the whole surface, two triangles per cell; None if XDMF is not requested."""
         if not self.xdmf:
             return None
         h, (x0, y0, z0) = self.view.spacing, (*self.plan.lower[:2], self.plan.upper[2])

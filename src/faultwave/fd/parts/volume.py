@@ -1,4 +1,4 @@
-"""Snapshots of the volume, or of a part of it: quantities at the centres of every n-th cell."""
+"""Snapshots of the volume, or of a part of it, at the centres of every n-th cell."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from faultwave.observe.lattice import Lattice
 
 
 def plan(planning: Planning) -> Volume | None:
-    """None where the case asks for none."""
+    """Return the volume snapshots, None if the case does not request them."""
     case, problems = planning.case, planning.problems
     setting = case.output.volume
     if setting is None:
@@ -42,30 +42,30 @@ def plan(planning: Planning) -> Volume | None:
 
 @dataclass(frozen=True)
 class Window:
-    """Cells of the grid: ``first`` (z, y, x), ``count`` (z, y, x), every ``stride``-th."""
+    """Regular subset of cells: ``first`` (z, y, x), ``count`` (z, y, x), every ``stride``-th."""
 
     first: tuple[int, int, int]
     count: tuple[int, int, int]
     stride: int
 
     def lattice(self, grid: RegularGrid, projection: Projection | None) -> Lattice:
-        """Where their centres are."""
+        """Return the lattice of the cell centres."""
         x, y, z = grid.middle(np.array(self.first)).tolist()
         return Lattice((x, y, z), grid.spacing * self.stride, self.count).located(projection)
 
     def rows(self, chosen: np.ndarray) -> Window:
-        """The same of the planes ``chosen``, which follow each other."""
+        """Return the window restricted to the consecutive planes ``chosen``."""
         first = self.first[0] + self.stride * (int(chosen[0]) if len(chosen) else 0)
         return Window((first, *self.first[1:]), (len(chosen), *self.count[1:]), self.stride)
 
     def numbers(self, k: int) -> np.ndarray:
-        """Of the cells along z, y or x (0, 1, 2)."""
+        """Return the indices of the cells along z, y or x (0, 1, 2)."""
         return self.first[k] + self.stride * np.arange(self.count[k])
 
 
 @dataclass(frozen=True)
 class Volume(GridPart):
-    """``fields`` in the cells of a ``window``, once there is a grid."""
+    """Volume snapshots of a case, with ``fields`` in the cells of a ``window`` once there is a grid."""
 
     case: Case
     fields: tuple[str, ...]
@@ -75,7 +75,7 @@ class Volume(GridPart):
 
     @property
     def setting(self) -> Any:
-        """The case's ``output.volume``."""
+        """Settings ``output.volume`` of the case."""
         return self.case.output.volume
 
     def placed(self, placing: Placing) -> Self:
@@ -102,7 +102,7 @@ class Volume(GridPart):
 
 
 class VolumeSnapshots(Snapshots):
-    """Those of a run; a process gives the cells that it owns."""
+    """Volume snapshots of a run; each process contributes the cells that it owns."""
 
     def __init__(self, part: Volume, solver: Running):
         plan, window = solver.plan, part.window
@@ -119,7 +119,7 @@ class VolumeSnapshots(Snapshots):
         ]
 
     def now(self, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """(nz, ny, nx) of each field."""
+        """Return the present values (nz, ny, nx) of each field."""
         found: dict[str, list[np.ndarray]] = {name: [] for name in names}
         for piece in reversed(self.pieces):  # from the lowest planes up
             piece.operator.refresh()
@@ -130,7 +130,7 @@ class VolumeSnapshots(Snapshots):
 
 
 class Piece:
-    """A lattice in a grid of one spacing; a process gives the cells that it owns."""
+    """Lattice in a grid of one spacing; each process contributes the cells that it owns."""
 
     def __init__(self, operator: Operator, plan: FdPlan, window: Window, grid: RegularGrid):
         self.operator, self.plan, self.shape = operator, plan, window.count
@@ -142,11 +142,11 @@ class Piece:
         self.place = tuple(slice(int(m[0]), int(m[-1]) + 1) if len(m) else slice(0, 0) for m in mine)
 
     def home(self, cells: Sequence[np.ndarray], grid: RegularGrid) -> Sequence[np.ndarray]:
-        """Numbers of the block's cells that hold the ``cells`` of the ``grid``."""
+        """Return the indices of the block's cells that contain ``cells`` of the ``grid``."""
         return cells
 
     def values(self, array: str) -> np.ndarray:
-        """What this process owns of a field."""
+        """Return the values of a field in the cells that this process owns."""
         if not all(len(a) for a in self.at):
             return np.zeros([len(a) for a in self.at])
         around = () if self.plan.shared else self.plan.scheme.periodic
@@ -155,7 +155,7 @@ class Piece:
 
 
 class InBlock(Piece):
-    """The part of a lattice that lies in one block: its points are not those of the block where these are farther apart."""
+    """Part of a lattice in one block, interpolated because a block of larger spacing has other points."""
 
     def home(self, cells: Sequence[np.ndarray], grid: RegularGrid) -> Sequence[np.ndarray]:
         own = self.plan.scheme.grid
@@ -169,7 +169,7 @@ class InBlock(Piece):
         op, scheme = self.operator, self.plan.scheme
         if not all(len(a) for a in self.at):
             return np.zeros([len(a) for a in self.at])
-        if array in YIELDED:  # of the cell: between cells it may jump
+        if array in YIELDED:  # no interpolation, because the field may jump between cells
             homes = [home[part] for home, part in zip(self.homes, self.place, strict=True)]
             inside = np.ix_(*(home - low for home, low in zip(homes, op.subdomain.box.lo, strict=True)))
             return np.asarray(op.runner.values(array)[inside], float)
@@ -183,7 +183,7 @@ class InBlock(Piece):
             places = found.nodes - low[k]
             if (
                 axis in scheme.periodic
-            ):  # of a point that a part has twice, the one beside the cell: overlaps are old further out
+            ):  # of two images of a point, the one next to the cell: the outer overlap is out of date
                 home = (self.homes[k][self.place[k]] - low[k])[:, None]
                 places = home + (places - home + size[k] // 2) % size[k] - size[k] // 2
                 around = (places < 0) | (places >= result.shape[k])
@@ -200,8 +200,24 @@ class InBlock(Piece):
 def at_centres(
     values: np.ndarray, name: str, at: Sequence[np.ndarray], low: Sequence[int], scheme: Scheme, around: Collection[str]
 ) -> np.ndarray:  # fmt: skip
-    """(nz, ny, nx) of a field at the cells numbered ``at`` along (z, y, x): polynomials, cubic with order 4, along each axis on which it
-    sits half an edge off. ``values`` begin at the point ``low``; along the axes ``around`` they are those of the whole periodic grid."""
+    """Return the values (nz, ny, nx) of a field at cell centres.
+
+    Along each axis on which the field is staggered by half an edge, they are interpolated by polynomials, cubic at
+    order 4.
+
+    Parameters
+    ----------
+    values : ndarray
+        Array of the field, whose first point is ``low``.
+    name : str
+        Field.
+    at : sequence of ndarray
+        Indices of the cells along (z, y, x).
+    low : sequence of int
+    scheme : Scheme
+    around : collection of str
+        Axes along which ``values`` cover the whole periodic grid.
+    """
     result: np.ndarray = values
     order = scheme.order
     for k, axis in enumerate("zyx"):

@@ -1,4 +1,4 @@
-"""easi YAML model files: parsing, the function language and vectorised evaluation."""
+"""easi model files in YAML: parsing, the function language and vectorised evaluation."""
 
 from faultwave.media.easi.load import EasiField, load_easi
 

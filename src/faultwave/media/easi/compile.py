@@ -1,7 +1,7 @@
-"""Syntax trees of the function language to functions on whole NumPy columns.
+"""Compilation of syntax trees of the function language to functions on whole NumPy columns.
 
-Control flow becomes masks: both branches of an ``if`` are computed for all points and each point keeps what its own
-path assigns or returns. Division by zero and overflow give infinities as the language's C arithmetic does.
+Control flow becomes masks: both branches of an ``if`` are computed for all points and each point uses the values of its
+own path. Division by zero and overflow give infinities as in the language's C arithmetic.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _evaluator(tree: Expression) -> Evaluator:
-    """A closure that computes ``tree`` from the variables' columns; constants stay scalars until they meet a column."""
+    """Return a closure that computes ``tree`` from the variables' columns.
+
+    Constants stay scalars until they meet a column.
+    """
     if isinstance(tree, Number):
         value = np.float64(tree.value)  # not a Python float: 1/0 must be inf, not an exception
         return lambda variables: value
@@ -54,7 +57,7 @@ def _evaluator(tree: Expression) -> Evaluator:
 
 
 def _chain(tree: Binary) -> Evaluator:
-    """A left-deep chain such as a+b+c+... in a loop, so that its length is not limited by Python's stack."""
+    """Return a closure for a left-deep chain such as a+b+c+..., as a loop not limited by Python's stack."""
     links = []
     start: Expression = tree
     while isinstance(start, Binary):
@@ -74,7 +77,7 @@ def _chain(tree: Binary) -> Evaluator:
 
 @dataclass
 class _State:
-    """Variables, returned values and which points have returned, during one call."""
+    """State of one call: variables, returned values and the points that have returned."""
 
     count: int
     variables: dict[str, Any]
@@ -103,7 +106,7 @@ Step = Callable[[_State, Mask], Mask]
 
 
 def _step(statement: Statement) -> Step:
-    """A closure that runs a statement for the live points and returns those still live after it."""
+    """Return a closure that runs a statement for the live points and returns the mask of points still live after it."""
     if isinstance(statement, If):
         condition = _evaluator(statement.condition)
         then, otherwise = _sequence(statement.then), _sequence(statement.otherwise)
@@ -147,7 +150,7 @@ def _sequence(statements: tuple[Statement, ...]) -> Step:
 
 
 def compile_program(program: Program) -> Callable[[Mapping[str, Floats], int], tuple[Floats, Mask]]:
-    """A vectorised function ``f(columns, count) -> (values (count,), returned (count,))``.
+    """Return a vectorised function ``f(columns, count) -> (values (count,), returned (count,))``.
 
     ``columns`` maps every input to a (count,) array. ``returned`` is False where a point's path ended without
     ``return``; its value is NaN.

@@ -1,4 +1,4 @@
-"""What every easi component is: a node that turns the dimensions it sees into those its children see."""
+"""Base class of easi components: nodes that map the dimensions they see to the dimensions that their children see."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Values = dict[str, Floats]
 
 @dataclass(frozen=True)
 class Roots:
-    """The points as the caller gave them: (n,3) [m], groups (n,), and the root dimensions as columns."""
+    """Points as given by the caller: coordinates (n, 3) [m], groups (n,), and the root dimensions as columns."""
 
     points: Floats
     groups: Integers
@@ -28,7 +28,7 @@ class Roots:
 
 @dataclass(frozen=True)
 class Batch:
-    """Points on their way through the tree: current dimensions as (m,) columns, and the root row of each."""
+    """Points on their way through the tree: current dimensions as columns (m,), and the root row of each point."""
 
     roots: Roots
     columns: Mapping[str, Floats]
@@ -46,26 +46,34 @@ class Batch:
         return Batch(self.roots, columns, self.rows[selection])
 
     def seeing(self, columns: Mapping[str, Floats]) -> Batch:
-        """The same points with other dimensions."""
+        """Return the same points with other dimensions."""
         return replace(self, columns=columns)
 
     def failure(self, where: str, fault: str, bad: Mask | None = None) -> PointError:
-        """An error for all points or for those marked ``bad`` (m,)."""
+        """Return an error for all points or for the ones marked ``bad`` (m,)."""
         rows = self.rows if bad is None else self.rows[bad]
         return PointError(where, fault, self.roots.points[rows], self.roots.groups[rows], rows)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Component:
-    """Base of all components.
+    """Base class of all components.
 
-    ``outputs``: the dimensions its children see, or, on a leaf, the parameters delivered. Subclasses override
-    ``transform`` (dimensions to outputs), ``accepts`` (which points it takes) or, to route differently, ``evaluate``.
+    Subclasses override ``transform`` (dimensions to outputs), ``accepts`` (mask of points) or, to route differently,
+    ``evaluate``.
+
+    Attributes
+    ----------
+    where : str
+        Place in the file.
+    outputs : tuple of str
+        Dimensions that its children see, or, on a leaf, the parameters delivered.
+    children : tuple of Component
     """
 
     keys: ClassVar[frozenset[str]] = frozenset({"components"})
     uniform: ClassVar[bool] = False
-    """Whether all points get the same values."""
+    """True if all points have the same values."""
 
     where: str
     outputs: tuple[str, ...]
@@ -73,7 +81,7 @@ class Component:
 
     @classmethod
     def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
-        """The component described by a YAML node that sees ``inputs`` (sorted)."""
+        """Build the component described by a YAML node that sees the dimensions ``inputs`` (sorted)."""
         raise NotImplementedError
 
     @property
@@ -84,15 +92,18 @@ class Component:
         return frozenset().union(*(child.supplied for child in self.children))
 
     def accepts(self, batch: Batch) -> Mask | None:
-        """Which points this component takes; None means all."""
+        """Return a mask of the points that this component accepts; None means all."""
         return None
 
     def transform(self, batch: Batch, wanted: Iterable[str]) -> Values:
-        """At least the ``wanted`` outputs, each (m,)."""
+        """Return at least the ``wanted`` outputs, each (m,)."""
         raise NotImplementedError
 
     def evaluate(self, batch: Batch, wanted: Sequence[str]) -> Values:
-        """The ``wanted`` parameters, each (m,). Raises PointError where a point is not accepted or has no value."""
+        """Return the ``wanted`` parameters, each (m,).
+
+        Raises PointError where a point is not accepted or has no value.
+        """
         if self.children:
             return self._route(batch.seeing(self.transform(batch, self.outputs)), wanted)
         missing = [name for name in wanted if name not in self.outputs]
@@ -102,7 +113,7 @@ class Component:
         return {name: values[name] for name in wanted}
 
     def _route(self, batch: Batch, wanted: Sequence[str]) -> Values:
-        """Each point goes to the first child that accepts it."""
+        """Evaluate each point with the first child that accepts it."""
         result: Values = {}
         left = np.arange(len(batch))
         for child in self.children:
@@ -129,7 +140,7 @@ def _scatter(result: Values, values: Values, rows: Integers) -> None:
 
 
 def enter(component: Component, batch: Batch, wanted: Sequence[str]) -> Values:
-    """Evaluate a component on its own, applying its acceptance test as its parent would."""
+    """Evaluate a component on its own, with the acceptance test that its parent would apply."""
     mask = component.accepts(batch)
     if mask is not None and not mask.all():
         raise batch.failure(component.where, "the point is outside this component", ~mask)
@@ -137,7 +148,7 @@ def enter(component: Component, batch: Batch, wanted: Sequence[str]) -> Values:
 
 
 def gather(actions: Iterable[Callable[[], Any]]) -> list[Any]:
-    """Run all actions, then raise one InputError with every problem they met, or return their results."""
+    """Run all actions and return their results, or raise one InputError with the problems of all of them."""
     results: list[Any] = []
     problems: list[Problem] = []
     for action in actions:
@@ -151,7 +162,7 @@ def gather(actions: Iterable[Callable[[], Any]]) -> list[Any]:
 
 
 class Builder(Protocol):
-    """What a component needs from the loader while it is built."""
+    """Interface of the loader that components use while they are built."""
 
     roots: tuple[str, ...]
 
@@ -167,7 +178,7 @@ REGISTRY: dict[str, type[Component]] = {}
 
 
 def tag(*names: str) -> Callable[[_C], _C]:
-    """Class decorator: this component is written with these YAML tags."""
+    """Return a class decorator that registers a component under YAML tags."""
 
     def register(cls: _C) -> _C:
         for name in names:
@@ -178,5 +189,5 @@ def tag(*names: str) -> Callable[[_C], _C]:
 
 
 def spread(value: Any, count: int) -> Floats:
-    """A constant as a (count,) column without using memory for it."""
+    """Return a constant as a (count,) column without using memory for it."""
     return np.broadcast_to(np.float64(value), count)

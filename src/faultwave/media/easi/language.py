@@ -1,9 +1,9 @@
-"""The function language of `!FunctionMap`: text to syntax tree.
+"""Parser of the function language of `!FunctionMap`, from text to syntax tree.
 
-Grammar: statements ``name = expr;``, ``return expr;``, ``if (bool) {..} [else {..}]``, ``expr;``.
-Operators of one level group from the LEFT, as in mathematics; places where the reference implementation would group
-from the right (``a-b-c``, ``a/b*c``) are recorded so that the loader can say so. Numbers with an exponent (``1e8``) are of native cases
-only: the reference implementation refuses them in files.
+Grammar: statements ``name = expr;``, ``return expr;``, ``if (bool) {..} [else {..}]``, ``expr;``. Operators of one
+level group from the LEFT, as in mathematics; places where the reference implementation would group from the right
+(``a-b-c``, ``a/b*c``) are recorded so that the loader can warn. Numbers with an exponent (``1e8``) are allowed in
+native cases only: the reference implementation rejects them in files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from faultwave.media.easi.mathlib import FUNCTIONS
 
 Locate = Callable[[int], str]
 KEYWORDS = frozenset({"if", "else", "return"})
-MAXIMUM_DEPTH = 60  # nesting; keeps hostile text from exhausting Python's stack
+MAXIMUM_DEPTH = 60  # nesting levels; prevents hostile text from exhausting Python's stack
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Unary:
 
 @dataclass(frozen=True)
 class Binary:
-    """Arithmetic, comparison or logic; ``truth`` says whether the result is a condition."""
+    """Arithmetic, comparison or logic; ``truth`` is True if the result is a condition."""
 
     operator: str
     left: Expression
@@ -70,7 +70,7 @@ class Return:
 
 @dataclass(frozen=True)
 class Evaluate:
-    """An expression whose value is not used."""
+    """Expression whose value is not used."""
 
     value: Expression
 
@@ -87,7 +87,7 @@ Statement = Assign | Return | Evaluate | If
 
 @dataclass(frozen=True)
 class Program:
-    """A parsed body; ``regrouped`` are offsets of operators that right-associative readers group differently."""
+    """Parsed body; ``regrouped`` are offsets of operators that right-associative readers group differently."""
 
     statements: tuple[Statement, ...]
     regrouped: tuple[int, ...]
@@ -241,7 +241,7 @@ class _Parser:
         return value
 
     def level(self, level: int) -> tuple[Expression, bool]:
-        """Operators of one precedence, grouped from the left; returns the tree and whether it is a condition."""
+        """Parse operators of one precedence, grouped from the left; return the tree and True if it is a condition."""
         if level == len(_PRECEDENCE):
             return self.factor()
         start = self.token.offset
@@ -317,9 +317,19 @@ class _Parser:
 def parse(text: str, inputs: tuple[str, ...], locate: Locate, exponents: bool = False) -> Program:
     """Parse the body of a function of ``inputs``.
 
-    ``locate(offset)`` names the place of a character ('file:line:column') for messages. Raises InputError with that
-    place for every mistake: syntax, unknown names and functions, wrong numbers of arguments, no ``return`` at all.
-    ``exponents``: whether numbers may be 1e8.
+    Parameters
+    ----------
+    text : str
+    inputs : tuple of str
+    locate : callable
+        Returns the place ('file:line:column') of a character for messages.
+    exponents : bool
+        True if numbers may have exponents (1e8).
+
+    Raises
+    ------
+    InputError
+        With the place of every mistake: syntax, unknown names and functions, wrong numbers of arguments, no ``return``.
     """
     parser = _Parser(text, inputs, locate, exponents)
     statements = parser.program()

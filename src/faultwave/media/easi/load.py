@@ -1,4 +1,4 @@
-"""easi files to fields: build the component tree, evaluate it on points in bounded memory."""
+"""Loading of easi files as fields: construction of the component tree and its evaluation in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ logger = get_logger(__name__)
 CHUNK = 1 << 16  # points evaluated at once: columns of this length stay in cache
 MAXIMUM_DEPTH = 100
 MAXIMUM_COUNT = 100_000
-"""Components of a file; a few lines of aliases of aliases can ask for more than any memory holds."""
+"""Largest number of components of a file; a few lines of nested aliases could otherwise exhaust any memory."""
 
 
 @cache
 def _registry() -> dict[str, type[Component]]:
-    """Components by tag, from every module of the folder ``components`` and of the entry points named like it."""
+    """Return the components by tag, from every module of the folder ``components`` and of the entry points named like it."""
     modules(components.__name__, components.__name__)
     return REGISTRY
 
 
 @dataclass
 class TreeBuilder:
-    """Builds the tree of a file and of the files it includes."""
+    """Builder of the component tree of a file and of the files that it includes."""
 
     roots: tuple[str, ...]
     path: Path
@@ -89,7 +89,7 @@ class TreeBuilder:
                 self.warn(key.where, f"{block.tag} ignores the unknown key '{name}'", advice)
 
     def _refuse_list(self, block: Block, inputs: Sequence[str]) -> None:
-        """Raise InputError for a list in place of the keys of a component, of which easi reads nothing, and for what is wrong in it."""
+        """Raise InputError for a list in place of the keys of a component, which easi ignores, and for mistakes in it."""
 
         def refuse() -> None:
             raise block.error(
@@ -128,7 +128,7 @@ class TreeBuilder:
         self.warnings[where, what] = Problem(where, what, advice=advice, severity="warning")
 
     def regrouped(self, source: Source, where: str) -> None:
-        """Say once per file that its arithmetic means something else to readers that group from the right."""
+        """Warn once per file that its arithmetic has another meaning for readers that group from the right."""
         if source.path not in self.regrouped_files:
             self.regrouped_files.add(source.path)
             advice = "Add brackets where it matters"
@@ -137,7 +137,7 @@ class TreeBuilder:
 
 @dataclass(frozen=True)
 class EasiField:
-    """A field given by an easi file; see media.field.Field."""
+    """Field given by an easi file (see ``media.field.Field``)."""
 
     root: Component
     path: Path
@@ -153,16 +153,29 @@ class EasiField:
 
     @property
     def axes(self) -> frozenset[str]:
-        """Those along which it may vary."""
+        """Axes along which the field may vary."""
         return frozenset() if self.root.uniform and not self.root.children else frozenset("xyz")
 
     def evaluate(
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
     ) -> dict[str, Floats]:
-        """Values (n,) of ``names`` at ``points`` (n,3) [m] of ``groups`` (n,), at ``time`` [s] if the file has t.
+        """Return the values of parameters at points.
 
-        Raises PointError with coordinates where no component accepts a point or one lacks a parameter, and InputError
-        when the file needs a time and none is given.
+        Parameters
+        ----------
+        points : ndarray (n, 3)
+            Places [m].
+        groups : ndarray (n,)
+        names : sequence of str
+        time : float, optional
+            Time [s], if the file depends on t.
+
+        Raises
+        ------
+        PointError
+            With coordinates where no component accepts a point or one lacks a parameter.
+        InputError
+            If the file needs a time and none is given.
         """
         if "t" in self.dimensions and time is None:
             raise InputError(
@@ -190,10 +203,20 @@ class EasiField:
 
 
 def load_easi(path: Path, time: bool | None = None) -> EasiField:
-    """The field of an easi file.
+    """Return the field of an easi file.
 
-    ``time`` True gives the root the dimensions t, x, y, z; False x, y, z; None whichever the file is written for.
-    Raises InputError with the file, line and column of every mistake; oddities that do not stop a run are logged.
+    Mistakes that do not prevent a run are logged.
+
+    Parameters
+    ----------
+    path : Path
+    time : bool, optional
+        Root dimensions: t, x, y, z if True, x, y, z if False, the ones that the file is written for if None.
+
+    Raises
+    ------
+    InputError
+        With the file, line and column of every mistake.
     """
     still, moving = ("x", "y", "z"), ("t", "x", "y", "z")
     choices: dict[bool | None, list[tuple[str, ...]]] = {True: [moving], False: [still], None: [still, moving]}

@@ -1,7 +1,8 @@
-"""The process in which Lua runs: ``python -P lua_child.py ROOT``, nothing of the package around it but functions that a script names.
+"""Process in which Lua runs, started as ``python -P lua_child.py ROOT``.
 
-Requests come as a line of JSON and columns of doubles, answers go back likewise (see ``lua_process``). The processor time of a request is
-limited by a timer of the system, whose signal ends the process inside a function of Lua's C library, too.
+Of the package it imports only mathematical functions that a script uses. Requests arrive as a line of JSON and columns
+of doubles, answers are returned in the same form (see ``lua_process``). The processor time of a request is limited by a
+timer of the system, whose signal ends the process even inside a function of Lua's C library.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ from typing import Any, NoReturn
 import numpy as np
 
 IDLE = 10.0
-"""Seconds without a request after which the process goes."""
+"""Time [s] without a request after which the process ends."""
 
 MEMORY = 1 << 32
-"""Bytes of address space that the process may take besides what its scripts may."""
+"""Address space [bytes] that the process may use in addition to the memory of its scripts."""
 
 LONGEST = 500
-"""Letters of a message."""
+"""Largest number of characters of a message."""
 
 NO_LUPA, BROKEN, MISSING = -1, -2, -3
-"""What an answer says in place of the number of a point: Lua is not installed, the text is wrong, it has no function f."""
+"""Codes of an answer in place of the index of a point: Lua not installed, invalid text, no function f."""
 
 _STANDARD = re.compile(
     r"\bmath\s*\.\s*(?:abs|acos|asin|atan|ceil|cos|deg|exp|floor|fmod|huge|log|max|maxinteger|min|mininteger|modf|pi|rad|sin|sqrt|tan"
     r"|tointeger|type|ult)\b"
 )
-"""What every Lua has; for other functions of mathematics this package's own are loaded."""
+"""Functions available in every Lua; for other mathematical functions the package's own are loaded."""
 
 # Loads the deck's text into an environment of its own and returns a function that applies it to columns of points.
 # Everything it needs is local, so the deck can neither see nor replace it.
@@ -92,7 +93,7 @@ end
 
 
 class Failure(Exception):
-    """What is told instead of numbers: a code or the number of a point, and a message."""
+    """Failure returned in place of numbers: a code or the number of a point, and a message."""
 
 
 def deny(obj: object, name: object, is_setting: bool) -> NoReturn:
@@ -100,7 +101,7 @@ def deny(obj: object, name: object, is_setting: bool) -> NoReturn:
 
 
 def runtime_class() -> Any:
-    """Return Lua 5.4 if the wheel has it, as the reference builds use, else the newest there is."""
+    """Return Lua 5.4 if the wheel has it, as in the reference builds, else the newest available."""
     try:
         from lupa.lua54 import LuaRuntime
     except ImportError:
@@ -112,7 +113,7 @@ def runtime_class() -> Any:
 
 
 def additions(text: str) -> dict[str, Callable[..., float]]:
-    """Return the functions of mathematics that Lua lacks; none where the text names only those that it has."""
+    """Return the mathematical functions that Lua lacks; none if the text uses only functions that Lua has."""
     if not re.search(r"\bmath\b", _STANDARD.sub("", text)) and "_ENV" not in text:
         return {}
     from faultwave.media.easi.mathlib import LUA_ADDITIONS
@@ -128,7 +129,7 @@ def additions(text: str) -> dict[str, Callable[..., float]]:
 
 
 class Script:
-    """A text that was loaded, with the Lua it runs in. Raises Failure where it cannot be loaded."""
+    """Loaded text with the Lua runtime in which it runs; raises Failure if it cannot be loaded."""
 
     def __init__(self, text: str, instructions: int, memory: int):
         self.runtime = runtime_class()(
@@ -144,7 +145,10 @@ class Script:
         self.loaded = loaded
 
     def apply(self, names: list[str], columns: np.ndarray, wanted: list[str]) -> np.ndarray:
-        """Return what f delivers, (len(wanted), n), of columns (len(names), n). Raises Failure with the number of a point, from 1."""
+        """Return the results of f (len(wanted), n) for columns (len(names), n).
+
+        Raises Failure with the number of a point, from 1.
+        """
         table, count = self.runtime.table_from, columns.shape[1]
         results = [table([]) for _ in wanted]
         given = table([table(column.tolist()) for column in columns])
@@ -155,7 +159,7 @@ class Script:
 
 
 def limit_memory(more: int) -> None:
-    """Bound the address space of this process, where the system can."""
+    """Limit the address space of this process, if the system supports it."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -175,7 +179,7 @@ def answer(asked: dict[str, Any], scripts: dict[int, Script], data: bytes) -> np
 
 def serve() -> None:
     """Answer requests until there are none."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks ends first, and then this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the requesting process ends first, then this one
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     given, out = sys.stdin.buffer, sys.stdout.buffer
     scripts: dict[int, Script] = {}
@@ -194,7 +198,7 @@ def serve() -> None:
             failed, message = failure.args
         except MemoryError:
             failed, message = BROKEN, "not enough memory"
-        except Exception as error:  # lupa raises what comes across between the two languages
+        except Exception as error:  # lupa raises exceptions of both languages
             failed, message = BROKEN, str(error)
         signal.setitimer(signal.ITIMER_PROF, 0)
         told = {"failed": failed, "message": message[:LONGEST], "seconds": time.process_time() - begun}

@@ -1,4 +1,7 @@
-"""Lua scripts run in a process of their own (``lua_child``), which is ended where one takes too long: only numbers travel."""
+"""Execution of Lua scripts in a separate process (``lua_child``), which is ended if one takes too long.
+
+Only numbers travel between the processes.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +26,34 @@ from faultwave.media.easi import lua_child
 from faultwave.media.points import Floats
 
 SECONDS = 2.0
-"""Processor time [s] of a request, loading the script included; what a point may take at most."""
+"""Largest processor time [s] of a request, loading of the script included, and thus of a point."""
 
 SLOWEST = 0.05
-"""Processor time [s] of a point, on average over at least ``SECONDS`` / 5 of work."""
+"""Largest processor time [s] per point, on average over at least ``SECONDS`` / 5 of work."""
 
 AIM = 0.3
-"""Processor time [s] that requests aim at."""
+"""Processor time [s] for which requests are sized."""
 
 PATIENCE = 120.0
-"""Seconds without an answer, on a machine that is busy with other things."""
+"""Largest wall time [s] without an answer, generous for a busy machine."""
 
 LARGEST = 20_000
-"""Points of a request."""
+"""Largest number of points of a request."""
 
 
 class ScriptError(Exception):
-    """A script failed: ``message``, and the number of the point counted from 0, None where it was being loaded. ``costly``: it took so long
-    to fail that no other point should be tried."""
+    """Failure of a script.
+
+    Attributes
+    ----------
+    message : str
+    point : int or None
+        Index of the point, None if the script could not be loaded.
+    code : int
+        Code of a failure during loading (see ``lua_child``), or 0.
+    costly : bool
+        True if the failure took so long that no other point should be tried.
+    """
 
     def __init__(self, message: str, point: int | None = None, code: int = 0, costly: bool = True):
         super().__init__(message)
@@ -48,7 +61,7 @@ class ScriptError(Exception):
 
 
 class _Ended(Exception):
-    """The process ended without an answer; ``why``."""
+    """Process that ended without an answer, with the reason if known."""
 
 
 _numbers = itertools.count()
@@ -56,7 +69,7 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True)
 class Script:
-    """A text that defines ``f(x)``; ``instructions`` a point and ``memory`` [bytes] that it may take."""
+    """Text that defines ``f(x)``, with its limits per point: ``instructions`` and ``memory`` [bytes]."""
 
     text: str
     instructions: int
@@ -65,7 +78,7 @@ class Script:
 
 
 class LuaProcess:
-    """Runs scripts; begins again where it had ended."""
+    """Process that runs scripts, restarted on demand."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
@@ -74,28 +87,30 @@ class LuaProcess:
         self.buffer = bytearray()
 
     def load(self, script: Script) -> None:
-        """Raise ScriptError where the script cannot be loaded."""
+        """Load a script; raises ScriptError if that fails."""
         with self.lock:
             self._ask(script, (), np.empty((0, 0)), ())
 
     def apply(self, script: Script, names: Sequence[str], columns: Floats, wanted: Sequence[str]) -> Floats:
-        """Return what the script delivers at points.
+        """Return the results of a script at points.
 
         Parameters
         ----------
         script : Script
-        names : names of the columns, as ``x`` has them
-        columns : (len(names), n)
-        wanted : names of what ``f`` returns
+        names : sequence of str
+            Names of the columns in ``x``.
+        columns : ndarray (len(names), n)
+        wanted : sequence of str
+            Names of the values that ``f`` returns.
 
         Returns
         -------
-        (len(wanted), n)
+        ndarray (len(wanted), n)
 
         Raises
         ------
         ScriptError
-            With the number of the first point that fails.
+            With the index of the first point that fails.
         """
         total = columns.shape[1]
         found, done, size = np.empty((len(wanted), total)), 0, 1
@@ -116,7 +131,7 @@ class LuaProcess:
     def _ask(
         self, script: Script, names: Sequence[str], columns: Floats, wanted: Sequence[str]
     ) -> tuple[Floats, float]:
-        """Values (len(wanted), n), and the processor time [s] they took. Raises ScriptError."""
+        """Return the values (len(wanted), n) and their processor time [s]; raises ScriptError."""
         for last in (False, True):
             try:
                 return self._answer(script, names, columns, wanted)
@@ -124,11 +139,11 @@ class LuaProcess:
                 status = self.end()
                 if isinstance(error, _Ended) and (status == -signal.SIGPROF or error.args):
                     raise ScriptError(f"does not come to an end within {SECONDS:g} s at a point", 0) from None
-                if last:  # it may have gone just when it was asked
+                if last:  # the process may have ended at the moment of the request
                     what = "could not be run" if isinstance(error, OSError) else "made Lua crash"
                     how = signal.Signals(-status).name if status < 0 else f"exit code {status}"
                     raise ScriptError(f"{what}: {error if str(error) else how}", 0) from None
-            except BaseException:  # an interruption: what is still to come would be taken for the next answer
+            except BaseException:  # after an interruption, outstanding output would be taken for the next answer
                 self.end()
                 raise
         raise AssertionError
@@ -177,7 +192,7 @@ class LuaProcess:
         self.buffer += piece
 
     def _running(self) -> subprocess.Popen[bytes]:
-        """The process, begun where there is none. Raises OSError where that fails."""
+        """Return the process, started if there is none; raises OSError if that fails."""
         if self.process is not None and self.owner == os.getpid() and self.process.poll() is None:
             return self.process
         root = str(Path(faultwave.__file__).parents[1])
@@ -190,7 +205,7 @@ class LuaProcess:
         return self.process
 
     def end(self) -> int:
-        """End the process, and return its exit status; 0 where there is none."""
+        """End the process and return its exit status; 0 if there is none."""
         process, self.process = self.process, None
         self.buffer = bytearray()
         if process is None or self.owner != os.getpid():

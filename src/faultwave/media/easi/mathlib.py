@@ -1,4 +1,4 @@
-"""The functions decks may call, in `!FunctionMap` bodies and as additions to Lua's `math` table."""
+"""Mathematical functions that decks may call, in `!FunctionMap` bodies and as additions to Lua's `math` table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from faultwave.base import special
 
 @dataclass(frozen=True)
 class MathFunction:
-    """A vectorised function and how many arguments it takes (``most`` None: any number)."""
+    """Vectorised function and its least and largest number of arguments (``most`` None: any number)."""
 
     apply: Callable[..., Any]
     least: int = 1
@@ -28,7 +28,7 @@ class MathFunction:
 
 
 def round_half_away(x: Any) -> Any:
-    """C's round(): halves go away from zero, unlike NumPy's round-half-even."""
+    """Return C's round(): halves go away from zero, unlike NumPy's round-half-even."""
     whole = np.trunc(x)
     return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
 
@@ -64,7 +64,7 @@ FUNCTIONS: dict[str, MathFunction] = {
     "trunc": MathFunction(np.trunc),
 }
 
-# Beyond Lua's own math table: what the lmathx library adds there.
+# Functions that the lmathx library adds to Lua's own math table.
 LUA_ADDITIONS: dict[str, Callable[..., Any]] = {
     **{
         name: FUNCTIONS[name].apply

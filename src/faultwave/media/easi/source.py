@@ -1,7 +1,7 @@
-"""easi YAML files as node trees that know their place: every message can say file:line:column.
+"""YAML node trees of easi files with source positions, so that every message can name file:line:column.
 
-Nodes are composed but not constructed: numbers are read as the C++ side reads them (``10e5`` and ``2.9e+010`` are
-doubles), tags stay on their nodes, and keys may be sequences (`!Switch`).
+Nodes are composed but not constructed: numbers are read as in C++ (``10e5`` and ``2.9e+010`` are doubles), tags stay on
+their nodes, and keys may be sequences (`!Switch`).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _TAG_ALONE = re.compile(r"([ \t]*)![^\s,\[\]{}]+[ \t]*(#.*)?")
 
 
 def _indented(text: str) -> tuple[str, tuple[int, ...]]:
-    """Return a text in which tags alone on a line, in the column of the key before them, are one column further in.
+    """Return a text with tags alone on a line moved one column to the right of the key before them, and the changed lines.
 
-    yaml-cpp, which easi uses, takes such a tag for that of the key's value; YAML wants it further in. The numbers, from 1,
-    are those of the lines that were changed.
+    yaml-cpp, which easi uses, takes such a tag in the column of the key as the tag of the key's value; YAML requires it
+    to be indented further. Line numbers count from 1.
     """
     lines, changed, column = text.split("\n"), [], -1
     for number, line in enumerate(lines):
@@ -50,23 +50,23 @@ def _indented(text: str) -> tuple[str, tuple[int, ...]]:
 
 @functools.lru_cache(maxsize=16)
 def _composed(text: str) -> Node | None:
-    """The root node of a text: one file may serve several fields. Raises what the parser raises."""
+    """Return the root node of a text, cached because one file may serve several fields; parser errors pass through."""
     return YAML(typ="safe", pure=True).compose(text)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A text file in memory; ``starts`` are the offsets at which its lines begin."""
+    """Text file in memory; ``starts`` are the offsets at which its lines begin."""
 
     path: Path
     text: str
     starts: tuple[int, ...] = field(repr=False)
     indented: tuple[int, ...] = ()
-    """Lines whose tag yaml-cpp accepts where YAML does not."""
+    """Numbers of lines whose tag yaml-cpp accepts but YAML does not."""
 
     @classmethod
     def read(cls, path: Path) -> Source:
-        """Raises InputError when the file is absent or is not UTF-8 text."""
+        """Read a file; raises InputError if it is absent or is not UTF-8 text."""
         try:
             text = path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
@@ -82,7 +82,7 @@ class Source:
         return cls(path, text, tuple(starts))
 
     def place(self, offset: int) -> str:
-        """'file:line:column' (counted from 1) of a character."""
+        """Return 'file:line:column' (counted from 1) of a character."""
         line = bisect.bisect_right(self.starts, offset) - 1
         return f"{self.path}:{line + 1}:{offset - self.starts[line] + 1}"
 
@@ -90,13 +90,13 @@ class Source:
         return self.starts[mark.line] + int(mark.column)
 
     def compose(self) -> Block:
-        """The root node. Raises InputError with the place of a YAML mistake."""
+        """Return the root node; raises InputError with the place of a YAML mistake."""
         try:
             node = _composed(self.text)
-        except Exception as error:  # the parser raises many kinds, also of its own mistakes
+        except Exception as error:  # the parser raises many kinds of errors, also for its own defects
             text, lines = _indented(self.text)
             if lines and not self.indented:
-                with suppress(InputError):  # other mistakes are reported as they are in the file
+                with suppress(InputError):  # other mistakes are reported with positions in the original file
                     return replace(Source.of(self.path, text), indented=lines).compose()
             raise InputError(self._yaml_problem(error)) from None
         if node is None:
@@ -116,7 +116,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Block:
-    """One YAML node of a source, with typed reading; every method raises InputError that carries the node's place."""
+    """YAML node of a source with typed access; every method raises InputError with the node's place."""
 
     source: Source
     node: Node
@@ -127,7 +127,7 @@ class Block:
 
     @property
     def tag(self) -> str:
-        """The local tag ('!Switch'), or '' for a node without one."""
+        """Local tag ('!Switch'), or '' for a node without one."""
         tag = str(self.node.tag or "")
         return tag if tag.startswith("!") and len(tag) > 1 else ""
 
@@ -145,7 +145,7 @@ class Block:
 
     @property
     def is_empty(self) -> bool:
-        """No body at all, as in ``!Any``."""
+        """True if the node has no body at all, as in ``!Any``."""
         return isinstance(self.node, ScalarNode) and self.node.value == ""
 
     def error(self, what: str, allowed: str = "", advice: str = "") -> InputError:
@@ -156,7 +156,7 @@ class Block:
             raise self.error(f"{what} is {_KINDS.get(type(self.node), 'something else')}", _KINDS[kind])
 
     def pairs(self, what: str = "this") -> list[tuple[Block, Block]]:
-        """Keys and values of a mapping, in file order; scalar keys must be unique."""
+        """Return keys and values of a mapping in file order; scalar keys must be unique."""
         self._expect(MappingNode, what)
         pairs = [(Block(self.source, key), Block(self.source, value)) for key, value in self.node.value]
         seen: set[str] = set()
@@ -168,7 +168,7 @@ class Block:
         return pairs
 
     def mapping(self, what: str = "this") -> dict[str, Block]:
-        """A mapping with plain names as keys."""
+        """Return a mapping with plain names as keys."""
         return {key.text("a key"): value for key, value in self.pairs(what)}
 
     def items(self, what: str = "this") -> Iterator[Block]:
@@ -191,7 +191,7 @@ class Block:
         return str(self.node.value)
 
     def number(self, what: str = "this") -> float:
-        """A double as C++ streams read it: no underscores, no hexadecimal, infinities as ``.inf``."""
+        """Return a double as C++ streams read it: no underscores, no hexadecimal, infinities as ``.inf``."""
         text = self.text(what)
         if text.lstrip("+-") in _INFINITIES:
             return float("-inf") if text.startswith("-") else float("inf")
@@ -213,7 +213,7 @@ class Block:
         return [item.number(f"an entry of {what}") for item in self.items(what)]
 
     def names(self, what: str = "this") -> list[str]:
-        """A list of unique names."""
+        """Return a list of unique names."""
         names = [item.text(f"an entry of {what}") for item in self.items(what)]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -221,11 +221,11 @@ class Block:
         return names
 
     def character_places(self) -> list[int]:
-        """For each character of a scalar's value its offset in the file.
+        """Return the offset in the file of each character of a scalar's value.
 
-        YAML folds and unindents text but keeps the order of its non-blank characters, so matching those one by one
-        finds every place in block, plain and quoted scalars alike; where escapes break the match, the last place found
-        stands for the rest.
+        YAML folds and unindents text but preserves the order of its non-blank characters. Matching these one by one
+        therefore finds every place in block, plain and quoted scalars alike; where escapes break the match, the last
+        place found is used for the rest.
         """
         if not isinstance(self.node, ScalarNode):
             return []
@@ -250,7 +250,10 @@ class Block:
         return places
 
     def locate(self, offset: int) -> str:
-        """'file:line:column' of a character of a scalar's value; one past the end is the place after the last."""
+        """Return 'file:line:column' of a character of a scalar's value.
+
+        One past the end is the place after the last.
+        """
         places = self.character_places()
         if not places:
             return self.where

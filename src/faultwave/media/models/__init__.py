@@ -1,4 +1,4 @@
-"""Models of the ground on lattices: one file a format, all read through ``open_models``."""
+"""Ground models on lattices, with one file per format, all read through ``open_models``."""
 
 from faultwave.media.models.load import coverage, open_models
 

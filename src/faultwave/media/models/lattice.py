@@ -1,4 +1,4 @@
-"""Values at the points of a lattice of which only the columns that are needed are read, and what lies between them."""
+"""Lattice of values with linear interpolation, of which only the required columns are read from the file."""
 
 from __future__ import annotations
 
@@ -12,19 +12,30 @@ from numpy.typing import NDArray
 from faultwave.media.points import Floats, Integers
 
 ROCK, WATER, AIR, POISON, HOLE = 0, 1, 2, 3, 4
-"""What stands at a point of a lattice: POISON is a point inside the model without sound numbers, HOLE one below rock that lacks its
-S speed only."""
+"""Kinds of lattice points.
+
+POISON is a point inside the model without valid numbers, HOLE a point below rock that lacks only its S speed.
+"""
 
 GROWTH = 0.25
-"""By how much more than asked for the columns in memory grow, so that a scan across the model reads it a few times only."""
+"""Fraction by which the columns in memory grow beyond the requested ones.
+
+A scan across a model then reads its file only a few times.
+"""
 
 Columns = dict[str, NDArray[np.float32]]
 Read = Callable[[slice, slice], tuple[Columns, NDArray[np.bool_]]]
-"""Values (ni, nj, nk) by name of the columns of two slices, NaN where there is none, and where a missing value is air."""
+"""Reader of the columns of two slices.
+
+It returns values (ni, nj, nk) by name, NaN where missing, and a mask of missing values that are air.
+"""
 
 
 def position(x: Floats, nodes: Floats) -> Floats:
-    """Index along an axis with ascending ``nodes`` as a fraction, beyond the ends by the outermost spacing; 0 for one node."""
+    """Return fractional indices along an axis with ascending ``nodes``.
+
+    Positions beyond the ends are extrapolated with the outermost spacing; the index is 0 if there is one node.
+    """
     if len(nodes) == 1:
         return np.zeros(len(x))
     index = np.interp(x, nodes, np.arange(len(nodes)))
@@ -35,7 +46,7 @@ def position(x: Floats, nodes: Floats) -> Floats:
 
 
 def within(index: Floats, count: int) -> NDArray[np.bool_]:
-    """Whether positions lie on an axis, up to one spacing beyond its ends."""
+    """Return a mask of the positions that lie on an axis, up to one spacing beyond its ends."""
     if count == 1:
         return np.ones(len(index), bool)
     return np.asarray((index >= -1.0 - 1e-9) & (index <= count + 1e-9))
@@ -43,14 +54,14 @@ def within(index: Floats, count: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Between:
-    """Corners (8, n) of the cells that hold points, as places in the lattice's memory, and their weights (8, n)."""
+    """Corners (8, n) of the cells that contain points, as indices into the lattice's memory, and their weights (8, n)."""
 
     corners: Integers
     weights: Floats
 
 
 class Lattice:
-    """``shape`` (nx, ny, nz) points with the values ``names`` each; ``read`` brings columns into memory."""
+    """Lattice of ``shape`` (nx, ny, nz) points with the values ``names``; ``read`` loads columns into memory."""
 
     def __init__(self, shape: tuple[int, int, int], names: Sequence[str], read: Read):
         self.shape, self.names, self._read = shape, tuple(names), read
@@ -59,7 +70,10 @@ class Lattice:
         self.kinds: NDArray[np.uint8] = np.zeros((0, 0, 0), np.uint8)
 
     def between(self, index: Sequence[Floats]) -> Between:
-        """Cells and linear weights of points at fractional positions along x, y, z; beyond the ends the outermost values."""
+        """Return cells and linear weights at fractional indices along x, y, z.
+
+        Positions beyond the ends get the outermost values.
+        """
         low, share = [], []
         for x, count in zip(index, self.shape, strict=True):
             inside = np.clip(x, 0.0, count - 1.0)
@@ -74,14 +88,14 @@ class Lattice:
             weight = np.ones(len(low[0]))
             for step, w in zip(corner, share, strict=True):
                 weight = weight * (w if step else 1.0 - w)
-            # along an axis of one point the far corner has no weight and would not exist
+            # along an axis of one point the far corner has no weight and does not exist
             steps = [c if n > 1 else 0 for c, n in zip(corner, self.shape, strict=True)]
             corners.append(base + int(np.dot(steps, strides)))
             weights.append(weight)
         return Between(np.stack(corners), np.stack(weights))
 
     def _hold(self, low: Sequence[Integers]) -> None:
-        """Have the columns around these points in memory."""
+        """Load the columns around these points into memory."""
         if not len(low[0]):
             need = tuple((0, min(2, n)) for n in self.shape[:2])
         else:
@@ -103,9 +117,10 @@ class Lattice:
 
 
 def _kinds(columns: Columns, air: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """What stands at each point. Values that cannot be those of rock are no values: zero, negative or not finite.
+    """Return the kind of each point; values that are zero, negative or not finite are invalid.
 
-    No S speed is that of water where it is zero, and where it is missing from the top down; missing below rock it is a hole.
+    A missing S speed means water if it is zero, or if it is missing continuously from the top down; below rock it is a
+    hole.
     """
     good = {name: np.isfinite(v) & (v > 0) for name, v in columns.items()}
     main = [good[name] for name in ("rho", "vp") if name in good]

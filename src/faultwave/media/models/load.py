@@ -1,4 +1,4 @@
-"""From settings to models: one reader a kind, found by the name of its file in ``formats``."""
+"""Construction of ground models from settings, with one reader per kind, found by the name of its file in ``formats``."""
 
 from __future__ import annotations
 
@@ -17,10 +17,21 @@ from faultwave.media.points import Floats, Integers
 
 
 def open_models(settings: Sequence[Any], where: str, projection: Any = None) -> Field:
-    """The model of each setting (kind, file, ...), the first that reaches a point counting there.
+    """Return the field of the models of all settings, of which the first that covers a point is used there.
 
-    ``projection`` (crs, origin, azimuth): the case's, for models in longitudes and latitudes. Raises InputError with what is
-    wrong with every file.
+    Parameters
+    ----------
+    settings : sequence
+        Settings of the models (kind, file, ...).
+    where : str
+        Path of the settings, for messages.
+    projection : optional
+        Setting (crs, origin, azimuth) of the case's projection, for models in longitude and latitude.
+
+    Raises
+    ------
+    InputError
+        With the problems of every file.
     """
     mapped = None if projection is None else Projection(projection.crs, projection.origin, projection.azimuth)
 
@@ -43,9 +54,20 @@ def open_models(settings: Sequence[Any], where: str, projection: Any = None) -> 
 def coverage(
     settings: Sequence[Any], projection: Any = None
 ) -> tuple[tuple[str, ...], Callable[[Floats], Integers]] | None:
-    """What models have at points: the kinds in words, and a function from points (n, 3) [m] to numbers of kinds (n,); None for no models.
+    """Return the coverage of points by models; None if there are no models.
 
-    Raises InputError as ``open_models`` does."""
+    Returns
+    -------
+    kinds : tuple of str
+        Kinds of coverage in words.
+    function : callable
+        Returns the index of the kind (n,) at points (n, 3) [m].
+
+    Raises
+    ------
+    InputError
+        Under the conditions of ``open_models``.
+    """
     if not settings:
         return None
     found: Any = open_models(settings, "material.models", projection)

@@ -1,4 +1,4 @@
-"""A model of the ground as a field: where its blocks are, what is outside, in the air, in water or poisoned."""
+"""Ground model as a field: its blocks, and points outside it, in the air, in water or without valid values."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from faultwave.media.models.lattice import AIR, HOLE, POISON, ROCK, WATER, Betwe
 from faultwave.media.points import Floats, Integers, PointError
 
 Map = Callable[[Floats], Floats]
-"""From local x, y (n, 2) of the case to the model's own."""
+"""Function from local x, y (n, 2) of the case to the model's own coordinates."""
 Surface = Callable[[Floats, Floats], Floats]
-"""Height [m] above sea level at the model's own x, y (n,)."""
+"""Function of the model's own x, y (n,) with the height [m] above sea level."""
 Vertical = Callable[[Floats, Floats, Floats], Floats]
-"""Index along a block's vertical axis, from its top down, of the model's own x, y and of height z (n,)."""
+"""Function of the model's own x, y and of height z (n,) with the index along a block's vertical axis, from its top down."""
 
 NAMES = ("rho", "vp", "vs", "Qp", "Qs")
 COVERAGE = ("model", "model goes on", "water", "air", "hole", "no values", "outside")
-"""What a model has at a point: its values; its outermost values, as 'outside: nearest' asks; no S speed below its top; the air above its
-ground; no S speed below rock; no sound numbers; nothing."""
+"""Kinds of coverage of a point by a model.
+
+In this order: values of the model; outermost values of a model with 'outside: nearest'; no S speed below the model's
+top; air above its ground; no S speed below rock; no valid numbers; outside.
+"""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A lattice with its points along x and y (model's own), and the index of a height along its vertical axis."""
+    """Block of a model: a lattice with its points along x and y (model's own), and the vertical index of a height."""
 
     lattice: Lattice
     x: Floats
@@ -37,9 +40,23 @@ class Block:
 
 @dataclass(frozen=True)
 class Model:
-    """Blocks from the top down. ``ground`` is what heights hang from with ``hang``: z is then height above the ground.
+    """Ground model of blocks from the top down.
 
-    ``water``: what to do with points without shear strength. ``outside``: of points beyond the model.
+    Attributes
+    ----------
+    source : str
+        Origin of the model, for messages.
+    blocks : tuple of Block
+    to_own : callable
+        Map from x, y of the case to the model's own.
+    ground : callable or None
+        Height of the model's ground.
+    hang : bool
+        True if z of the case is relative to the ground of the model.
+    outside : {'error', 'nearest'}
+        Treatment of points beyond the model.
+    water : {'error', 'fluid'}
+        Treatment of points without shear strength.
     """
 
     source: str
@@ -55,7 +72,15 @@ class Model:
         return frozenset(self.blocks[0].lattice.names)
 
     def places(self, points: Floats) -> tuple[list[Floats], Integers]:
-        """The model's own x, y and height z of points (n, 3), and of each the block, -1 outside, -2 above the top, -3 below the bottom."""
+        """Return the model's own coordinates of points (n, 3), and their block.
+
+        Returns
+        -------
+        coordinates : list of ndarray (n,)
+            x, y and height z.
+        block : ndarray (n,)
+            Number of the block; -1 outside, -2 above the top, -3 below the bottom.
+        """
         own = self.to_own(points[:, :2])
         x, y, z = own[:, 0], own[:, 1], points[:, 2]
         if self.hang and self.ground is not None:
@@ -77,11 +102,11 @@ class Model:
         return [x, y, z], chosen
 
     def covers(self, points: Floats) -> np.ndarray:
-        """Whether each of the points (n, 3) lies in the model, or above it."""
+        """Return a mask of the points (n, 3) that lie in the model, or above it."""
         return np.asarray(~np.isin(self.places(points)[1], (-1, -3)))
 
     def coverage(self, points: Floats) -> Integers:
-        """Numbers in ``COVERAGE`` (n,): what the model has at points (n, 3)."""
+        """Return the index into ``COVERAGE`` (n,) of points (n, 3)."""
         (x, y, z), chosen = self.places(points)
         beyond = np.isin(replace(self, outside="error").places(points)[1], (-1, -3))
         found = np.full(len(points), COVERAGE.index("outside"))
@@ -129,7 +154,7 @@ class Model:
         lattice = block.lattice
         place, kinds, poisoned, holes, shares, fluid = _around(block, x, y, z)
         total = _sum(shares)
-        # Errors count rows of the caller's arrays: those of this block are some of them.
+        # rows of errors refer to the caller's arrays, of which this block has some
         self._complain(
             poisoned, "no sound value of the model (missing, not finite, zero or negative)", points, groups, rows
         )
@@ -173,8 +198,21 @@ class Model:
 def _around(
     block: Block, x: Floats, y: Floats, z: Floats
 ) -> tuple[Between, np.ndarray, np.ndarray, np.ndarray, Floats, np.ndarray]:
-    """Around points (n,): their cells; the kinds (8, n) of the corners; whether corners that count are poisoned or holes (n,); the shares
-    (8, n) of corners of the kind that prevails; whether that is water."""
+    """Return the surroundings of points (n,) in a block.
+
+    Returns
+    -------
+    place : Between
+        Cells that contain the points.
+    kinds : ndarray (8, n)
+        Kind of each corner.
+    poisoned, holes : ndarray (n,) of bool
+        True if a corner with weight has no valid values, or is a hole.
+    shares : ndarray (8, n)
+        Weights of the corners of the prevailing kind, rock or water.
+    fluid : ndarray (n,) of bool
+        True if water prevails.
+    """
     place = block.lattice.between((position(x, block.x), position(y, block.y), block.vertical(x, y, z)))
     kinds = block.lattice.kinds.reshape(-1)[place.corners]
     felt = place.weights > 1e-9
@@ -185,7 +223,7 @@ def _around(
 
 
 def _told_hole(lattice: Lattice, place: Between, kinds: np.ndarray, holes: np.ndarray) -> str:
-    """What is missing at the first of the points (n,) in ``holes``, and what the rock around it has."""
+    """Return a message on the first of the points marked in ``holes`` (n,) and on the rock around it."""
     if not holes.any():
         return ""
     first = int(np.flatnonzero(holes)[0])
@@ -195,7 +233,7 @@ def _told_hole(lattice: Lattice, place: Between, kinds: np.ndarray, holes: np.nd
 
 
 def _sum(corners: Floats) -> Floats:
-    """Over the corners (8, n), in an order that does not depend on the number of points."""
+    """Return the sum over the corners (8, n), in an order independent of the number of points."""
     total = np.zeros(corners.shape[1])
     for corner in corners:
         total = total + corner
@@ -204,7 +242,7 @@ def _sum(corners: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Priority:
-    """Several models: of those that reach a point the first is taken."""
+    """Sequence of models, of which the first one that covers a point is used there."""
 
     models: tuple[Model, ...]
 
@@ -217,7 +255,7 @@ class Priority:
         return frozenset.intersection(*(m.parameters for m in self.models))
 
     def coverage(self, points: Floats) -> Integers:
-        """As ``Model.coverage``, of the model that counts at each point."""
+        """Return the index into ``COVERAGE`` (n,) of points (n, 3), by the model that is used at each point."""
         found = np.full(len(points), COVERAGE.index("outside"))
         rest = np.arange(len(points))
         for number, model in enumerate(self.models):
@@ -234,7 +272,7 @@ class Priority:
         for number, model in enumerate(self.models):
             here = (
                 model.covers(points[rest]) if number < len(self.models) - 1 else np.ones(len(rest), bool)
-            )  # the last one tells of points outside of all
+            )  # the last model reports points outside all of them
             rows, rest = rest[here], rest[~here]
             if not len(rows):
                 continue

@@ -1,4 +1,4 @@
-"""From the coordinates of a case to those of a model."""
+"""Transformation from the coordinates of a case to the coordinates of a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from faultwave.media.points import Floats
 
 
 def needed(path: Path, projection: Projection | None) -> Projection:
-    """The case's projection. Raises InputError where it has none."""
+    """Return the case's projection; raises InputError if it has none."""
     if projection is None:
         what = "lies in longitudes and latitudes, but the case has no projection"
         raise InputError(Problem(str(path), what, advice=NEEDED))
@@ -22,7 +22,26 @@ def needed(path: Path, projection: Projection | None) -> Projection:
 
 
 def projected(path: Path, projection: Projection | None, crs: Any, origin: Floats, axes: Floats) -> Map:
-    """Map to x and y along the rows of ``axes`` (2, 2), in (east, north) of ``crs``, counted from ``origin`` (2,)."""
+    """Return the map from x, y of a case to the coordinates of a model.
+
+    Parameters
+    ----------
+    path : Path
+        File of the model, for messages.
+    projection : Projection or None
+        Projection of the case.
+    crs : Any
+        Coordinate system of the model.
+    origin : ndarray (2,)
+        Origin of the model in ``crs`` [m].
+    axes : ndarray (2, 2)
+        Unit vectors (east, north) of the model's x and y.
+
+    Raises
+    ------
+    InputError
+        If the case has no projection, or the coordinate system is unknown.
+    """
     import pyproj
 
     case = needed(path, projection)
@@ -36,14 +55,14 @@ def projected(path: Path, projection: Projection | None, crs: Any, origin: Float
         flat = case.to_map(xy)
         east, north = transform.transform(flat[:, 0], flat[:, 1])
         e, n = east - origin[0], north - origin[1]
-        # spelled out: a product of matrices may round differently with the number of points
+        # written out, because a matrix product may round differently with the number of points
         return np.stack([axes[0, 0] * e + axes[0, 1] * n, axes[1, 0] * e + axes[1, 1] * n], 1)
 
     return to_own
 
 
 def project(crs: Any, longitude: float, latitude: float, path: Path) -> Floats:
-    """(2,) coordinates of ``crs`` [m]."""
+    """Return the coordinates (2,) [m] of a longitude and latitude [deg] in ``crs``."""
     import pyproj
 
     try:
@@ -54,6 +73,9 @@ def project(crs: Any, longitude: float, latitude: float, path: Path) -> Floats:
 
 
 def sw4_axes(azimuth: float) -> Floats:
-    """Rows: x and y of SW4 in (east, north); x points ``azimuth`` [deg] clockwise from north, y to its right."""
+    """Return SW4's unit vectors of x and y as rows (east, north).
+
+    x points ``azimuth`` [deg] clockwise from north, y to the right of it.
+    """
     a = np.radians(azimuth)
     return np.array([[np.sin(a), np.cos(a)], [np.cos(a), -np.sin(a)]])

@@ -1,4 +1,4 @@
-"""Heights given on a lattice of x and y."""
+"""Surface heights given on a lattice of x and y."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from faultwave.media.points import Floats
 
 
 def on_nodes(x: Floats, y: Floats, heights: Floats) -> Surface:
-    """Bilinear between ``heights`` (nx, ny) [m]; beyond them as at the edge."""
+    """Return the bilinear interpolant of ``heights`` (nx, ny) [m], constant beyond the edges."""
 
     def surface(at_x: Floats, at_y: Floats) -> Floats:
-        # where a projection does not reach there is no position; the model says itself what is outside
+        # outside a projection's domain there is no position; the model itself reports points outside
         i = np.nan_to_num(np.clip(position(at_x, x), 0.0, len(x) - 1.0))
         j = np.nan_to_num(np.clip(position(at_y, y), 0.0, len(y) - 1.0))
         i0 = np.minimum(i.astype(int), max(len(x) - 2, 0))

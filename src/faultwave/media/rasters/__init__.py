@@ -1,4 +1,4 @@
-"""Heights of the ground on rasters: files of elevation models, and where they lie in a case."""
+"""Ground elevations on rasters: files of elevation models and their position in a case."""
 
 from faultwave.media.rasters.load import MISSING, RasterGround, load_ground
 from faultwave.media.rasters.raster import Raster

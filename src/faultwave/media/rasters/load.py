@@ -1,4 +1,4 @@
-"""From a file to elevations at places of a case."""
+"""Reading of raster files and evaluation of elevations at places of a case."""
 
 from __future__ import annotations
 
@@ -18,29 +18,46 @@ from faultwave.media.rasters.raster import Raster
 
 PACKAGE = "faultwave.media.rasters.formats"
 LOCAL = "local"
-"""The projection of a raster that lies in the case's own x and y."""
+"""Name of the projection of a raster in the case's own x and y."""
 SHOWN = 3
 HIGHEST = 2e4
-"""Metres that no ground is high or deep."""
+"""Largest plausible height or depth of a ground [m]."""
 MISSING = "Is it what stands for missing values, and not declared as such? gdal_edit -a_nodata tells it."
-"""What to ask where a height is strange."""
+"""Question added to messages on strange heights."""
 FILLERS = (-9999.0, -99999.0, -32768.0, -32767.0, 32767.0, 9999.0, 99999.0)
 """Numbers that often stand for missing values."""
 ALONE = 500.0
-"""Metres within which no other height of a raster lies where a number stands for missing values."""
+"""Distance [m] to all other heights of a raster from which such a number counts as a missing value."""
 Own = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class RasterGround:
-    """Elevations of a raster at the case's own x and y, which ``to_own`` turns into the raster's."""
+    """Elevations of a raster as a function of the case's x and y, which ``to_own`` transforms into the raster's."""
 
     raster: Raster
     to_own: Own
 
     def elevation(self, xy: np.ndarray, width: float) -> np.ndarray:
-        """Elevations (n,) [m] at places (n, 2) [m], means over so much ``width``; raises InputError for places that it does not reach or
-        where it has none."""
+        """Return elevations averaged over a width.
+
+        Parameters
+        ----------
+        xy : ndarray (n, 2)
+            Places [m].
+        width : float
+            Width of the average [m].
+
+        Returns
+        -------
+        ndarray (n,)
+            Elevations [m].
+
+        Raises
+        ------
+        InputError
+            For places outside the raster or without a value.
+        """
         own = self.to_own(xy)
         self._check(~self.raster.reaches(own), xy, own)
         east, north = (
@@ -65,7 +82,7 @@ class RasterGround:
         return found
 
     def _check_fillers(self, own: np.ndarray) -> None:
-        """Raise InputError where a number that often stands for missing values is far from all other heights of the box."""
+        """Raise InputError if a number that often stands for missing values is far from all other heights of the box."""
         values = self.raster.around(own)
         values = values[np.isfinite(values)]
         for filler in FILLERS:
@@ -76,7 +93,10 @@ class RasterGround:
                 raise InputError(Problem(self.raster.source, what, advice=advice))
 
     def doubt(self, xy: np.ndarray) -> str:
-        """A question about plateaus with a wall all around among places (n, 2) [m], which may be missing values; empty without any."""
+        """Return a question about plateaus with a wall all around, which may be missing values; empty if there are none.
+
+        ``xy`` (n, 2) [m] are places that span the box.
+        """
         own = self.to_own(xy)
         rows, columns = self.raster.window(own)
         found = walled_plateaus(self.raster.values[rows, columns])
@@ -91,7 +111,10 @@ class RasterGround:
         )
 
     def known(self, xy: np.ndarray) -> np.ndarray:
-        """Elevations (n,) [m] at places (n, 2) [m], NaN where it has none or does not reach: for pictures."""
+        """Return elevations (n,) [m] at places (n, 2) [m], NaN where there is none or outside the raster.
+
+        Used for pictures.
+        """
         own = self.to_own(xy)
         found = np.full(len(xy), np.nan)
         on = self.raster.reaches(own)
@@ -112,7 +135,7 @@ class RasterGround:
 
 
 def _advice(raster: Raster, own: np.ndarray) -> str:
-    """What may be wrong with the coordinates."""
+    """Return advice on coordinates that may be wrong."""
     middle = np.nanmean(own, axis=0, keepdims=True)
     if not raster.reaches(middle)[0]:
         if raster.reaches(middle[:, ::-1])[0]:
@@ -131,7 +154,22 @@ def _listed(xy: np.ndarray) -> str:
 
 
 def load_ground(setting: Any, projection: Any, where: str) -> RasterGround:
-    """The raster of a setting (file, variable, crs). ``projection``: the case's setting. Raises InputError."""
+    """Return the raster of a setting.
+
+    Parameters
+    ----------
+    setting : Any
+        Setting with file, variable and crs.
+    projection : Any
+        Setting of the case's projection.
+    where : str
+        Path of the setting, for messages.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or its coordinate system is unknown.
+    """
     path = Path(setting.file)
     known = {name: entry.load() for name, entry in entries(PACKAGE).items()}
     fitting = [m for m in known.values() if path.suffix.lower() in m.ENDINGS]

@@ -1,30 +1,31 @@
-"""Plateaus of one exact height with a wall all around: where values are missing and the file does not say so."""
+"""Detection of undeclared missing values in rasters: plateaus of one exact height with a wall all around."""
 
 from __future__ import annotations
 
 import numpy as np
 
 VALUES = 5
-"""Heights that are looked at: so many that most plateaus have, and so many that differ most from their neighbours."""
+"""Number of heights examined, of the most frequent ones and of the ones that differ most from their neighbours."""
 USUAL = 99.0
-"""Per cent of all steps between neighbours, above which every step of the wall must be."""
+"""Percentile of the steps between neighbours that every step of the wall must exceed."""
 
 
 def walled_plateaus(heights: np.ndarray) -> list[tuple[float, int, tuple[int, int]]]:
-    """Plateaus in ``heights`` (ny, nx): their height, number of points and the row and column of one of these, the largest first.
+    """Return plateaus in ``heights`` (ny, nx), the largest first: height, number of points, and row and column of one point.
 
-    A plateau is 2 x 2 points or more of exactly one height. All points around it are higher, or all are lower, and by more than neighbours
-    differ elsewhere. Shores of lakes and seas rise gradually somewhere. What reaches the edge is left out: what is beyond is not known.
+    A plateau is 2 x 2 points or more of exactly one height. All points around it are higher, or all are lower, by more
+    than neighbours differ elsewhere. Shores of lakes and seas, in contrast, rise gradually somewhere. Plateaus at the
+    edge are ignored, because what is beyond is not known.
     """
     from scipy import ndimage  # takes long to import, and few runs need it
 
     found: list[tuple[float, int, tuple[int, int]]] = []
-    heights = np.asarray(heights, float)  # differences of whole numbers may be too large for those
+    heights = np.asarray(heights, float)  # differences of integers may overflow their type
     for height in _even_heights(heights):
         usual = _usual_step(heights, height)
         labels, count = ndimage.label(heights == height, np.ones((3, 3)))
         boxes = ndimage.find_objects(labels, count)
-        wide_enough = np.unique(labels[:-1, :-1][_squares(labels)])  # few of all: most are points and lines
+        wide_enough = np.unique(labels[:-1, :-1][_squares(labels)])  # few, because most components are points and lines
         for number in wide_enough[wide_enough > 0]:
             rows, columns = boxes[number - 1]
             if min(rows.start, columns.start) == 0 or rows.stop == len(heights) or columns.stop == heights.shape[1]:
@@ -42,8 +43,10 @@ def walled_plateaus(heights: np.ndarray) -> list[tuple[float, int, tuple[int, in
 
 
 def _even_heights(heights: np.ndarray) -> np.ndarray:
-    """Heights of squares of four equal points: the most frequent ones and those with the largest steps to other heights. Of whole metres
-    every height has squares, and a hole has few."""
+    """Return the heights of squares of four equal points: the most frequent ones and those with the largest steps to others.
+
+    In rasters of whole metres every height has such squares, and a hole has few.
+    """
     values, counts = np.unique(heights[:-1, :-1][_squares(heights)], return_counts=True)
     if not len(values):
         return values
@@ -61,13 +64,13 @@ def _even_heights(heights: np.ndarray) -> np.ndarray:
 
 
 def _squares(values: np.ndarray) -> np.ndarray:
-    """Whether a square of four equal ``values`` (ny, nx) begins at each but the last row and column (ny - 1, nx - 1)."""
+    """Return a mask (ny - 1, nx - 1) of the points where a square of four equal ``values`` (ny, nx) begins."""
     first = values[:-1, :-1]
     return np.asarray((first == values[1:, :-1]) & (first == values[:-1, 1:]) & (first == values[1:, 1:]))
 
 
 def _usual_step(heights: np.ndarray, height: float) -> float:
-    """Step between neighbours that few exceed, of those that differ and of which none is as high as ``height``."""
+    """Return the step between neighbours that few exceed, among steps other than zero that do not involve ``height``."""
     other = np.where(heights == height, np.nan, heights)
     steps = np.abs(np.concatenate([np.diff(other, axis=axis).ravel() for axis in (0, 1)]))
     steps = steps[np.isfinite(steps) & (steps > 0)]

@@ -1,4 +1,4 @@
-"""Values on a lattice of x and y, some of them missing."""
+"""Raster: values on a lattice of x and y, some of which may be missing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,19 @@ from faultwave.media.models.lattice import position
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """``values`` (ny, nx) [m], NaN where there are none, at the places x (nx,) and y (ny,), both ascending, in the coordinates of
-    ``crs``: anything PROJ understands, or None where the file names none."""
+    """Values on a lattice in the coordinates of a projection.
+
+    Attributes
+    ----------
+    source : str
+        Origin of the raster, for messages.
+    x, y : ndarray (nx,), (ny,)
+        Coordinates, ascending.
+    values : ndarray (ny, nx)
+        Values [m], NaN where missing.
+    crs : str or None
+        Coordinate system as PROJ understands it; None if the file names none.
+    """
 
     source: str
     x: np.ndarray
@@ -23,16 +34,16 @@ class Raster:
 
     @property
     def extent(self) -> str:
-        """In its own coordinates, for messages."""
+        """Extent in its own coordinates, for messages."""
         return f"{self.x[0]:.10g} to {self.x[-1]:.10g} and {self.y[0]:.10g} to {self.y[-1]:.10g}"
 
     @property
     def spacing(self) -> tuple[float, float]:
-        """Between points along x and y, on average."""
+        """Mean spacing of points along x and y."""
         return tuple(float((a[-1] - a[0]) / (len(a) - 1)) for a in (self.x, self.y))  # type: ignore[return-value]
 
     def reaches(self, xy: np.ndarray) -> np.ndarray:
-        """Whether places (n, 2) lie on it, up to half a cell beyond its outermost points."""
+        """Return a mask of the places (n, 2) on the raster, up to half a cell beyond its outermost points."""
         found = np.isfinite(xy).all(1)
         for axis, nodes in enumerate((self.x, self.y)):
             half = 0.5 * (nodes[-1] - nodes[0]) / (len(nodes) - 1) * (1 + 1e-9)
@@ -40,21 +51,24 @@ class Raster:
         return np.asarray(found)
 
     def around(self, xy: np.ndarray) -> np.ndarray:
-        """The file's own values (m, n) at and around places (n, 2)."""
+        """Return the raster's own values (m, n) at and around places (n, 2)."""
         return np.asarray(self.values[self.window(xy)])
 
     def window(self, xy: np.ndarray) -> tuple[slice, slice]:
-        """Its rows and columns at and around places (n, 2)."""
+        """Return the slices of rows and columns at and around places (n, 2)."""
         return _window(*self._position(xy))
 
     def _position(self, xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of places (n, 2), in parts of cells."""
+        """Return the fractional row and column indices of places (n, 2)."""
         j, i = (np.clip(position(xy[:, k], nodes), 0.0, len(nodes) - 1.0) for k, nodes in ((1, self.y), (0, self.x)))
         return j, i
 
     def at(self, xy: np.ndarray, width: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
-        """Values at places (n, 2): means over cells of so much ``width`` along x and y where those are wider than the raster's own,
-        cubic splines between its points; NaN where a point around has none."""
+        """Return values (n,) at places (n, 2), NaN where a point around has none.
+
+        They are means over cells of the given ``width`` along x and y if these are wider than the raster's cells,
+        otherwise cubic splines.
+        """
         from scipy import ndimage  # takes long to import, and few runs need it
 
         j, i = self._position(xy)
@@ -69,20 +83,20 @@ class Raster:
             near = ndimage.maximum_filter(missing, [max(2, n) + 1 for n in size])
             holes = ndimage.map_coordinates(near.astype(np.uint8), index, order=0, mode="nearest") > 0
             nearest = ndimage.distance_transform_edt(missing, return_distances=False, return_indices=True)
-            part = part[tuple(nearest)]  # so that splines beside holes are those of what is there
+            part = part[tuple(nearest)]  # so that splines near holes use the nearest valid values
         smooth = ndimage.uniform_filter(part, size, mode="nearest") if max(size) > 1 else part
         found = ndimage.map_coordinates(smooth, index, order=1 if max(size) > 1 else 3, mode="nearest")
         return np.where(holes, np.nan, found)
 
 
 def _window(j: np.ndarray, i: np.ndarray) -> tuple[slice, slice]:
-    """Rows and columns that values there are computed from."""
+    """Return the slices of rows and columns from which values at these indices are computed."""
     rows, columns = (slice(max(0, int(a.min()) - 12), int(a.max()) + 14) for a in (j, i))
     return rows, columns
 
 
 def ascending(source: str, x: np.ndarray, y: np.ndarray, values: np.ndarray, crs: str | None) -> Raster:
-    """A raster whose rows and columns may come in either order. Raises InputError for axes that are not in order or too short."""
+    """Return a raster from axes in either order; raises InputError for axes that are not monotonic or too short."""
     for name, axis in (("x", x), ("y", y)):
         steps = np.diff(axis)
         sound = np.isfinite(steps).all() and ((steps > 0).all() or (steps < 0).all())

@@ -1,4 +1,4 @@
-"""Filters: pass their dimensions on, but accept only some points."""
+"""Filters: components that pass their dimensions on, but accept only some points."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Filter(Component):
 @tag("!GroupFilter")
 @dataclass(frozen=True, kw_only=True)
 class GroupFilter(Filter):
-    """Accepts points whose group (mesh group or fault tag) is listed."""
+    """Filter of points whose group (mesh group or fault tag) is listed."""
 
     keys = frozenset({"groups", "components"})
 
@@ -38,7 +38,10 @@ class GroupFilter(Filter):
 
 
 def _check_dimensions(block: Block, given: Iterable[str], inputs: tuple[str, ...]) -> None:
-    """The reference wants every dimension named: a forgotten one is more often a slip than an 'anything goes'."""
+    """Raise an error unless every dimension is named, as in the reference implementation.
+
+    A missing dimension is more often a mistake than a request for no limit.
+    """
     if set(given) != set(inputs):
         missing, extra = sorted(set(inputs) - set(given)), sorted(set(given) - set(inputs))
         told = [f"lacks {', '.join(missing)}"] if missing else []
@@ -49,7 +52,7 @@ def _check_dimensions(block: Block, given: Iterable[str], inputs: tuple[str, ...
 @tag("!AxisAlignedCuboidalDomainFilter")
 @dataclass(frozen=True, kw_only=True)
 class CuboidFilter(Filter):
-    """Accepts points of a closed box in the dimensions it sees."""
+    """Filter of points in a closed box in the dimensions it sees."""
 
     keys = frozenset({"limits", "components"})
 
@@ -83,7 +86,7 @@ class CuboidFilter(Filter):
 @tag("!SphericalDomainFilter")
 @dataclass(frozen=True, kw_only=True)
 class SphereFilter(Filter):
-    """Accepts points of a closed ball in the dimensions it sees."""
+    """Filter of points in a closed ball in the dimensions it sees."""
 
     keys = frozenset({"radius", "centre", "components"})
 

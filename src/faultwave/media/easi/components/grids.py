@@ -25,8 +25,12 @@ from faultwave.media.points import Floats
 class Grid:
     """Values at the vertices of a regular grid.
 
-    ``origin``, ``spacing`` and ``shape`` have one entry per dimension, the first varying fastest in ``data``
-    (parameters, vertices), which keeps the precision of its file.
+    Attributes
+    ----------
+    origin, spacing, shape : tuple
+        One entry per dimension, the first varying fastest in ``data``.
+    data : ndarray (parameters, vertices)
+        Values in the precision of the file.
     """
 
     origin: tuple[float, ...]
@@ -39,7 +43,7 @@ class Grid:
         return tuple(o + h * (n - 1) for o, h, n in zip(self.origin, self.spacing, self.shape, strict=True))
 
     def interpolate(self, columns: Sequence[Floats], rows: Sequence[int], linear: bool) -> list[Floats]:
-        """Linear or nearest values of the parameters ``rows`` at points given by coordinate, clamped to the grid."""
+        """Return linear or nearest values of the parameters ``rows`` at points given by coordinate, clamped to the grid."""
         low: list[NDArray[np.int64]] = []
         weight: list[Floats] = []
         for x, origin, spacing, count in zip(columns, self.origin, self.spacing, self.shape, strict=True):
@@ -66,7 +70,7 @@ class Grid:
 
 
 def _interpolation(block: Block) -> bool:
-    """True for linear (the default), False for nearest."""
+    """Return True for linear interpolation (the default), False for nearest."""
     given = block.get("interpolation")
     kind = "linear" if given is None else given.text("'interpolation'").lower()
     if given is not None and kind == "cubic":
@@ -77,7 +81,7 @@ def _interpolation(block: Block) -> bool:
 
 
 def _beside(block: Block) -> Path:
-    """A data file named in a model: next to the model, else beside the case, else in the working directory."""
+    """Return the path of a data file named in a model: next to the model, next to the case, or in the working directory."""
     name = Path(block.text("'file'"))
     candidates = places_of(name, block.source.path.parent)
     for candidate in candidates:
@@ -88,7 +92,7 @@ def _beside(block: Block) -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class Gridded(Component):
-    """Interpolates a grid in its sorted dimensions."""
+    """Component that interpolates a grid in its sorted dimensions."""
 
     grid: Grid
     inputs: tuple[str, ...]
@@ -108,7 +112,7 @@ class Gridded(Component):
 @tag("!ASAGI")
 @dataclass(frozen=True, kw_only=True)
 class Asagi(Gridded):
-    """A NetCDF grid; points outside it are not accepted."""
+    """NetCDF grid; points outside it are not accepted."""
 
     keys = frozenset({"file", "parameters", "var", "interpolation", "components"})
 
@@ -145,23 +149,23 @@ class Asagi(Gridded):
 def read_netcdf(path: Path, variable: str, where: str, warn: Callable[[str, str, str], None]) -> Grid:
     """Read a regular grid from a NetCDF file, as ASAGI does (Rettenberger et al. 2016).
 
-    The variable holds plain or compound floats, slowest dimension first. ASAGI looks at the first and the last coordinate of
-    a dimension only: what lies between is spread evenly, with a warning where the file has it elsewhere; without coordinates
-    vertices lie at 0, 1, 2 and so on.
+    The variable holds plain or compound floats, slowest dimension first. ASAGI uses only the first and the last
+    coordinate of a dimension: vertices between them are spaced evenly, with a warning if the file has other
+    coordinates; without coordinates vertices lie at 0, 1, 2 and so on.
 
     Parameters
     ----------
     path, variable
-        The file and its variable.
+        File and its variable.
     where : str
         Place in the model that names the file.
-    warn
-        Is called with place, what is odd, and advice.
+    warn : callable
+        Function of place, oddity and advice.
 
     Raises
     ------
     InputError
-        At ``where``, for anything else, as coordinates that descend.
+        At ``where``, for anything else, such as descending coordinates.
     """
     with _told(path, where):
         dataset = open_netcdf(path, "NetCDF grid")
@@ -183,7 +187,7 @@ def read_netcdf(path: Path, variable: str, where: str, warn: Callable[[str, str,
 
 @contextmanager
 def _told(path: Path, where: str) -> Iterator[None]:
-    """What is wrong with a damaged file, with its place."""
+    """Re-raise errors of a damaged file with the place that names it."""
     try:
         yield
     except InputError as error:
@@ -224,7 +228,7 @@ def _axis(
     return float(x[0]), spacing, len(x)
 
 
-# Columns 4.. of a row after 'i j x y': name, or None for those the component does not deliver.
+# Columns 4 and up of a row after 'i j x y': name, or None for columns that the component does not deliver.
 _SCEC_COLUMNS = (
     "s_normal", "s_strike", "s_dip", None, None, "mu_s", "mu_d", "d_c", "cohesion", "forced_rupture_time",
 )  # fmt: skip
@@ -263,7 +267,7 @@ def _text(path: Path, where: str) -> str:
 
 
 def read_scec(path: Path, where: str) -> Grid:
-    """The text layout of SCEC's TPV16 and TPV17: three header lines, then one row of 14 numbers for each vertex."""
+    """Read the text layout of SCEC's TPV16 and TPV17: three header lines, then one row of 14 numbers for each vertex."""
     lines = [(number, line.split()) for number, line in enumerate(_text(path, where).splitlines(), 1) if line.strip()]
     if len(lines) < 3 or len(lines[1][1]) < 4:
         raise InputError(Problem(where, f"{path} lacks its three header lines", "seeds; nx ny Lx Ly; hypocentre"))

@@ -1,4 +1,4 @@
-"""`!LuaMap`: a Lua function of one point, run in a process of its own, in a sandbox without files, processes, modules or Python."""
+"""`!LuaMap`: a Lua function of one point, run in a separate process in a sandbox without files, modules or Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ MEMORY_LIMIT = 1 << 29  # bytes per map
 @tag("!LuaMap")
 @dataclass(frozen=True, kw_only=True)
 class LuaMap(Component):
-    """``f(x)`` for each point; ``x`` is indexed by name and by position in the sorted dimensions."""
+    """Map by a Lua function ``f(x)`` of each point.
+
+    ``x`` is indexed by name and by position in the sorted dimensions.
+    """
 
     keys = frozenset({"returns", "function", "components"})
 
@@ -62,14 +65,14 @@ class LuaMap(Component):
             bad[error.point or 0] = True
             where, text = _place(self.body, error.message)
             failure = batch.failure(where, f"Lua: {text}", bad)
-            if error.costly:  # as an error of the script, which ends the search for other points
+            if error.costly:  # raised as an error of the script, which ends the search for other points
                 raise InputError(failure.problems) from None
             raise failure from None
         return dict(zip(names, found, strict=True))
 
 
 def _place(body: Block, message: str) -> tuple[str, str]:
-    """Lua's 'deck:3: text' as the place in the YAML file and the text."""
+    """Return the place in the YAML file and the text of Lua's message 'deck:3: text'."""
     match = re.match(r"deck:(\d+): (.*)", message, re.DOTALL)
     if match is None:
         return body.where, message

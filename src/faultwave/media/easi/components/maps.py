@@ -1,4 +1,4 @@
-"""Maps: components that compute new dimensions from those they see and accept every point."""
+"""Maps: components that compute new dimensions from the ones they see and accept every point."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from faultwave.media.points import Floats
 @tag("!IdentityMap", "!Any")
 @dataclass(frozen=True, kw_only=True)
 class IdentityMap(Component):
-    """Passes its dimensions on; as a leaf it delivers them."""
+    """Identity: passes its dimensions on; as a leaf it delivers them."""
 
     @classmethod
     def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
@@ -51,7 +51,7 @@ class ConstantMap(Component):
 @tag("!AffineMap")
 @dataclass(frozen=True, kw_only=True)
 class AffineMap(Component):
-    """p = row . inputs + translation, the inputs in sorted order."""
+    """Affine map p = row . inputs + translation, with the inputs in sorted order."""
 
     keys = frozenset({"matrix", "translation", "components"})
 
@@ -81,7 +81,7 @@ class AffineMap(Component):
         for name in wanted:
             total: Floats = spread(self.shifts[name], len(batch))
             for factor, dimension in zip(self.rows[name], self.inputs, strict=True):
-                if factor != 0.0:  # 0 * inf of an earlier component must not poison the sum
+                if factor != 0.0:  # 0 * inf from an earlier component must not invalidate the sum
                     total = total + factor * batch.columns[dimension]
             result[name] = total
         return result
@@ -127,7 +127,7 @@ Function = Callable[[Mapping[str, Floats], int], tuple[Floats, Mask]]
 @tag("!FunctionMap")
 @dataclass(frozen=True, kw_only=True)
 class FunctionMap(Component):
-    """One function of the inputs for each output."""
+    """Map with one function of the inputs for each output."""
 
     keys = frozenset({"map", "components"})
 

@@ -17,7 +17,7 @@ from faultwave.media.points import Floats
 @tag("!Switch")
 @dataclass(frozen=True, kw_only=True)
 class Switch(Component):
-    """Routes by requested parameter: each branch is asked for its own names only, or not at all."""
+    """Component that routes by parameter: each branch is evaluated for its own names only, or not at all."""
 
     lists: tuple[tuple[str, ...], ...]
 
@@ -38,7 +38,7 @@ class Switch(Component):
 
     @property
     def supplied(self) -> frozenset[str]:
-        """Names a branch both lists and delivers: nothing else can ever be asked for."""
+        """Names that a branch both lists and delivers; no others can be requested."""
         pairs = zip(self.lists, self.children, strict=True)
         return frozenset().union(*(child.supplied.intersection(names) for names, child in pairs))
 
@@ -60,7 +60,10 @@ class Switch(Component):
 @tag("!EvalModel")
 @dataclass(frozen=True, kw_only=True)
 class EvalModel(Component):
-    """Evaluates a model at the current dimensions; its parameters become the dimensions of the children."""
+    """Component that evaluates a model at the current dimensions.
+
+    Its parameters become the dimensions of the children.
+    """
 
     keys = frozenset({"parameters", "model", "components"})
 
@@ -158,7 +161,7 @@ class LayeredModel(Component):
         return result
 
     def _fraction(self, position: Floats, low: np.ndarray, high: np.ndarray) -> Floats:
-        """Where a point lies between its nodes, 0 beyond the ends."""
+        """Return the relative position of a point between its nodes, 0 beyond the ends."""
         if self.interpolation != "linear":
             return np.zeros(0)
         inside = high > low

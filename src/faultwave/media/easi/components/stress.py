@@ -22,12 +22,12 @@ COMPONENTS = {"b_xx": (0, 0), "b_yy": (1, 1), "b_zz": (2, 2), "b_xy": (0, 1), "b
 
 
 def _favourable(mu_s: Floats) -> Floats:
-    """Angle between the most favourable plane and the largest compression."""
+    """Return the angle [rad] between the most favourable plane and the largest compression."""
     return np.pi / 4 - np.arctan(mu_s) / 2
 
 
 def _half_difference(p: Mapping[str, Floats], pressure: Floats, ratio: Floats, lean: Floats) -> Floats:
-    """(s1-s3)/2 that loads the plane to the ratio R; ``lean`` relates the mean of s1 and s3 to ``pressure``."""
+    """Return (s1-s3)/2 that loads the plane to the ratio R; ``lean`` relates the mean of s1 and s3 to ``pressure``."""
     drop = p["mu_s"] - p["mu_d"]
     loading = p["mu_d"] * pressure + ratio * (p["cohesion"] + drop * pressure)
     return loading / (np.sin(2 * _favourable(p["mu_s"])) + p["mu_d"] * lean + ratio * drop * lean)
@@ -38,7 +38,7 @@ def _principal(mean: Floats, half: Floats, shape: Floats) -> Vector:
 
 
 def _tensor(stresses: Vector, axes: Sequence[Vector]) -> Values:
-    """sum_k s_k e_k e_k in Cartesian components."""
+    """Return sum_k s_k e_k e_k in Cartesian components."""
     return {
         name: sum((s * e[i] * e[j] for s, e in zip(stresses, axes, strict=True)), start=np.zeros(()))
         for name, (i, j) in COMPONENTS.items()
@@ -46,7 +46,7 @@ def _tensor(stresses: Vector, axes: Sequence[Vector]) -> Values:
 
 
 def _plane(strike: Floats, dip: Floats) -> tuple[Vector, Vector, Vector]:
-    """Unit vectors along strike, up dip and normal (towards the hanging wall) of a plane; angles in radians."""
+    """Return the unit vectors of a plane along strike, up dip and along its upward normal; angles in radians."""
     zero = np.zeros_like(strike + dip)
     along = (np.sin(strike), np.cos(strike), zero)
     up = (-np.cos(strike) * np.cos(dip), np.sin(strike) * np.cos(dip), np.sin(dip))
@@ -59,7 +59,7 @@ def _mix(a: Floats, first: Vector, b: Floats, second: Vector) -> Vector:
 
 
 def optimal(p: Mapping[str, Floats]) -> Values:
-    """Stress [Pa] in which the plane (strike, dip) is optimally oriented for slip along ``rake``."""
+    """Return the stress [Pa] in which the plane (strike, dip) is optimally oriented for slip along ``rake``."""
     angle = _favourable(p["mu_s"])
     pressure = np.abs(p["effectiveConfiningStress"])
     alpha = (2 * p["s2ratio"] - 1) / 3
@@ -77,7 +77,10 @@ def optimal(p: Mapping[str, Floats]) -> Values:
 
 
 def andersonian(p: Mapping[str, Floats]) -> Values:
-    """Stress [Pa] with one principal axis vertical; S_v says which, SH_max is the azimuth of the larger horizontal."""
+    """Return the stress [Pa] with one principal axis vertical, selected by S_v.
+
+    SH_max is the azimuth of the larger horizontal.
+    """
     pressure = np.abs(p["sig_zz"])
     alpha = (2 * p["s2ratio"] - 1) / 3
     lean = alpha + np.cos(2 * _favourable(p["mu_s"]))
@@ -101,7 +104,7 @@ def andersonian(p: Mapping[str, Floats]) -> Values:
 
 
 def strike_or_dip_slip(p: Mapping[str, Floats]) -> Values:
-    """Stress divided by s_zz (deprecated form): strike slip when DipSlipFaulting is 0, else dip slip."""
+    """Return the stress divided by s_zz (deprecated form): strike slip if DipSlipFaulting is 0, else dip slip."""
     angle = _favourable(p["mu_s"])
     strike, dip = np.radians(p["strike"]), np.radians(p["dip"])
     along, up, normal = _plane(strike, dip)
@@ -140,7 +143,7 @@ _RULES: dict[str, tuple[Rule, tuple[str, ...]]] = {
 @tag(*_RULES)
 @dataclass(frozen=True, kw_only=True)
 class Stress(Component):
-    """A stress rule; what `constants` does not give comes from the parent by name."""
+    """Stress rule; inputs not given in `constants` are taken from the parent by name."""
 
     keys = frozenset({"constants", "components"})
 

@@ -1,5 +1,5 @@
-"""Files of models of the ground, one format each, named by the file.
+"""File formats of ground models, one module each, named like the kind of the model.
 
-A module has ``read(path, setting, projection) -> Model``; those of other packages register by the entry point group
+A module has ``read(path, setting, projection) -> Model``; modules of other packages register by the entry point group
 ``faultwave.media.models.formats``.
 """

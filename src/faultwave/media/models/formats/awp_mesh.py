@@ -1,6 +1,6 @@
-"""AWP's mesh: a flat file of float32, all values of a point together, x fastest, then y, then z downwards.
+"""AWP mesh: a flat file of float32 with all values of a point together, x fastest, then y, then z downwards.
 
-Points carry vp, vs, rho (3 values), and Qp, Qs (5), behind three numbers that say where they are (8).
+Points have vp, vs, rho (3 values), and Qp, Qs (5), preceded by three indices of the point (8).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ORDERS = {3: ("vp", "vs", "rho"), 5: ("vp", "vs", "rho", "Qp", "Qs"), 8: ("", ""
 
 
 def read(path: Path, setting: Any, projection: Projection | None) -> Model:
-    """The mesh ``path`` of ``setting.shape`` points. Raises InputError where the size of the file says otherwise."""
+    """Read the mesh ``path`` of ``setting.shape`` points; raises InputError if the size of the file does not match."""
     if setting.shape is None or setting.spacing is None:
         lacking = [n for n in ("shape", "spacing") if getattr(setting, n) is None]
         raise InputError(

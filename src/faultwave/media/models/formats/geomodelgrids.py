@@ -1,6 +1,6 @@
 """GeoModelGrids: georeferenced blocks in HDF5 below a top surface, each regular in a logical space.
 
-Heights follow z_logical = -dim_z (z_top - z) / (z_top + dim_z) between the top surface and the flat bottom
+Heights are transformed by z_logical = -dim_z (z_top - z) / (z_top + dim_z) between the top surface and the flat bottom
 (https://geomodelgrids.readthedocs.io, storage layout).
 """
 
@@ -27,7 +27,7 @@ UNITS = {"rho": "kg/m^3", "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": ""}
 
 
 def read(path: Path, setting: Any, projection: Projection | None) -> Model:
-    """Raises InputError naming the file and what is wrong with it."""
+    """Read a GeoModelGrids file; raises InputError with the file and its problem."""
     with opened(path, "GeoModelGrids file") as file:
         numbers = ("origin_x", "origin_y", "y_azimuth", "dim_x", "dim_y", "dim_z")
         given = {n: number_attribute(path, file, n) for n in numbers}
@@ -50,7 +50,7 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
 
 
 def _values(path: Path, file: Any) -> dict[str, tuple[int, float]]:
-    """Place among the values of a point, and factor to SI, by name."""
+    """Return, by name, the index among the values of a point and the factor to SI units."""
     listed, units = (text_list(path, file, f"data_{n}") for n in ("values", "units"))
     found = {}
     for place, name in enumerate(listed):
@@ -70,7 +70,7 @@ def _values(path: Path, file: Any) -> dict[str, tuple[int, float]]:
 
 
 def _axis(path: Path, owner: Any, axis: str, count: int, resolution: str) -> Floats:
-    """Coordinates along an axis: listed, or multiples of a resolution."""
+    """Return the coordinates along an axis, listed in the file or multiples of a resolution."""
     if f"{axis}_coordinates" in owner.attrs:
         nodes: Floats = np.atleast_1d(np.asarray(attribute(path, owner, f"{axis}_coordinates"), float))
         sense = -1.0 if axis == "z" else 1.0
@@ -101,7 +101,7 @@ def _surface(path: Path, file: Any, name: str, given: dict[str, float]) -> Surfa
 def _block(
     path: Path, file: Any, name: str, values: dict[str, tuple[int, float]], given: dict[str, float], top: Surface | None
 ) -> tuple[float, Block]:
-    """Height of the block's top in logical space, and the block."""
+    """Return the height of a block's top in logical space, and the block."""
     found = dataset(path, file, f"blocks/{name}", 4)
     nx, ny, nz, count = found.shape
     if max(place for place, _ in values.values()) >= count:

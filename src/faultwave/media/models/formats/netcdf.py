@@ -1,6 +1,6 @@
-"""NetCDF: variables rho, vp, vs, Qp, Qs on x, y, z, or on longitude, latitude and depth as IRIS EMC models are.
+"""NetCDF models: variables rho, vp, vs, Qp, Qs on x, y, z, or on longitude, latitude and depth as in IRIS EMC models.
 
-Axes need not be equidistant. Units are those of the variables' attributes, SI where there are none.
+Axes need not be equidistant. Units are read from the variables' attributes, with SI as the default.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNITS = {"rho": "kg/m^3", "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": ""}
 
 
 def read(path: Path, setting: Any, projection: Projection | None) -> Model:
-    """Raises InputError naming the file and what is wrong with it."""
+    """Read a NetCDF model; raises InputError with the file and its problem."""
     file = open_netcdf(path, WHAT)
     with telling(path, WHAT):
         names = _variables(path, file, setting.names)
@@ -79,7 +79,7 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
 
 
 def _kind(variable: NetcdfVariable) -> str:
-    """Return x, y, z or depth; CF's attribute ``positive`` says more than the name of an upright axis."""
+    """Return x, y, z or depth; CF's attribute ``positive`` takes precedence over the name of a vertical axis."""
     kind = AXES[variable.name.lower()]
     positive = str(variable.attributes.get("positive", "")).strip().lower()
     if kind in ("z", "depth") and positive in ("up", "down"):
@@ -98,7 +98,7 @@ def _to_degrees(projection: Projection, longitudes: Floats) -> Map:
 
 
 def _variables(path: Path, file: NetcdfFile, renamed: dict[str, str]) -> dict[str, str]:
-    """Name in the file of each parameter."""
+    """Return the name in the file of each parameter."""
     found = {KNOWN[v.lower()]: v for v in file.variables if v.lower() in KNOWN}
     for name, variable in renamed.items():
         if variable not in file.variables:
@@ -114,7 +114,7 @@ def _variables(path: Path, file: NetcdfFile, renamed: dict[str, str]) -> dict[st
 
 
 def _axis(path: Path, file: NetcdfFile, name: str) -> Floats:
-    """Coordinates in metres or degrees, in order."""
+    """Return the coordinates of an axis in metres or degrees, in order."""
     if name.lower() not in AXES or name not in file.variables:
         raise InputError(Problem(str(path), f"'{name}' is no axis", f"a coordinate variable, of {', '.join(AXES)}"))
     variable = file.variables[name]
@@ -126,7 +126,7 @@ def _axis(path: Path, file: NetcdfFile, name: str) -> Floats:
 
 
 def _unit(path: Path, variable: NetcdfVariable, si: str) -> float:
-    """Factor to SI. CF writes kg m-3 and km.s-1."""
+    """Return the factor to SI units, from CF notations such as kg m-3 and km.s-1."""
     text = str(variable.attributes.get("units", "")).strip()
     if not si or text in ("", "1", "none", "count"):
         return 1.0

@@ -1,4 +1,4 @@
-"""SW4's rfile: blocks of a binary raster, the first one topography (SW4 user's guide, appendix on rfile).
+"""SW4 rfile: blocks of a binary raster, the first one topography (SW4 user's guide, appendix on rfile).
 
 The header gives a projection string, the corner in degrees and the azimuth of x; heights are depths below sea level.
 """
@@ -21,12 +21,26 @@ from faultwave.media.models.surface import on_nodes
 from faultwave.media.points import Floats
 
 NAMES = {3: ("rho", "vp", "vs"), 5: ("rho", "vp", "vs", "Qp", "Qs")}
-LONGEST = 10_000  # of a projection string
+LONGEST = 10_000  # characters of a projection string
 
 
 @dataclass(frozen=True)
 class Header:
-    """A block: horizontal and vertical spacing, depth of its top [m], components and points, where its numbers begin."""
+    """Block of an rfile.
+
+    Attributes
+    ----------
+    h, hv : float
+        Horizontal and vertical spacing [m].
+    top : float
+        Depth of the top [m].
+    components : int
+        Number of values per point.
+    shape : tuple of int
+        Numbers of points along x, y and z.
+    offset : int
+        Position of the values in the file [bytes].
+    """
 
     h: float
     hv: float
@@ -37,7 +51,7 @@ class Header:
 
 
 def read(path: Path, setting: Any, projection: Projection | None) -> Model:
-    """Raises InputError naming the file and what is wrong with it."""
+    """Read an rfile; raises InputError with the file and its problem."""
     with path.open("rb") as file:
         order, kind, attenuation, azimuth, lon, lat, crs, headers = _header(path, file)
     size, last = path.stat().st_size, headers[-1]
@@ -110,7 +124,7 @@ def _header(path: Path, file: Any) -> tuple[str, np.dtype, bool, float, float, f
 
 
 def _values(path: Path, kind: np.dtype, header: Header) -> np.ndarray:
-    """(ni, nj, nk, components), in the file until looked at."""
+    """Return the values (ni, nj, nk, components) as a memory map."""
     return np.memmap(path, kind, "r", header.offset, (*header.shape, header.components))
 
 

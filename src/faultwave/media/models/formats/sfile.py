@@ -1,7 +1,7 @@
-"""SW4's sfile: HDF5, blocks between interfaces that follow the ground, depths below sea level (SW4 user's guide).
+"""SW4 sfile: HDF5, blocks between interfaces that follow the ground, depths below sea level (SW4 user's guide).
 
-It has no projection of its own, only a corner and an azimuth: SW4 takes that of its grid, here it is ``crs`` of the
-setting, or that of the case.
+The file has a corner and an azimuth but no projection: SW4 uses the projection of its grid, Faultwave uses ``crs`` of
+the setting, or the projection of the case.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DATASETS = {"rho": "Rho", "vp": "Cp", "vs": "Cs", "Qp": "Qp", "Qs": "Qs"}
 
 
 def read(path: Path, setting: Any, projection: Projection | None) -> Model:
-    """Raises InputError naming the file and what is wrong with it."""
+    """Read an sfile; raises InputError with the file and its problem."""
     case = needed(path, projection)
     with opened(path, "sfile") as file:
         corner = attribute(path, file, "Origin longitude, latitude, azimuth")
@@ -61,7 +61,7 @@ def _shape(path: Path, file: Any, grid: int, names: list[str]) -> tuple[int, int
 
 
 def _interface(path: Path, file: Any, number: int, extent: list[float]) -> Surface:
-    """Depth [m] of an interface at x, y."""
+    """Return the depth [m] of an interface as a function of x, y."""
     named = [f"Z_interfaces/{n}_{number}" for n in ("z_values", "z_interface")]
     name = next((n for n in named if n in file), named[0])
     depths = np.asarray(dataset(path, file, name, 2)[...], float)

@@ -1,5 +1,5 @@
-"""Files of rasters, one format each.
+"""File formats of rasters, one module each.
 
-A module has ``ENDINGS``, the endings of names of such files, and ``read(path, variable) -> Raster``; those of other packages register by
-the entry point group ``faultwave.media.rasters.formats``.
+A module has ``ENDINGS``, the endings of file names, and ``read(path, variable) -> Raster``; modules of other packages
+register by the entry point group ``faultwave.media.rasters.formats``.
 """

@@ -1,4 +1,4 @@
-"""ESRI ASCII grids: six lines of a header, then rows from north to south. A file .prj beside it may name the projection."""
+"""ESRI ASCII grids: six header lines, then rows from north to south; a .prj file next to it may name the projection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORM = "lines 'ncols', 'nrows', 'xllcorner', 'yllcorner', 'cellsize' and a numbe
 
 
 def read(path: Path, variable: str | None) -> Raster:
-    """Raises InputError with file:line."""
+    """Read an ESRI ASCII grid; raises InputError with file and line."""
     try:
         lines = path.read_text(errors="replace").splitlines()
     except OSError as error:
@@ -42,7 +42,7 @@ def read(path: Path, variable: str | None) -> Raster:
 
 
 def _header(path: Path, lines: list[str]) -> tuple[dict[str, float], int]:
-    """Its numbers by name, and the first line after it."""
+    """Return the numbers of the header by name, and the index of the first line after it."""
     found: dict[str, float] = {}
     first = 0
     for first, line in enumerate(lines):

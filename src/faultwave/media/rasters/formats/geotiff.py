@@ -1,4 +1,4 @@
-"""GeoTIFF 1.1 (OGC 19-008r4): the first band, upright rasters of an EPSG code."""
+"""GeoTIFF 1.1 (OGC 19-008r4): first band of north-up rasters with an EPSG code."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from faultwave.media.rasters.raster import Raster, ascending
 
 ENDINGS = (".tif", ".tiff", ".gtiff")
 SCALE, TIE_POINT, TRANSFORMATION, KEYS, METADATA, NO_DATA = 33550, 33922, 34264, 34735, 42112, 42113
-"""Tags; the last two are GDAL's."""
+"""TIFF tags; the last two are GDAL's."""
 RASTER_TYPE, GEOGRAPHIC, PROJECTED, LINEAR_UNIT, VERTICAL_UNIT = 1025, 2048, 3072, 3076, 4099
 AREA, USER_DEFINED = 1, 32767
 PACKED, SPARE = 2000, 1 << 20
-"""How many times larger than in the file rasters can be, and bytes of a small one, which may be of one value throughout."""
+"""Largest compression ratio of a raster, and size [bytes] up to which it is not checked, as all values may be equal."""
 LENGTHS = {9001: 1.0, 9002: 0.3048, 9003: 1200.0 / 3937.0, 9036: 1000.0}
-"""Metres in a unit of length, by its EPSG code."""
+"""Metres per unit of length, by its EPSG code."""
 NAMES = {"": 1.0, "m": 1.0, "metre": 1.0, "meter": 1.0, "metres": 1.0, "meters": 1.0, "ft": 0.3048, "foot": 0.3048,
          "feet": 0.3048, "us survey foot": 1200.0 / 3937.0, "km": 1000.0}  # fmt: skip
-"""Metres in a unit of length, by the names that GDAL writes."""
+"""Metres per unit of length, by the names that GDAL writes."""
 
 
 def read(path: Path, variable: str | None) -> Raster:
-    """Raises InputError naming the file and what is wrong with it."""
+    """Read the first band of a GeoTIFF; raises InputError with the file and its problem."""
     import tifffile
 
     try:
@@ -40,7 +40,7 @@ def read(path: Path, variable: str | None) -> Raster:
         x, y = _axes(path, tags, values.shape, keys.get(RASTER_TYPE, AREA) == AREA)
     except InputError:
         raise
-    except Exception as error:  # the parser raises many kinds where tags are damaged
+    except Exception as error:  # the parser raises many kinds of errors for damaged tags
         raise InputError(
             Problem(
                 str(path),
@@ -54,7 +54,7 @@ def read(path: Path, variable: str | None) -> Raster:
     factor = _length(path, "heights are", keys.get(VERTICAL_UNIT, 9001)) if unit is None else unit
     heights = (heights * scale + offset) * factor
     crs = _crs(keys)
-    if crs is None and LINEAR_UNIT in keys:  # a system of its own, which the case names; its unit is told here
+    if crs is None and LINEAR_UNIT in keys:  # a user-defined system, which the case names; the file gives its unit
         across = _length(path, "x and y are", keys[LINEAR_UNIT])
         x, y = x * across, y * across
     return ascending(str(path), x, y, heights, crs)
@@ -67,7 +67,7 @@ def _length(path: Path, what: str, code: int) -> float:
 
 
 def _of_band(path: Path, text: Any) -> tuple[float, float, float | None]:
-    """Return what GDAL's metadata say of the first band: scale, offset and metres in its unit, None where it names none."""
+    """Return scale, offset and unit in metres of the first band from GDAL's metadata; the unit is None if not named."""
     from xml.etree import ElementTree
 
     found: dict[str, str] = {}
@@ -91,7 +91,7 @@ def _of_band(path: Path, text: Any) -> tuple[float, float, float | None]:
 
 
 def _check_size(path: Path, page: Any) -> None:
-    """Raise InputError for a raster that says it is larger than the file can hold, before memory is asked for."""
+    """Raise InputError for a raster larger than the file can hold, before memory is allocated."""
     count, held = int(np.prod([int(n) for n in page.shape], dtype=object)) * page.dtype.itemsize, path.stat().st_size
     if count > SPARE + PACKED * held:
         what = (
@@ -114,14 +114,14 @@ def _values(path: Path, page: Any) -> np.ndarray:
 
 
 def _keys(tags: dict[int, Any]) -> dict[int, int]:
-    """GeoKeys that are a number."""
+    """Return the GeoKeys with a numerical value."""
     listed = [int(v) for v in tags.get(KEYS, ())]
     entries = (listed[n : n + 4] for n in range(4, len(listed) - 3, 4))
     return {key: value for key, place, _, value in entries if place == 0}
 
 
 def _axes(path: Path, tags: dict[int, Any], shape: tuple[int, ...], area: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates of columns and rows of points."""
+    """Return the coordinates of the columns and rows of points."""
     offset = 0.5 if area else 0.0
     j, i = (np.arange(n) + offset for n in shape)
     if TRANSFORMATION in tags:
@@ -143,7 +143,7 @@ def _crs(keys: dict[int, int]) -> str | None:
 
 
 def _without(values: np.ndarray, missing: Any) -> np.ndarray:
-    """Values, NaN where there are none."""
+    """Return the values with NaN where they are missing."""
     found = values.astype(np.float64 if values.dtype.itemsize > 4 else np.float32)
     try:
         number = float(str(missing).strip().rstrip("\0"))

@@ -1,4 +1,4 @@
-"""NetCDF: a variable on x and y, or on longitude and latitude (COARDS, CF). So are GMT's grids; old ones have a form of their own."""
+"""NetCDF rasters: a variable on x and y, or on longitude and latitude (COARDS, CF), including current and old GMT grids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GEOGRAPHIC = "EPSG:4326"
 
 
 def read(path: Path, variable: str | None) -> Raster:
-    """Raises InputError naming the file and what is wrong with it."""
+    """Read a NetCDF raster; raises InputError with the file and its problem."""
     file = open_netcdf(path, WHAT)
     with telling(path, WHAT):
         if {"x_range", "y_range", "z", "dimension"} <= file.variables.keys():
@@ -35,7 +35,7 @@ def read(path: Path, variable: str | None) -> Raster:
 
 
 def _variable(path: Path, file: NetcdfFile, name: str | None) -> NetcdfVariable:
-    """The variable of heights: the one named, or the only one on two axes."""
+    """Return the variable of heights: the one named, or the only one on two axes."""
 
     def fits(v: NetcdfVariable) -> bool:
         low = [d.lower() for d in v.dimensions]
@@ -53,7 +53,7 @@ def _variable(path: Path, file: NetcdfFile, name: str | None) -> NetcdfVariable:
 
 
 def _crs(file: NetcdfFile, variable: NetcdfVariable, axes: list[NetcdfVariable]) -> str | None:
-    """As CF has it, or by the units and names of axes."""
+    """Return the coordinate system by the CF conventions, or by the units and names of axes."""
     mapping = file.variables.get(variable.attributes.get("grid_mapping", ""))
     for attribute in ("crs_wkt", "spatial_ref"):
         text = mapping.attributes.get(attribute) if mapping else None
@@ -64,7 +64,7 @@ def _crs(file: NetcdfFile, variable: NetcdfVariable, axes: list[NetcdfVariable])
 
 
 def _metres(path: Path, variable: NetcdfVariable) -> float:
-    """Return its unit in metres; 1 where it names none, or what GMT writes where nobody named one (user_z_unit)."""
+    """Return the unit of a variable in metres; 1 if it names none, or has GMT's placeholder (user_z_unit)."""
     text = str(variable.attributes.get("units", "")).strip()
     if not text or text.lower() in ("1", "none", "meters", "metres", "meter", "metre", "m") or text.startswith("user_"):
         return 1.0
@@ -82,16 +82,16 @@ def _upward(variable: NetcdfVariable) -> float:
 
 
 def _per_unit(path: Path, axis: NetcdfVariable, crs: str | None) -> float:
-    """Return the factor of an axis to metres, or to the unit of its coordinate system where that is known."""
+    """Return the factor of an axis to metres, or to the unit of its coordinate system if that is known."""
     if crs is None:
         return _metres(path, axis)
     if any(d in str(axis.attributes.get("units", "")).lower() for d in DEGREES):
         return 1.0
-    import pyproj  # takes long to import, and few rasters name their system
+    import pyproj  # slow to import, and few rasters name their system
 
     try:
         system = pyproj.CRS.from_user_input(crs)
-    except pyproj.exceptions.ProjError:  # reported where places are turned into it
+    except pyproj.exceptions.ProjError:  # reported when places are transformed into it
         return 1.0
     if system.is_geographic or not system.axis_info or not str(axis.attributes.get("units", "")).strip():
         return 1.0
@@ -99,7 +99,7 @@ def _per_unit(path: Path, axis: NetcdfVariable, crs: str | None) -> float:
 
 
 def _old(path: Path, file: NetcdfFile) -> Raster:
-    """GMT's form of version 3: ranges, and rows from the top in one long vector."""
+    """Read GMT's format of version 3: ranges, and rows from the top in one long vector."""
     nx, ny = (int(n) for n in file.variables["dimension"].numbers())
     z = file.variables["z"]
     values = z.numbers().reshape(ny, nx) * _metres(path, z)
