@@ -1,7 +1,7 @@
-"""Files of seismology, read by ObsPy with the format named by the file's name and first bytes.
+"""Seismological files, read by ObsPy with the format determined from file name and first bytes.
 
-ObsPy's own detection of formats offers a file to every reader it has, among them one that unpickles and thereby runs what the file holds;
-given a name it also expands patterns, fetches addresses and unpacks archives. Here a reader of one format is given the bytes of one file.
+ObsPy's own format detection offers a file to every reader it has, including one that unpickles and thereby executes the contents; given
+a name it also expands patterns, fetches URLs and unpacks archives. Here a reader of one format receives the bytes of one file.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy as np
 from faultwave.base.xml_text import refuse_declarations
 
 LARGEST = 1 << 31
-"""Bytes of a file that is read: far above the records of one station."""
+"""Maximum size of a file that is read [bytes], far above the records of one station."""
 
 PACKED = 16
-"""Samples a byte of a file can stand for, at most; the closest packing of miniSEED holds 1.75."""
+"""Maximum number of samples per byte of a file; the closest packing of miniSEED holds 1.75."""
 
 GAPS = 10
-"""How many times longer than its samples the time may be that a channel spans."""
+"""Maximum ratio of the time span of a channel to the duration of its samples."""
 
 
 def _sac(head: bytes) -> str:
-    """Version 6 or 7 of the header, in either order of bytes; else the same as text."""
+    """Return ObsPy's name of the SAC format: header version 6 or 7 in either byte order, or text."""
     if head[304:308] in (b"\6\0\0\0", b"\7\0\0\0", b"\0\0\0\6", b"\0\0\0\7"):
         return "SAC"
     return "SACXY" if re.fullmatch(rb"[-+0-9.eE\s]+", head[:150]) and len(head) >= 150 else ""
@@ -50,7 +50,7 @@ def _knet(head: bytes) -> str:
 
 
 def _unread(head: bytes) -> str:
-    """Of formats that ObsPy has no reader for, which people take for records all the same."""
+    """Return '' for formats that ObsPy cannot read but that are commonly mistaken for records."""
     return ""
 
 
@@ -61,7 +61,7 @@ FORMATS: dict[str, Callable[[bytes], str]] = {
     ".knet": _knet,
     **dict.fromkeys((".v1", ".v2"), _unread),
 }
-"""By the end of a file's name: ObsPy's name of its format by the first bytes, '' where they are of no such file."""
+"""Functions that return ObsPy's format name from the first bytes ('' if not of this type), by file name suffix."""
 
 CALLED: dict[Callable[[bytes], str], str] = {
     _mseed: "miniSEED",
