@@ -16,20 +16,34 @@ import numpy as np
 from faultwave.base.log import get_logger
 from faultwave.observe.dataset import Dataset, Variable
 
-FEWEST = 12  # samples after decimation that tell a resonance
-LONGEST = 600  # samples after decimation that take part
-ATTENUATION = 100.0  # [dB] of what lies outside the band
-GROWTH = 0.01  # over all samples: more is no rounding of a resonance without losses
+FEWEST = 12  # minimum number of samples after decimation
+LONGEST = 600  # maximum number of samples used after decimation
+ATTENUATION = 100.0  # [dB] attenuation outside the band
+GROWTH = 0.01  # over all samples: more cannot be rounding of an undamped resonance
 LOWEST_QUALITY = float(np.pi)
-"""Of a resonance: its amplitude after one period is at least 1/e of what it was. Below it, no ringing can be told from a transient."""
+"""Minimum quality factor of a resonance.
+
+Its amplitude after one period is at least 1/e of the initial one. Below it, ringing cannot be distinguished from a transient.
+"""
 WIDEST = 0.5
-"""Half-power width f / Q of a resonance over the width of the band: wider lines describe what the filter left of other frequencies."""
+"""Maximum half-power width f / Q of a resonance relative to the band; wider lines are residues of the filter."""
 
 
 @dataclass(frozen=True)
 class Resonance:
-    """frequency [Hz]; quality = pi frequency / decay rate, infinite where the signals show no decay; amplitude at their first sample, in
-    their unit, of the signal where it is largest; share of the strongest amplitude in the band."""
+    """Resonance of recorded signals.
+
+    Attributes
+    ----------
+    frequency : float
+        Frequency [Hz].
+    quality : float
+        Quality factor, pi frequency / decay rate; infinite if the signals show no decay.
+    amplitude : float
+        Amplitude at the first sample, in the unit of the signal in which it is largest.
+    share : float
+        Fraction of the strongest amplitude in the band.
+    """
 
     frequency: float
     quality: float
@@ -44,12 +58,27 @@ def resonances(
     floor: float = 1e-3,
     resolution: float = 1e-6,
 ) -> list[Resonance]:
-    """Resonances within ``band`` [Hz] of one or several signals (n,) or (n, p), sampled every ``interval`` [s].
+    """Return the resonances of signals within a frequency band, ascending in frequency.
 
-    Ascending in frequency. Lines that grow, and lines that do not ring (``rings``), are no resonances: they are left out, with a
-    warning where they are loud. ``floor``: share of the strongest amplitude below which a peak is left out; ``resolution``: relative size
-    of singular values that are taken for noise. Raises ValueError where the band does not fit the sampling or the signals are too short
-    for it.
+    Lines that grow, and lines that do not ring (``rings``), are no resonances: they are omitted, with a warning if they are strong.
+
+    Parameters
+    ----------
+    signals : ndarray of shape (n,) or (n, p)
+        One or several signals.
+    interval : float
+        Sampling interval [s].
+    band : tuple of float
+        Lowest and highest frequency [Hz].
+    floor : float
+        Fraction of the strongest amplitude below which a peak is omitted.
+    resolution : float
+        Relative size of singular values that are considered noise.
+
+    Raises
+    ------
+    ValueError
+        If the band does not fit the sampling, or the signals are too short for it.
     """
     x = np.asarray(signals, float)
     x = x[:, None] if x.ndim == 1 else x

@@ -78,14 +78,14 @@ def read_waveforms(path: Path) -> Any:
     Parameters
     ----------
     path : Path
-        File whose name ends as one of ``FORMATS``.
+        File with one of the suffixes in ``FORMATS``.
 
     Raises
     ------
     ValueError
-        Where the content is not of the format that the name says, or declares more samples than the file can hold.
+        If the contents do not have the format that the name states, declare more samples than the file can hold, or are no time series.
     Exception
-        Whatever ObsPy's reader of that format raises.
+        Any exception of ObsPy's reader of that format.
     """
     detect = FORMATS[path.suffix.lower()]
     data = _content(path)
@@ -112,9 +112,9 @@ def read_stations(path: Path) -> Any:
     Raises
     ------
     ValueError
-        Where the file is no StationXML, or declares entities.
+        If the file is not StationXML, or declares XML entities.
     Exception
-        Whatever ObsPy's reader raises.
+        Any exception of ObsPy's reader.
     """
     data = _content(path)
     if b"FDSNStationXML" not in data[:4096]:
@@ -124,7 +124,7 @@ def read_stations(path: Path) -> Any:
 
 
 def spans_gaps(traces: Any) -> bool:
-    """Return whether the traces of a channel lie so far apart that joining them would fill memory with nothing."""
+    """Return True if the traces of a channel lie so far apart that joining them would exhaust the memory with padding."""
     begin, end = min(t.stats.starttime for t in traces), max(t.stats.endtime for t in traces)
     samples = (end - begin) * max(t.stats.sampling_rate for t in traces)
     return bool(samples > GAPS * sum(t.stats.npts for t in traces) + 1e6)
@@ -144,7 +144,7 @@ def _samples(count: Any) -> int:
 
 
 def _reader(kind: str, name: str) -> Callable[..., Any]:
-    """ObsPy's own reader of a format, without what surrounds it in ``obspy.read``."""
+    """Return ObsPy's reader of a format, bypassing ``obspy.read``."""
     for found in entry_points(group=f"obspy.plugin.{kind}.{name}", name="readFormat"):
         if found.dist is not None and found.dist.name.lower() == "obspy":
             reader: Callable[..., Any] = found.load()

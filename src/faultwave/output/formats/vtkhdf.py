@@ -104,8 +104,8 @@ class VtkHdfWriter(CellFieldWriter):
 class _LagrangeWriter(VtkHdfWriter):
     """Writer of cells of high degree, with a value at every node.
 
-    ``points`` are the nodes, ``cells`` (nc, n) their indices in VTK's order, and each node belongs to one cell only. Fields hold the nodes of
-    one cell after the other.
+    ``points`` are the nodes, ``cells`` (nc, n) their indices in VTK's order, and each node belongs to one cell only. Fields hold the nodes
+    of one cell after the other.
     """
 
     FIELDS = "PointData"

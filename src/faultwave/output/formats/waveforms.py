@@ -66,9 +66,9 @@ def codes(trace: Trace) -> tuple[str, str]:
 def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
     """Write NETWORK.STATION..CHANNEL.sac, one file per velocity component, float32 as the format requires.
 
-    Headers user0-2 hold x, y, z [m] of the station, stdp its depth -z [m]; of the event, as far as known, user3-5 hold x, y, z [m], evla and
-    evlo its place [deg], evdp its depth [km], mag its magnitude, and o its onset [s] after the start of the simulated time, else 0. Without an
-    origin time the reference time is undefined (nzyear to nzmsec -12345, iztype unknown).
+    Headers user0-2 hold x, y, z [m] of the station, stdp its depth -z [m]; of the event, as far as known, user3-5 hold x, y, z [m], evla
+    and evlo its place [deg], evdp its depth [km], mag its magnitude, and o its onset [s] after the start of the simulated time, else 0.
+    Without an origin time the reference time is undefined (nzyear to nzmsec -12345, iztype unknown).
 
     Raises InputError if ObsPy is missing, and for receivers without velocity or even sampling.
     """
@@ -142,8 +142,8 @@ def _refer(sac: Any, trace: Trace) -> None:
 def write_mseed(path: str | Path, traces: Sequence[Trace]) -> Path:
     """Write every velocity component of every receiver into one miniSEED file, float64.
 
-    Without an origin time samples count from 1970-01-01, as the format requires a date, and a warning is logged. Raises InputError if ObsPy is
-    missing, for receivers without velocity or even sampling, and for codes that are too long for the format.
+    Without an origin time samples count from 1970-01-01, as the format requires a date, and a warning is logged. Raises InputError if
+    ObsPy is missing, for receivers without velocity or even sampling, and for codes that are too long for the format.
     """
     obspy = needs_obspy()
     stream = obspy.Stream()
