@@ -74,8 +74,8 @@ def factor(laws: Sequence[Law], near: Array, far: Array) -> float:
     """Return the ratio of the error to the difference ``near``, as the geometric mean over laws.
 
     The ratio scatters from record to record, since waves with positive and negative errors interfere there, more than it varies between
-    places. Therefore all receivers have one factor, computed from the root mean squares of their differences. Receivers that hardly any wave
-    has reached, where differences are as large as the record and carry no information, are excluded, as are differences that are NaN.
+    places. Therefore all receivers have one factor, computed from the root mean squares of their differences. Receivers that hardly any
+    wave has reached, where differences are as large as the record and carry no information, are excluded, as are differences that are NaN.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ def by_laws(laws: Sequence[Law]) -> Method:
 def grown(errors: Array, ours: Array, count: int) -> tuple[Array, Array]:
     """Extrapolate relative errors of the first samples to whole records.
 
-    x is proportional to the distance that waves have travelled, and thus to the time since the start of the run. Receivers that had recorded
-    next to nothing by then receive the root mean square growth rate of the others.
+    x is proportional to the distance that waves have travelled, and thus to the time since the start of the run. Receivers that had
+    recorded next to nothing by then receive the root mean square growth rate of the others.
 
     Parameters
     ----------

@@ -46,9 +46,9 @@ Samples = tuple[np.ndarray, np.ndarray]
 class FaultRecorder:
     """Recorder of every ``every``-th step of each cluster.
 
-    ``read(cluster)`` starts a reading of its receivers, which ``deliver`` passes on later, many at once. Without a ``leader`` the time of a
-    sample is the end of the step of its own cluster. With one, all points share the times of that cluster, as in SeisSol's files: a point of
-    a slower cluster yields at each of them its value at the end of its own step that contains the time.
+    ``read(cluster)`` starts a reading of its receivers, which ``deliver`` passes on later, many at once. Without a ``leader`` the time of
+    a sample is the end of the step of its own cluster. With one, all points share the times of that cluster, as in SeisSol's files: a
+    point of a slower cluster yields at each of them its value at the end of its own step that contains the time.
     """
 
     def __init__(

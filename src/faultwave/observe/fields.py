@@ -32,7 +32,7 @@ def volume_fields(setting: Any, law: Any, more: Sequence[str] = ()) -> list[str]
 
 
 def surface_fields(setting: Any, more: Sequence[str] = ()) -> list[str]:
-    """Return the fields of surface snapshots, and those of ``more`` that the case names."""
+    """Return the fields of surface snapshots, including fields of ``more`` that the case names."""
     return known_fields(setting.fields, [*SURFACE_FIELDS, *more], SURFACE_FIELDS, "output.surface.fields")
 
 

@@ -109,7 +109,7 @@ def _number(path: Path, file: h5py.File, name: str) -> float:
 
 
 def _lattice(path: Path, file: h5py.File, places: np.ndarray, scale: float) -> tuple[np.ndarray, Nodes, float]:
-    """Which nodes to keep, each place once; the lattice they lie on and its spacing [m]."""
+    """Return the indices of the distinct nodes, the lattice they lie on and its spacing [m]."""
     edges = np.asarray(dataset(path, file, "DRM_Metadata/h", 1)[()], float) * scale
     h, low = float(edges[0]), places.min(0)
     if not h > 0 or np.ptp(edges) > OFF * h:

@@ -1,7 +1,7 @@
 """Cells of high degree: polynomial fields given by their values at evenly spaced nodes of triangles and tetrahedra.
 
 Nodes follow the order of VTK's Lagrange cells: corners, then nodes inside edges, inside faces and inside the cell; the nodes inside a
-triangle or a tetrahedron are again those of a smaller one.
+triangle or a tetrahedron are again the nodes of a smaller one.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ STATION_COLUMNS = "; then codes of station and network, if wanted"
 
 
 def read_points(setting: Any, projection: Any = None) -> np.ndarray:
-    """Return the points (n, 3) [m] of a receiver setting: listed ones, geographic ones, then those of its files.
+    """Return the points (n, 3) [m] of a receiver setting: listed ones, geographic ones, then the contents of its files.
 
     ``projection`` is the setting of the case. Raises InputError with file and line.
     """

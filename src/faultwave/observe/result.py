@@ -1,4 +1,4 @@
-"""What a capability found, and which formats write it."""
+"""Result of a capability, and the formats that write it."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ POINTS = 4
 class SeriesRecorder:
     """Recorder of receiver values at every step, sampled at multiples of ``interval`` [s].
 
-    It stores values (steps, receivers, channels, Q) of the last steps. Columns are staggered in time by ``late`` (Q,) steps after the start of
-    the step; a column with late = 0.5 holds values at times (n + 1/2) dt. ``first`` (receivers, channels, Q) are the values one step before
-    the first; all values have its data type.
+    It stores values (steps, receivers, channels, Q) of the last steps. Columns are staggered in time by ``late`` (Q,) steps after the start
+    of the step; a column with late = 0.5 holds values at times (n + 1/2) dt. ``first`` (receivers, channels, Q) are the values one step
+    before the first; all values have its data type.
     """
 
     def __init__(self, step: float, late: Sequence[float], first: np.ndarray, interval: float):

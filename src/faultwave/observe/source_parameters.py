@@ -34,7 +34,7 @@ class FaultHistory:
     time : ndarray
         Times [s].
     total_work, static_work : ndarray
-        Frictional work of the traction change, and that of a slow rupture with the same end [J].
+        Frictional work of the traction change, and the work of a slow rupture with the same end [J].
     moment : ndarray
         Seismic moment [N m].
     potency : ndarray

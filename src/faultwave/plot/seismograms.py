@@ -1,4 +1,4 @@
-"""Record sections: one row a receiver, one column a quantity."""
+"""Figures of seismograms: one row per receiver, one column per quantity."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from faultwave.output.trace import Trace
 from faultwave.plot import style
 
 MOST = 40
-"""Rows in one figure; of more receivers an even choice is drawn and the title says so."""
+"""Maximum number of rows in a figure; of more receivers an even selection is drawn and the title says so."""
 
 
-_ROW = 0.9  # of the distance between rows that the strongest trace fills
+_ROW = 0.9  # fraction of the row distance filled by the strongest trace
 
 
 @dataclass(frozen=True)
 class Column:
-    """names drawn together, the first strongest; factor brings them into ``unit``; change: relative to the start."""
+    """Quantities ``names`` drawn together, the first strongest; ``factor`` converts to ``unit``; ``change``: relative to the start."""
 
     title: str
     names: tuple[str, ...]
@@ -42,8 +42,10 @@ FAULT = (
 
 
 def plot_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
-    """Velocities of off-fault receivers. Each receiver has its own scale, common to its components; the peak of its
-    speed stands next to its name. None without velocities."""
+    """Draw the velocities of off-fault receivers; return None without velocities.
+
+    Each receiver has its own scale, common to its components; its peak speed is printed next to its name.
+    """
     traces = [t for t in traces if any(name in t.columns for c in VELOCITY for name in c.names)]
     if not traces:
         return None
@@ -56,7 +58,7 @@ def plot_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
 
 
 def _velocities() -> tuple[Column, ...]:
-    """Their titles tell the directions where these have names."""
+    """Return the velocity columns, whose titles include the directions if these have names."""
     named = zip(VELOCITY, AXES, style.options().axes, strict=True)
     return tuple(
         column if axis == name else replace(column, title=f"{name} ({column.title})") for column, axis, name in named
@@ -64,8 +66,10 @@ def _velocities() -> tuple[Column, ...]:
 
 
 def plot_fault_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
-    """Slip rate, slip and shear traction of fault receivers, along strike (blue) and dip (orange). One scale a column,
-    given by a bar. None without any of them."""
+    """Draw slip rate, slip and shear traction of fault receivers, along strike (blue) and dip (orange).
+
+    Each column has one scale, shown by a bar. The result is None if no quantity exists.
+    """
     columns = [c for c in FAULT if any(name in t.columns for t in traces for name in c.names)]
     if not columns:
         return None
