@@ -29,13 +29,12 @@ class FourierRecorder(ReceiverRecorder):
 
     @property
     def spectra(self) -> np.ndarray:
-        """Of all samples taken so far."""
+        """Fourier sums of all samples taken so far."""
         self.complete()
         return self.sums
 
     @spectra.setter
     def spectra(self, values: np.ndarray) -> None:
-        """Fourier sums of all samples taken so far."""
         self.coming.clear()
         self.sums = values
 

@@ -2,7 +2,7 @@
 
 A signal that rings is a sum of damped exponentials; their poles follow from the shift invariance of the signal
 subspace (ESPRIT: Roy & Kailath 1989; matrix pencil: Hua & Sarkar 1990), far sharper than bins of a Fourier transform.
-The band of interest is mixed to zero frequency, filtered and decimated first: a filter scales exponentials and keeps
+The band of interest is mixed to zero frequency, filtered and decimated first: a filter scales exponentials but does not change
 their poles.
 """
 
@@ -126,13 +126,13 @@ def resonances(
 
 
 def rings(frequency: np.ndarray, decay: np.ndarray, band: float) -> np.ndarray:
-    """Return which lines (n,) are resonances, and not transients that a sum of exponentials describes, too.
+    """Return True for each line (n,) that is a resonance, not a transient represented by a sum of exponentials.
 
     Parameters
     ----------
-    frequency : (n,) array
-        Of the lines [Hz].
-    decay : (n,) array
+    frequency : ndarray of shape (n,)
+        Frequencies of the lines [Hz].
+    decay : ndarray of shape (n,)
         Decay rates of their amplitudes [1/s]; the quality factor is pi frequency / decay.
     band : float
         Width of the band in which they were found [Hz].
@@ -142,7 +142,7 @@ def rings(frequency: np.ndarray, decay: np.ndarray, band: float) -> np.ndarray:
 
 
 def long_enough(samples: int, interval: float, band: tuple[float, float]) -> bool:
-    """Whether ``resonances`` can find lines within ``band`` [Hz] in so many samples every ``interval`` [s]."""
+    """Return True if ``samples`` samples every ``interval`` [s] suffice to find lines within ``band`` [Hz]."""
     return samples > 0 and len(_decimated(np.zeros((samples, 1)), interval, *band)[0]) >= FEWEST
 
 
@@ -151,16 +151,16 @@ def _quality(frequency: float, rate: float) -> float:
 
 
 def _decimated(x: np.ndarray, interval: float, low: float, high: float) -> tuple[np.ndarray, float, float, np.ndarray]:
-    """(samples, p) around zero frequency, their spacing [s], the angular frequency that was mixed to zero, the filter."""
+    """Return decimated signals (samples, p) around zero frequency, their step [s], the angular centre frequency and the filter."""
     centre, width = np.pi * (low + high), high - low
-    every = max(1, int(0.25 / (width * interval)))  # bands that fold onto this one stay apart from it
+    every = max(1, int(0.25 / (width * interval)))  # avoids aliasing of other bands into this one
     mixed = x * np.exp(-1j * centre * np.arange(len(x)) * interval)[:, None]
     if every == 1:
         taps = np.ones(1)
     else:
         edge, stop = 0.5 * width, 1.0 / (every * interval) - 0.5 * width
         nyquist = 0.5 / interval
-        from scipy import signal as processing  # a second to import, and few runs ring
+        from scipy import signal as processing  # slow import, needed by few runs
 
         count, beta = processing.kaiserord(ATTENUATION, (stop - edge) / nyquist)
         count = min(count | 1, (len(x) // 2) | 1)
@@ -170,7 +170,7 @@ def _decimated(x: np.ndarray, interval: float, low: float, high: float) -> tuple
 
 
 def _poles(y: np.ndarray, resolution: float) -> np.ndarray:
-    """exp(rate step) of the exponentials in y (n, p)."""
+    """Return the poles exp(rate step) of the exponentials in y (n, p)."""
     n, p = y.shape
     rows = n // 2
     hankel = np.concatenate([y[i : i + n - rows + 1].T for i in range(rows)])  # row i p + k: signal k from sample i on
@@ -183,7 +183,7 @@ def _poles(y: np.ndarray, resolution: float) -> np.ndarray:
 
 
 def dataset(found: Sequence[Resonance]) -> Dataset:
-    """frequency [Hz], quality, amplitude and share (n,)."""
+    """Return frequency [Hz], quality, amplitude and share (n,) as a Dataset."""
     units = {"frequency": "Hz", "quality": "", "amplitude": "", "share": ""}
     columns = {n: Variable(np.array([getattr(r, n) for r in found]), ("resonance",), u) for n, u in units.items()}
     return Dataset("resonances", columns)

@@ -122,9 +122,9 @@ def moment_rate(time: np.ndarray, moment: np.ndarray) -> tuple[np.ndarray, np.nd
 def moment_spectrum(time: np.ndarray, moment: np.ndarray, points: int = 100) -> MomentSpectrum | None:
     """Return the spectrum of the moment rate, from the moment (nt,) [N m] released until ``time`` (nt,) [s].
 
-    It is computed at ``points`` logarithmically spaced frequencies, from a quarter of the inverse record length to a quarter of the sampling
-    rate. The result is None if no moment was released or there are fewer than eight samples. The moment is the final one of the record: if
-    the rupture has not ended, the spectrum describes a part of it.
+    It is computed at ``points`` logarithmically spaced frequencies, from a quarter of the inverse record length to a quarter of the
+    sampling rate. The result is None if no moment was released or there are fewer than eight samples. The moment is the final one of the
+    record: if the rupture has not ended, the spectrum describes a part of it.
     """
     total = float(moment[-1] - moment[0]) if len(moment) else 0.0
     if len(time) < 8 or not total > 0:

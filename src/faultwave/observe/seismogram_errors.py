@@ -88,7 +88,7 @@ def estimated(
 
 
 def middle(data: Dataset) -> float:
-    """Time [s] until which receivers have recorded half of the integral of squares, in the mean over receivers and units."""
+    """Return the time [s] at which receivers have recorded half of the integral of squares, averaged over receivers and units."""
     units, time = np.array(data.attrs["units"]), data["time"]
     shares = []
     for unit in dict.fromkeys(units.tolist()):
@@ -100,7 +100,7 @@ def middle(data: Dataset) -> float:
 
 
 def _by_time(known: Known, times: Array, series: Sequence[Array]) -> list[Array]:
-    """What steps in time change in the series of each run."""
+    """Return the error of time stepping in the series of each run."""
     if not known.time or len(times) < 2:
         return [np.zeros((1, 1, 1))] * len(series)
     interval = float(times[-1] - times[0]) / (len(times) - 1)

@@ -171,7 +171,8 @@ def draw_contours(ax: Axes, fault: FaultMap) -> None:
 def hypocentre(xy: np.ndarray, cells: np.ndarray, time: np.ndarray) -> np.ndarray:
     """Return the centre of the patch of connected triangles that rupture first.
 
-    Triangles of an overstressed patch rupture at about the same time, independently of each other; a front takes longer to propagate as far.
+    Triangles of an overstressed patch rupture at about the same time, independently of each other; a front takes longer to propagate as
+    far.
     """
     first = int(np.nanargmin(time))
     earliest, latest = float(time[first]), float(np.nanmax(time))

@@ -181,9 +181,7 @@ def _peak(velocity: np.ndarray, step: float, period: float, damping: float) -> n
     The acceleration is zero after the record, as in the processing of strong-motion records: an oscillator whose period is not much
     shorter than the record reaches its largest displacement after the end of the record.
     """
-    times = max(
-        1, int(np.ceil(FINE * step / period))
-    )  # oversampling factor, since peaks between coarse samples would be missed
+    times = max(1, int(np.ceil(FINE * step / period)))  # avoids missing peaks between samples
     finer = step / times
     moved = response(padded(derived(velocity, step, times), finer, period, damping), finer, period, damping)
     return np.asarray((2 * np.pi / period) ** 2 * np.abs(turned(*moved)).max(1))
@@ -205,7 +203,7 @@ def derived(values: np.ndarray, step: float, times: int = 1) -> np.ndarray:
 
 
 def summed(values: np.ndarray, step: float) -> np.ndarray:
-    """Integral of samples (..., n) of both signs from the first on, of the cubic spline through them: the inverse of ``derived``."""
+    """Return the integral of samples (..., n) of both signs, from their cubic spline: the inverse of ``derived``."""
     return np.asarray(_spline(values, step).antiderivative()(step * np.arange(values.shape[-1])))
 
 
@@ -216,7 +214,7 @@ def _spline(values: np.ndarray, step: float) -> Any:
 
 
 def lasting(growth: np.ndarray, step: float, low: float, high: float) -> np.ndarray:
-    """Time (d,) [s] between shares of the final value of what grows (d, n); 0 where nothing moved."""
+    """Return the time (d,) [s] between two fractions of the final value of growth curves (d, n), 0 if nothing moved."""
     final = growth[:, -1:]
     share = growth / np.where(final > 0, final, 1.0)
     time = step * np.arange(growth.shape[1])

@@ -22,8 +22,8 @@ OF_RESULTS = ("field", "time", "log", "stations")
 def plot_model(model: Model, out: str | Path, look: Look | None = None, **asked: Any) -> Pictures:
     """Draw a planned run into the folder ``out`` and return the figures written; raise InputError for invalid options.
 
-    The figures are, as far as they apply: map, vertical sections and profiles of the material, faults with their loads, resolution, clusters
-    of time steps, coverage of velocity models. The options format, dpi, axes are described at ``faultwave.plot``.
+    The figures are, as far as they apply: map, vertical sections and profiles of the material, faults with their loads, resolution,
+    clusters of time steps, coverage of velocity models. The options format, dpi, axes are described at ``faultwave.plot``.
     """
     look = changed(look, asked)
     problems = Problems()

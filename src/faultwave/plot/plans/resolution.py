@@ -77,6 +77,6 @@ def _hertz(frequency: float) -> str:
 
 
 def _area(polygons: np.ndarray) -> np.ndarray:
-    """Of polygons (n, k, 2)."""
+    """Return the areas (n,) of polygons (n, k, 2)."""
     x, y = polygons[..., 0], polygons[..., 1]
     return np.asarray(0.5 * np.abs((x * np.roll(y, -1, 1) - y * np.roll(x, -1, 1)).sum(1)))
