@@ -1,11 +1,11 @@
-"""Named arrays with dimensions, units and descriptions: what observers hand to writers and to users.
+"""Named arrays with dimensions, units and descriptions, passed from observers to writers and users.
 
-Three shapes occur; the helpers at the end build them and check their arrays:
+Three layouts occur; the functions at the end build them and check their arrays:
 
 * receivers: ``time`` (nt,), ``values`` (nt, nr, nq), ``location`` and ``requested`` (nr, 3);
 * fault receivers: the same with ``time`` (nt, nr), padded with NaN because each point samples at the steps of its own
   cluster, plus ``normal``, ``strike``, ``dip`` (nr, 3) and ``initial_traction`` (nr, 3) = (P_0, T_s, T_d);
-* energies: ``time`` (nt,) and one (nt,) variable a name.
+* energies: ``time`` (nt,) and one (nt,) variable per name.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     **{f"dev_s_{c}": ("Pa", f"stress change {c} less the mean of the normal ones") for c in ("xx", "yy")},
     "initial_stress_work": ("J", "work of the stress at rest on plastic strain"),
 }
-"""Quantity name: (SI unit, description); names as in receiver, fault, surface and energy files."""
+"""SI unit and description of every quantity in receiver, fault, surface and energy files, by name."""
 
 
 CODES = {"stations": "station", "networks": "network"}

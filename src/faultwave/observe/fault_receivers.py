@@ -69,8 +69,8 @@ class FaultRecorder:
             (np.zeros(0), np.zeros((0, quantities)))
         ] * total  # samples of every point before a restart
         self.samples: list[list[Samples]] = [[] for _ in clusters]  # samples since then, by cluster
-        # Of each cluster with points: when its readings were taken, from the last one that is here on; the values of that one; readings on
-        # their way that a restart has made useless; the leader's times that no value is here for yet.
+        # By cluster with points: times of its readings, from the last delivered one on; values of that reading; number of readings in
+        # transfer that a restart has invalidated; times of the leader that have no values yet.
         occupied = [c for c, items in enumerate(clusters) if len(items)]
         self.moments = {c: [-np.inf] for c in occupied}
         self.latest = {c: np.full((1, len(clusters[c]), quantities), np.nan) for c in occupied}
@@ -121,7 +121,10 @@ class FaultRecorder:
         self.latest[cluster] = values[-1:]
 
     def reads(self, ahead: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-        """Return the indices of the steps to be read among the next ``ahead`` steps of every cluster with points."""
+        """Return the steps to be read among the next ``ahead`` steps of every cluster with points, counted from 1.
+
+        The result is empty if a leader requires every step to be read.
+        """
         if self.leader is not None:
             return ()  # every step is read
         first = {c: self.every - self.count[c] % self.every for c in self.moments}

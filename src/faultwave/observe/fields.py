@@ -1,4 +1,4 @@
-"""Names of the fields that snapshots may hold."""
+"""Names, sizes and checks of the fields of snapshots."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def read_points(setting: Any, projection: Any = None) -> np.ndarray:
 
 
 def _of_stations(path: Path, projection: Any) -> list[np.ndarray]:
-    """Return the places (1, 3) [m] of the stations of a file, whose z is a height or minus the depth below the ground."""
+    """Return the places [m] of the stations of a file as arrays (k, 3); z is a height or minus the depth below the ground."""
     listed = read_station_file(path)
     if not any(station.degrees or station.corner is not None for station in listed):
         return [np.array([s.place for s in listed], float)]

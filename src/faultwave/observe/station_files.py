@@ -33,7 +33,7 @@ SAME_PLACE = 1e-3
 
 
 DEEPEST = 6.4e6
-"""Radius of the Earth [m]."""
+"""Largest depth of a station, the radius of the Earth [m]."""
 
 
 def read_station_file(path: Path, warned: Problems | None = None) -> list[Listed]:

@@ -218,7 +218,7 @@ class FieldWriter(WholeOrNothing):
             self.abort()
             raise
         self._shut()
-        for path in self._paths():  # the data file first: what refers to it appears last
+        for path in self._paths():  # the data file first: files that refer to it appear last
             replace(self._temporary(path), path)
 
     def keep_complete(self) -> None:

@@ -219,7 +219,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # JSON has no infinity; decks use it for 'never'
+        return str(value)  # JSON has no infinity; parameter files use it for 'never'
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return str(value)

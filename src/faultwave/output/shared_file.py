@@ -83,7 +83,6 @@ def _as_system(error: Any) -> OSError:
         MPI.ERR_READ_ONLY: errno.EROFS, MPI.ERR_NO_SUCH_FILE: errno.ENOENT,
     }  # fmt: skip
     text = " ".join(error.Get_error_string().split())
-    told = (
-        n for n in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if os.strerror(n) in text
-    )  # MPICH states the system error in the text
+    # MPICH states the system error only in the text
+    told = (n for n in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if os.strerror(n) in text)
     return OSError(known.get(error.Get_error_class()) or next(told, errno.EIO), text)

@@ -226,8 +226,17 @@ def lasting(growth: np.ndarray, step: float, low: float, high: float) -> np.ndar
 
 
 def fourier(acceleration: np.ndarray, step: float, count: int = 80) -> tuple[np.ndarray, np.ndarray]:
-    """Effective amplitude spectrum [m/s] of both components (2, n) at ``count`` frequencies [Hz], from one over the record to a fourth of
-    the sampling rate, smoothed."""
+    """Return frequencies [Hz] and the smoothed effective amplitude spectrum [m/s] of both components of an acceleration.
+
+    Parameters
+    ----------
+    acceleration : ndarray of shape (2, n)
+        Horizontal acceleration [m/s^2].
+    step : float
+        Sampling interval [s].
+    count : int
+        Number of logarithmically spaced frequencies, from the inverse record length to a quarter of the sampling rate.
+    """
     n = acceleration.shape[1]
     size = 1 << (2 * n - 1).bit_length()
     amplitude = np.sqrt((np.abs(step * np.fft.rfft(acceleration, size)) ** 2).mean(0))
@@ -237,7 +246,10 @@ def fourier(acceleration: np.ndarray, step: float, count: int = 80) -> tuple[np.
 
 
 def smoothed(frequency: np.ndarray, amplitude: np.ndarray, at: np.ndarray, bandwidth: float = SMOOTHING) -> np.ndarray:
-    """Means of an amplitude spectrum around frequencies ``at``: weights (sin z / z)^4 with z = b log10(f / f0)."""
+    """Return the Konno-Ohmachi means of an amplitude spectrum around frequencies ``at`` [Hz].
+
+    The weights are (sin z / z)^4 with z = b log10(f / f0), truncated at abs(z) = 3 pi.
+    """
     found = np.empty(len(at))
     for k, centre in enumerate(at):
         z = bandwidth * np.log10(frequency / centre)

@@ -158,7 +158,7 @@ def _read_comment(text: str, header: dict[str, float]) -> None:
     words = text.lstrip("#").split()
     if len(words) != 2:
         return
-    # today's names of the initial traction carry the simulation index: P_01 is P_0 of simulation 1
+    # current names of the initial traction include the simulation index: P_01 is P_0 of simulation 1
     name = words[0][:-1] if words[0][:-1] in _TRACTION else words[0]
     if name in header and np.isnan(header[name]):
         header[name] = _number(words[1])
@@ -177,7 +177,7 @@ def _rectangular(path: Path, names: list[str], rows: list[list[float]]) -> np.nd
 
 
 def _write(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
-    """Write the receiver and energy files of SeisSol."""
+    """Write the receiver, fault receiver and energy files of SeisSol."""
     write = {"receivers": write_receivers, "fault_receivers": write_fault_receivers}
     files = [path for r in results if r.kind in write for path in write[r.kind](folder, prefix, r.data)]
     return files + [write_energy(folder / f"{prefix}-energy.csv", r.data) for r in results if r.kind == "energies"]

@@ -17,7 +17,7 @@ from faultwave.plot import style
 from faultwave.plot.plans import _frame
 
 SHADE = 0.35
-"""Depth of hillshades."""
+"""Maximum opacity of hillshades."""
 LOOKS = {
     "sources": ("*", 11.0, "#ffd34d", "sources"),
     "receivers": ("^", 5.0, "white", "receivers"),
@@ -25,7 +25,7 @@ LOOKS = {
 }
 """Marker, size, colour and name of marks by kind."""
 NARROWEST = 0.6
-"""Minimum aspect ratio of a map of errors."""
+"""Minimum ratio of the shorter to the longer side of a map of errors."""
 LEVEL = 0.3
 """Maximum slope of an edge of a fault's outline that may be its trace; steeper edges run down dip."""
 MANY = 12

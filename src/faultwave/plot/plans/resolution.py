@@ -63,7 +63,7 @@ def _share(fig: SubFigure, cuts: list[Section], low: float) -> None:
         f"{low:.3g} at least", (low, 100), (4, -8), textcoords="offset points", color=style.COLOURS[1], fontsize=8
     )
     ax.set_xscale("log")
-    ax.set_xlim(low / 1.2, 1.2 * max(float(values.max()), 2 * low))  # also where all cells are alike
+    ax.set_xlim(low / 1.2, 1.2 * max(float(values.max()), 2 * low))  # also if all cells have the same value
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     ax.xaxis.set_minor_formatter(FuncFormatter(lambda x, _: f"{x:g}" if f"{x:e}"[0] in "25" else ""))
     ax.set_xlabel("points per wavelength")

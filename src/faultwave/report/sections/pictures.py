@@ -1,4 +1,4 @@
-"""Section of figures without an interactive version: intensity maps, far fields, resonances, scattering and those of packages."""
+"""Section of figures without an interactive version: intensity maps, far fields, resonances, scattering and plug-in figures."""
 
 from __future__ import annotations
 
