@@ -1,1 +1,1 @@
-"""What a run leaves to look at: receivers, fault, surface, volume and energies as named arrays."""
+"""Observables of a run: receivers, fault, surface, volume and energies as named arrays."""

@@ -1,7 +1,7 @@
-"""The wave field around a box, as one run records it and another one lets it in: nine quantities on the points of a shell.
+"""Wave field around a box, recorded by one run and injected into another: nine quantities on the points of a shell.
 
-A record holds each quantity on points of its own regular lattice: those of a staggered grid, or one lattice for all. A point is known by
-its numbers along x, y and z; where a free surface is the upper side, points beyond it lie on it.
+A record holds each quantity on the points of its own regular lattice: the lattices of a staggered grid, or one lattice for all. A point
+is identified by its indices along x, y and z; if a free surface is the upper side, points beyond it lie on it.
 """
 
 from __future__ import annotations
@@ -19,24 +19,36 @@ from faultwave.base.hdf5 import dataset, number_attribute, opened, text_attribut
 from faultwave.observe.dataset import QUANTITIES, Dataset, Variable
 
 KIND = "box"
-"""Of the results."""
+"""Kind of the results."""
 STRESSES = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz")
 VELOCITIES = ("v1", "v2", "v3")
 RECORDED = (*STRESSES, *VELOCITIES)
 MATERIAL = ("rho", "lambda", "mu")
 WHAT = "record of a box"
 FASTEST, STRONGEST = 1e6, 1e15
-"""Velocities [m/s] and stresses [Pa] beyond those of any rock: a record that holds them is damaged, or its run was unstable."""
+"""Velocity [m/s] and stress [Pa] that no rock reaches: a record beyond them is damaged, or its run was unstable."""
 THICKEST = 1000.0
-"""Spacings that nodes may lie outside of the box of a record."""
+"""Maximum distance of nodes from the box of a record, in spacings."""
 AT_ONCE = 1 << 22
-"""Numbers that are checked together."""
+"""Number of values that are checked at once."""
 DAMAGED = "Record again: the file is damaged, or the run that made it was unstable."
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """Points ``index`` (n, 3) along x, y, z of a lattice whose point (0, 0, 0) is at ``origin`` (3,) [m]; none above ``top`` [m]."""
+    """Points of a regular lattice.
+
+    Attributes
+    ----------
+    origin : ndarray of shape (3,)
+        Position of the lattice point (0, 0, 0) [m].
+    spacing : float
+        Spacing [m].
+    index : ndarray of shape (n, 3)
+        Indices of the points along x, y, z.
+    top : float
+        Maximum z; points above are moved onto it [m].
+    """
 
     origin: np.ndarray
     spacing: float
@@ -44,15 +56,24 @@ class Nodes:
     top: float = np.inf
 
     def places(self) -> np.ndarray:
-        """Where they are (n, 3) [m]."""
+        """Return the positions (n, 3) of the points [m]."""
         found = self.origin + self.spacing * self.index
         found[:, 2] = np.minimum(found[:, 2], self.top)
         return np.asarray(found)
 
 
 def shell(cells: Sequence[int], inwards: int, outwards: int, open_top: bool) -> np.ndarray:
-    """Points (n, 3) of a lattice in and around a box of so many ``cells`` along x, y, z, whose corner is point (0, 0, 0): those at most
-    so many points inside of one of its faces, and outside. ``open_top``: the upper face is none."""
+    """Return the lattice points (n, 3) near the faces of a box whose corner is point (0, 0, 0).
+
+    Parameters
+    ----------
+    cells : sequence of int
+        Number of cells of the box along x, y, z.
+    inwards, outwards : int
+        Maximum distance from the nearest face inside and outside the box, in points.
+    open_top : bool
+        True if the upper side is not a face: no points lie above it, and points below are not near a face because of it.
+    """
     axes = [np.arange(-outwards, n + outwards + 1) for n in cells]
     deep = [(a > inwards) & (a < n - inwards) for a, n in zip(axes, cells, strict=True)]
     if open_top:
@@ -64,7 +85,7 @@ def shell(cells: Sequence[int], inwards: int, outwards: int, open_top: bool) -> 
 
 @dataclass(frozen=True)
 class Recorder:
-    """Who recorded: the engine, its order in space and, of a grid, its ``spacing`` [m] and ``step`` [s]."""
+    """Engine that recorded the wave field, its spatial order and, for a grid, its ``spacing`` [m] and time ``step`` [s]."""
 
     engine: str
     order: int
@@ -74,8 +95,21 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Frame:
-    """What all quantities of a record share. ``lower`` and ``upper`` (3,) [m]: the box; ``open_top``: it reaches up to a free surface;
-    ``spacing`` [m] of the points, ``interval`` [s] between samples."""
+    """Properties common to all quantities of a record.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (3,)
+        Corners of the box [m].
+    open_top : bool
+        True if the box extends up to a free surface.
+    spacing : float
+        Distance between points [m].
+    interval : float
+        Sampling interval [s].
+    recorder : Recorder
+        Engine that recorded.
+    """
 
     lower: np.ndarray
     upper: np.ndarray
@@ -86,11 +120,11 @@ class Frame:
 
     @property
     def top(self) -> float:
-        """Where the free surface is [m]."""
+        """Elevation of the free surface [m], infinite without one."""
         return float(self.upper[2]) if self.open_top else np.inf
 
     def outside(self, places: np.ndarray) -> np.ndarray:
-        """Which places (n, 3) lie outside of the box."""
+        """Return True for each of the places (n, 3) [m] that lies outside the box."""
         small = 1e-6 * self.spacing
         return np.asarray(((places < self.lower - small) | (places > self.upper + small)).any(1))
 
@@ -99,7 +133,21 @@ def as_dataset(
     frame: Frame, nodes: Mapping[str, Nodes], first: Mapping[str, float], values: Mapping[str, np.ndarray],
     material: Mapping[str, tuple[Nodes, np.ndarray]],
 ) -> Dataset:  # fmt: skip
-    """``values`` (samples, points) of every quantity, whose first sample is at the time ``first`` [s]; ``material`` on points."""
+    """Return a record as a Dataset.
+
+    Parameters
+    ----------
+    frame : Frame
+        Common properties.
+    nodes : mapping of str to Nodes
+        Points of each quantity.
+    first : mapping of str to float
+        Time of the first sample of each quantity [s].
+    values : mapping of str to ndarray of shape (samples, points)
+        Samples of each quantity.
+    material : mapping of str to (Nodes, ndarray of shape (points,))
+        Material parameters and their points.
+    """
     variables, at = dict[str, Variable](), {**nodes, **{name: n for name, (n, _) in material.items()}}
     for name, series in values.items():
         unit, what = QUANTITIES[name]
@@ -122,7 +170,7 @@ def as_dataset(
 
 @dataclass(frozen=True)
 class BoxRecord:
-    """A file of ``as_dataset``; samples stay there until they are asked for."""
+    """Record in a file written from ``as_dataset``; samples are read on demand."""
 
     path: Path
     frame: Frame
@@ -133,13 +181,13 @@ class BoxRecord:
 
     @property
     def last(self) -> float:
-        """The time [s] up to which there are samples of all quantities."""
+        """Time up to which samples of all quantities exist [s]."""
         return min(self.first.values()) + (self.samples - 1) * self.frame.interval
 
     def read(self, names: Sequence[str], begin: int, end: int) -> dict[str, np.ndarray]:
-        """Return samples [begin, end) of quantities, (samples, points); zero where there is none.
+        """Return samples [begin, end) of quantities, (samples, points), zero outside the record.
 
-        Raises InputError with quantity, node and time where a sample is no number that a wave can have.
+        Raises InputError with quantity, node and time if a sample exceeds the values possible in rock.
         """
         found = {}
         with h5py.File(self.path, "r") as file:
@@ -153,7 +201,7 @@ class BoxRecord:
         return found
 
     def check(self) -> None:
-        """Read all samples once; raises InputError as ``read``."""
+        """Read all samples once; raise InputError like ``read``."""
         widest = max(len(nodes.index) for nodes in self.nodes.values())
         block = max(1, AT_ONCE // max(1, widest))
         for name in RECORDED:
@@ -162,9 +210,18 @@ class BoxRecord:
 
 
 def check_samples(record: Any, name: str, values: np.ndarray, begin: int) -> None:
-    """Raise InputError for the first of the samples ``values`` (times, nodes) from number ``begin`` on that no rock can have.
+    """Raise InputError for the first sample beyond the values possible in rock.
 
-    ``record``: with path, nodes and first times by name, and frame.
+    Parameters
+    ----------
+    record : BoxRecord or H5drmRecord
+        Record with path, nodes and first times by name, and frame.
+    name : str
+        Quantity.
+    values : ndarray of shape (times, nodes)
+        Samples.
+    begin : int
+        Index of the first of the samples.
     """
     most = FASTEST if name in VELOCITIES else STRONGEST
     with np.errstate(invalid="ignore"):
@@ -182,7 +239,7 @@ def check_samples(record: Any, name: str, values: np.ndarray, begin: int) -> Non
 
 
 def read_box_record(path: Path) -> BoxRecord:
-    """The record of a file. Raises InputError where it is none or something is missing."""
+    """Return the record of a file, or raise InputError if it is not a record or incomplete."""
     with opened(path, WHAT) as file:
         if "free_surface" not in file.attrs or "quantities" not in file.attrs:
             raise InputError(Problem(str(path), f"is no {WHAT}", "a file of output.box, or an H5DRM file"))
@@ -231,7 +288,7 @@ def _nodes(path: Path, file: h5py.File, name: str, frame: Frame) -> Nodes:
 
 
 def _material(path: Path, file: h5py.File, name: str, count: int) -> np.ndarray:
-    """Return the material (count,) at the nodes of a quantity. Raises InputError where it is no material."""
+    """Return a material parameter (count,) at the nodes, or raise InputError if it is invalid."""
     found = np.asarray(dataset(path, file, f"material_{name}", 1)[()])
     if len(found) != count or not np.isfinite(found).all():
         what = f"'material_{name}' has {len(found)} numbers for {count} nodes, {int((~np.isfinite(found)).sum())} of them not finite"

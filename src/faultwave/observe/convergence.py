@@ -1,10 +1,10 @@
-"""How much a record errs, from the same record at two coarser resolutions.
+"""Error estimates of records, from the same record at two coarser resolutions.
 
-A wave that a scheme damps and delays arrives as exp(-x) of itself, and x grows along its path without bound, while the difference from
-the true wave, 1 - exp(-x), does not grow beyond one. So x is what is extrapolated, for polynomials of order n on one mesh as C r^n / n!,
-the error of the best polynomial of that order for a harmonic wave. Three resolutions are enough for the two unknowns and the truth.
-Waves of a rupture are neither that smooth nor as rough as its front, where x is a power of the distance of points: of both laws the
-geometric mean counts. Grids have laws of their own: ``grid_convergence``.
+A wave that a scheme damps and delays arrives multiplied by exp(-x), and x grows along its path without bound, while the difference from
+the exact wave, 1 - exp(-x), does not exceed one. Therefore x is extrapolated, for polynomials of order n on one mesh as C r^n / n!,
+the error of the best polynomial of that order for a harmonic wave. Three resolutions suffice for the two unknowns and the exact record.
+Waves of a rupture are neither as smooth as harmonic waves nor as rough as its front, where x is a power of the distance between points:
+the geometric mean of both laws is used. Grids have different laws: ``grid_convergence``.
 """
 
 from __future__ import annotations
@@ -17,21 +17,26 @@ import numpy as np
 
 Array = np.ndarray
 Method = Callable[[Array, Array, Array, Array], Array]
-"""Relative errors (n, k) of k quantities at n receivers, from what the run recorded (nt, n, k), the differences of two coarser runs from
-it, the nearer one first, and what it is known to err by, which records and differences are without. Coarser runs may have ended
-earlier: the first so many samples."""
+"""Function that returns the relative errors (n, k) of k quantities at n receivers.
+
+Its arguments are the record of the run (nt, n, k), the differences of two coarser runs from it, the nearer one first, and the known part
+of its error, which has been removed from record and differences. Coarser runs may have ended earlier: their arrays hold the first samples.
+"""
 
 LARGEST = 0.95
-"""Relative differences beyond tell no more: the coarser run shows hardly anything of the record."""
+"""Relative difference above which the coarser run hardly reproduces the record, so that the difference carries no information."""
 LITTLE = 0.1
-"""Share of a record, of its integral of squares, below which the beginning of it tells nothing of its own error."""
+"""Fraction of a record's integral of squares below which its beginning carries no information on its error."""
 HALVINGS = 50
-"""Of the interval in which the logarithm of x is looked for."""
+"""Number of bisections of the interval that contains the logarithm of x."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """A resolution: log x = c + rate * ``steps`` + ``known``. ``coarseness``: the distance between points, over that of the finest."""
+    """Resolution level: log x = c + rate * ``steps`` + ``known``.
+
+    ``coarseness`` is the distance between points relative to the finest level.
+    """
 
     steps: float
     known: float
@@ -39,32 +44,45 @@ class Level:
 
 
 Law = tuple[Level, ...]
-"""How x goes with resolution: three levels, the finest first."""
+"""Dependence of x on resolution: three levels, the finest first."""
 
 
 def of_orders(orders: Sequence[int]) -> Law:
-    """Polynomials of several orders on one mesh, the highest first, of smooth waves."""
+    """Return the law for smooth waves and polynomials of several orders on one mesh, the highest first."""
     return tuple(Level(float(n), -math.lgamma(n + 1.0), orders[0] / n) for n in orders)
 
 
 def of_points(orders: Sequence[float]) -> Law:
-    """A power of the distance between points, edge / order, the highest order first."""
+    """Return the law of a power of the distance between points, edge / order, the highest order first."""
     return tuple(Level(-math.log(n), 0.0, orders[0] / n) for n in orders)
 
 
 def error(law: Law, near: Array, far: Array) -> Array:
-    """Relative errors (n,) at the first level of a law from the relative differences of the second, ``near`` (n,), and the third,
-    ``far`` (n,), from the first."""
+    """Return the relative errors (n,) at the finest level of a law.
+
+    Parameters
+    ----------
+    law : Law
+        Dependence of x on resolution.
+    near, far : ndarray of shape (n,)
+        Relative differences of the second and third level from the first.
+    """
     return np.asarray(-np.expm1(-_extrapolated(law, lost(near), lost(far))))
 
 
 def factor(laws: Sequence[Law], near: Array, far: Array) -> float:
-    """The error over the difference ``near``, the geometric mean over laws, from relative differences (n,) at receivers of one run; those
-    that are no numbers are left out.
+    """Return the ratio of the error to the difference ``near``, as the geometric mean over laws.
 
-    How the error compares with the difference scatters from record to record, as waves that erred one way or the other meet there, more
-    than it differs between places. So all receivers have one factor, that of the root mean squares of their differences. Receivers that
-    hardly any wave has reached, where differences are as large as the record and tell no more, do not count in these.
+    The ratio scatters from record to record, since waves with positive and negative errors interfere there, more than it varies between
+    places. Therefore all receivers have one factor, computed from the root mean squares of their differences. Receivers that hardly any
+    wave has reached, where differences are as large as the record and carry no information, are excluded, as are differences that are NaN.
+
+    Parameters
+    ----------
+    laws : sequence of Law
+        Laws to average.
+    near, far : ndarray of shape (n,)
+        Relative differences at the receivers of one run.
     """
     counting = telling(near, far)
     if not counting.any():
@@ -77,22 +95,24 @@ def factor(laws: Sequence[Law], near: Array, far: Array) -> float:
 
 
 def telling(near: Array, far: Array) -> Array:
-    """Which receivers (n,) count in what is found for all."""
+    """Return a mask (n,) of the receivers that are used for quantities common to all."""
     known = np.isfinite(near) & np.isfinite(far)
     counting = known & (near < LARGEST)
     return np.asarray(counting if counting.any() else known)
 
 
 def relative(difference: Array, ours: Array) -> Array:
-    """Norms (n,) of differences (m, n, k), over those of the first m samples of the run; NaN where it recorded nothing until then."""
+    """Return the norms (n,) of differences (m, n, k) relative to the first m samples of the run, NaN if these are zero."""
     size = np.sqrt((ours[: len(difference)] ** 2).sum((0, 2)))
     norm = np.sqrt((difference**2).sum((0, 2)))
     return np.divide(norm, size, out=np.full(len(size), np.nan), where=size > 0)
 
 
 def by_laws(laws: Sequence[Law]) -> Method:
-    """The difference to the nearer run, times a factor from laws of the norms until the other one ended. After the nearer one has ended,
-    too, x goes on to grow with time."""
+    """Return the method that multiplies the difference to the nearer run by a factor from the given laws.
+
+    The norms in the laws cover the time until the coarsest run ended. After the end of the nearer run, x continues to grow with time.
+    """
 
     def found(ours: Array, near: Array, far: Array, known: Array) -> Array:
         times = factor(laws, relative(near[: len(far)], ours), relative(far, ours))
@@ -106,11 +126,26 @@ def by_laws(laws: Sequence[Law]) -> Method:
 
 
 def grown(errors: Array, ours: Array, count: int) -> tuple[Array, Array]:
-    """Relative errors (n,) of whole records (nt, n, k) from ``errors`` (n,) of their first ``count`` samples, and of which receivers (n,)
-    these say anything.
+    """Extrapolate relative errors of the first samples to whole records.
 
-    x is in proportion to the distance that waves have gone, and so to the time since the run's start. Receivers that had recorded next to
-    nothing by then err as much for their time as the others, root mean square.
+    x is proportional to the distance that waves have travelled, and thus to the time since the start of the run. Receivers that had
+    recorded next to nothing by then receive the root mean square growth rate of the others.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n,)
+        Relative errors of the first ``count`` samples.
+    ours : ndarray of shape (nt, n, k)
+        Whole records.
+    count : int
+        Number of first samples.
+
+    Returns
+    -------
+    errors : ndarray of shape (n,)
+        Relative errors of whole records.
+    known : ndarray of shape (n,)
+        True where the errors of the first samples are significant.
     """
     power = (ours**2).sum(2)
     begun = power[:count].sum(0)
@@ -126,19 +161,21 @@ def grown(errors: Array, ours: Array, count: int) -> tuple[Array, Array]:
 
 
 def _mean_time(power: Array) -> Array:
-    """Number (n,) of the sample at which squares (nt, n) stand in the mean, root mean square; 1 where there are none."""
+    """Return the root mean square sample number (n,), counted from 1 and weighted with the squares (nt, n); 1 if these are zero."""
     number, total = np.arange(len(power)) + 1.0, power.sum(0)
     return np.sqrt(np.where(total > 0, number**2 @ power, 1.0) / np.where(total > 0, total, 1.0))
 
 
 def lost(difference: Array) -> Array:
-    """By how much larger x (n,) is where so much is missing of a record."""
+    """Return the increase of x (n,) that corresponds to a relative difference of a record."""
     return np.asarray(-np.log1p(-np.clip(np.asarray(difference, float), 1e-12, LARGEST)))
 
 
 def _extrapolated(law: Law, near: Array, far: Array) -> Array:
-    """x (n,) of the first level, where those of the others are larger by ``near`` and ``far``; at most what an error of first order in
-    the spacing would be."""
+    """Return x (n,) of the finest level by bisection, where the other levels exceed it by ``near`` and ``far``.
+
+    The result is at most the error of a first-order scheme in the spacing.
+    """
     fine, middle, coarse = law
     reach = (coarse.steps - fine.steps) / (middle.steps - fine.steps)
     known = coarse.known - fine.known - reach * (middle.known - fine.known)

@@ -1,11 +1,11 @@
-"""Named arrays with dimensions, units and descriptions: what observers hand to writers and to users.
+"""Named arrays with dimensions, units and descriptions, passed from observers to writers and users.
 
-Three shapes occur; the helpers at the end build them and check their arrays:
+Three layouts occur; the functions at the end build them and check their arrays:
 
 * receivers: ``time`` (nt,), ``values`` (nt, nr, nq), ``location`` and ``requested`` (nr, 3);
 * fault receivers: the same with ``time`` (nt, nr), padded with NaN because each point samples at the steps of its own
   cluster, plus ``normal``, ``strike``, ``dip`` (nr, 3) and ``initial_traction`` (nr, 3) = (P_0, T_s, T_d);
-* energies: ``time`` (nt,) and one (nt,) variable a name.
+* energies: ``time`` (nt,) and one (nt,) variable per name.
 """
 
 from __future__ import annotations
@@ -91,16 +91,16 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     **{f"dev_s_{c}": ("Pa", f"stress change {c} less the mean of the normal ones") for c in ("xx", "yy")},
     "initial_stress_work": ("J", "work of the stress at rest on plastic strain"),
 }
-"""Quantity name: (SI unit, description); names as in receiver, fault, surface and energy files."""
+"""SI unit and description of every quantity in receiver, fault, surface and energy files, by name."""
 
 
 CODES = {"stations": "station", "networks": "network"}
-"""Attributes with a word for each receiver, and the coordinate that each is elsewhere."""
+"""Attributes with a text for each receiver, and the name of the coordinate that represents each in files and xarray."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One array: ``dims`` names its axes, ``unit`` is SI ('' for none)."""
+    """Array with named dimensions ``dims`` and an SI ``unit`` ('' if dimensionless)."""
 
     data: np.ndarray
     dims: tuple[str, ...]
@@ -118,7 +118,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Variables that share named dimensions, and attributes; ``dataset['time']`` is the bare array."""
+    """Variables that share named dimensions, and attributes; ``dataset['time']`` is the plain array."""
 
     name: str
     variables: dict[str, Variable]
@@ -146,7 +146,7 @@ class Dataset:
         return html.table(self.name, rows, ("name", "dimensions", "unit", "")) + html.paragraphs(quantities)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """KeyError names what there is."""
+        """Return the array of a variable; the KeyError of an unknown name lists the variables."""
         if name not in self.variables:
             more = f"; {name} is a quantity: quantity('{name}')" if name in self.quantities else ""
             raise KeyError(f"{self.name} has no '{name}', only {', '.join(self.variables)}{more}")
@@ -166,13 +166,13 @@ class Dataset:
         return list(self.attrs.get("quantities", []))
 
     def quantity(self, name: str) -> np.ndarray:
-        """One recorded quantity of all receivers, (nt, nr). KeyError names what there is."""
+        """Return one recorded quantity of all receivers, (nt, nr); the KeyError of an unknown name lists the quantities."""
         if name not in self.quantities:
             raise KeyError(f"{self.name} has no quantity '{name}', only {', '.join(self.quantities)}")
         return self["values"][:, :, self.quantities.index(name)]
 
     def to_xarray(self) -> Any:
-        """The same as an ``xarray.Dataset``; the names of quantities become a coordinate.
+        """Return the data as an ``xarray.Dataset``; the names of quantities become a coordinate.
 
         Raises ImportError naming the package to install if xarray is absent.
         """
@@ -221,9 +221,25 @@ def receivers_from_arrays(
     requested: ArrayLike | None = None,
     attrs: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """Receivers from time (nt,) [s], values (nt, nr, nq), location and requested (nr, 3) [m].
+    """Return receivers as a Dataset.
 
-    Raises ValueError if the shapes do not fit together.
+    Parameters
+    ----------
+    time : array_like of shape (nt,)
+        Times [s].
+    values : array_like of shape (nt, nr, nq)
+        Recorded quantities.
+    quantities : sequence of str
+        Names of the quantities.
+    location, requested : array_like of shape (nr, 3)
+        Actual and requested places [m].
+    attrs : mapping, optional
+        Further attributes.
+
+    Raises
+    ------
+    ValueError
+        If the shapes are inconsistent.
     """
     data = np.asarray(values, dtype=np.float64)
     variables = {
@@ -235,7 +251,7 @@ def receivers_from_arrays(
 
 
 def with_places(receivers: Dataset, geographic: ArrayLike) -> Dataset:
-    """Receivers with longitude, latitude and the azimuth of the y axis there (nr, 3) [deg]."""
+    """Return receivers with longitude, latitude and the azimuth of the y axis, (nr, 3) [deg]."""
     columns = np.asarray(geographic, float).reshape(-1, 3).T
     texts = ("longitude", "latitude", "direction of y, clockwise from true north")
     named = zip(("longitude", "latitude", "y_azimuth"), columns, texts, strict=True)
@@ -245,8 +261,15 @@ def with_places(receivers: Dataset, geographic: ArrayLike) -> Dataset:
 
 @dataclass(frozen=True)
 class FaultFrame:
-    """How the fault lies and is loaded at each receiver: unit vectors normal, strike, dip (nr, 3), and initial_traction
-    (nr, 3) = (P_0, T_s, T_d) [Pa]."""
+    """Orientation and initial load of the fault at each receiver.
+
+    Attributes
+    ----------
+    normal, strike, dip : array_like of shape (nr, 3)
+        Unit vectors.
+    initial_traction : array_like of shape (nr, 3)
+        P_0, T_s, T_d [Pa].
+    """
 
     normal: ArrayLike
     strike: ArrayLike
@@ -264,10 +287,27 @@ def fault_receivers_from_arrays(
     frame: FaultFrame,
     attrs: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """Fault receivers from time (nt, nr) [s] and values (nt, nr, nq), both padded with NaN at the end.
+    """Return fault receivers as a Dataset.
 
-    ``units`` in attrs: by name, those of quantities that QUANTITIES does not list, or lists with another unit.
-    Raises ValueError if the shapes do not fit together.
+    Parameters
+    ----------
+    time : array_like of shape (nt, nr)
+        Times [s], padded with NaN at the end.
+    values : array_like of shape (nt, nr, nq)
+        Recorded quantities, padded with NaN.
+    quantities : sequence of str
+        Names of the quantities.
+    location, requested : array_like of shape (nr, 3)
+        Actual and requested places [m].
+    frame : FaultFrame
+        Orientation and initial load.
+    attrs : mapping, optional
+        Further attributes; ``units`` by name for quantities that QUANTITIES lacks or lists with another unit.
+
+    Raises
+    ------
+    ValueError
+        If the shapes are inconsistent.
     """
     data = np.asarray(values, dtype=np.float64)
     dims = ("receiver", "component")
@@ -288,7 +328,7 @@ def fault_receivers_from_arrays(
 def energies_from_arrays(
     time: ArrayLike, columns: Mapping[str, ArrayLike], attrs: Mapping[str, Any] | None = None
 ) -> Dataset:
-    """Energies from time (nt,) [s] and one (nt,) array a name, SI; NaN where a value was not computed."""
+    """Return energies as a Dataset, from time (nt,) [s] and one SI array (nt,) per name; NaN if not computed."""
     variables = {"time": _variable(time, ("time",), "s", "time")}
     for name, data in columns.items():
         variables[name] = _variable(data, ("time",), *QUANTITIES.get(name, ("", "")))

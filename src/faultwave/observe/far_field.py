@@ -1,4 +1,4 @@
-"""Far fields from a closed surface: Fourier sums of E and H on it, then the equivalence principle (Balanis 2012, section 12.12)."""
+"""Far field from a closed surface: Fourier sums of E and H on it, then the equivalence principle (Balanis 2012, section 12.12)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from faultwave.observe.receivers import ReceiverRecorder, Taken
 
 
 class FourierRecorder(ReceiverRecorder):
-    """Sums values exp(-2 pi i f t) interval over the samples, for every face and quadrature point: (faces, points, nf, Q).
+    """Recorder of Fourier sums of the samples on a surface, values exp(-2 pi i f t) interval: (faces, points, nf, Q).
 
-    strength (faces, 2): the largest sum of squares (E^2 + Z^2 H^2) over a face's points, and what it has come to lately, an envelope
-    that falls by e^2 in a period of the lowest frequency.
+    ``strength`` (faces, 2) holds the largest sum of squares (E^2 + Z^2 H^2) over a face's points, and its recent envelope, which decays by
+    e^2 in a period of the lowest frequency.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class FourierRecorder(ReceiverRecorder):
 
     @property
     def spectra(self) -> np.ndarray:
-        """Of all samples taken so far."""
+        """Fourier sums of all samples taken so far."""
         self.complete()
         return self.sums
 
@@ -48,7 +48,7 @@ class FourierRecorder(ReceiverRecorder):
 
 
 def directions(theta: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Unit vectors (n, 3) along r, theta and phi at angles [rad] from the z axis and around it."""
+    """Return unit vectors (n, 3) along r, theta and phi, at angles [rad] from the z axis and around it."""
     s, c, sp, cp = np.sin(theta), np.cos(theta), np.sin(phi), np.cos(phi)
     r, t = np.stack([s * cp, s * sp, c], -1), np.stack([c * cp, c * sp, -s], -1)
     return r, t, np.stack([-sp, cp, np.zeros_like(sp)], -1)
@@ -56,8 +56,17 @@ def directions(theta: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 @dataclass(frozen=True)
 class ClosedSurface:
-    """Points of a surface around a scatterer: positions (faces, points, 3) [m]; normals (faces, 3) outward; weights
-    (faces, points) of the surface integral [m^2]."""
+    """Quadrature points of a surface around a scatterer.
+
+    Attributes
+    ----------
+    positions : ndarray of shape (faces, points, 3)
+        Positions [m].
+    normals : ndarray of shape (faces, 3)
+        Outward unit normals.
+    weights : ndarray of shape (faces, points)
+        Weights of the surface integral [m^2].
+    """
 
     positions: np.ndarray
     normals: np.ndarray
@@ -68,10 +77,22 @@ def cross_section(
     spectra: np.ndarray, surface: ClosedSurface, wavenumbers: np.ndarray, impedance: float, incident: np.ndarray,
     theta: np.ndarray, phi: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
-    """Radar cross section (nf, n) [m^2], lim 4 pi r^2 |E_s|^2/|E_i|^2.
+    """Return the radar cross section (nf, n) [m^2], lim 4 pi r^2 |E_s|^2/|E_i|^2.
 
-    spectra (faces, points, nf, 6) of the scattered E and H; wavenumbers (nf,) [1/m]; incident (nf,) spectrum of |E_i|; angles
-    (n,) [rad].
+    Parameters
+    ----------
+    spectra : ndarray of shape (faces, points, nf, 6)
+        Spectra of the scattered E and H.
+    surface : ClosedSurface
+        Surface of the spectra.
+    wavenumbers : ndarray of shape (nf,)
+        Wavenumbers [1/m].
+    impedance : float
+        Wave impedance of the background [ohm].
+    incident : ndarray of shape (nf,)
+        Spectrum of |E_i|.
+    theta, phi : ndarray of shape (n,)
+        Directions [rad].
     """
     r, t, p = directions(theta, phi)
     n = surface.normals[:, None, None, :]

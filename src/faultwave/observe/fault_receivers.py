@@ -1,4 +1,4 @@
-"""Histories at points on the fault, sampled after the steps of the point's own cluster."""
+"""Time histories at points on the fault, sampled after the steps of each point's own cluster."""
 
 from __future__ import annotations
 
@@ -13,8 +13,21 @@ from faultwave.base.errors import Problems
 def tell_moved(
     setting: Any, points: np.ndarray, on_fault: np.ndarray, distance: np.ndarray, near: np.ndarray, problems: Problems
 ) -> None:  # fmt: skip
-    """Errors of points (n, 3) farther from the fault, where the nearest ones are ``on_fault`` (n, 3), than the case's limit; warnings of
-    those that are moved farther than ``near`` (n,) [m]. NaN distances are another process's."""
+    """Report fault receivers that lie off the fault: errors beyond the limit of the case, else warnings.
+
+    Parameters
+    ----------
+    setting : object
+        Setting ``output.fault_receivers``.
+    points, on_fault : ndarray of shape (n, 3)
+        Requested points and the nearest points of the fault [m].
+    distance : ndarray of shape (n,)
+        Distance between them [m], NaN on other processes.
+    near : ndarray of shape (n,)
+        Distance above which a warning is issued [m].
+    problems : Problems
+        Collects errors and warnings.
+    """
     limit = np.inf if setting.maximum_distance is None else setting.maximum_distance
     for i in np.flatnonzero(distance > np.minimum(near, limit)):
         x, nearest = (", ".join(f"{v:.6g}" for v in of[i]) for of in (points, on_fault))
@@ -31,11 +44,11 @@ Samples = tuple[np.ndarray, np.ndarray]
 
 
 class FaultRecorder:
-    """Every ``every``-th step of each cluster; ``read(cluster)`` asks for a reading of its receivers, which ``deliver`` hands over later,
-    many at once.
+    """Recorder of every ``every``-th step of each cluster.
 
-    Without a ``leader`` a sample's time is the end of the step of its own cluster. With one all points share the times of that cluster,
-    as in SeisSol's files: a point of a slower cluster gives at each of them its value at the end of its own step that contains the time.
+    ``read(cluster)`` starts a reading of its receivers, which ``deliver`` passes on later, many at once. Without a ``leader`` the time of
+    a sample is the end of the step of its own cluster. With one, all points share the times of that cluster, as in SeisSol's files: a
+    point of a slower cluster yields at each of them its value at the end of its own step that contains the time.
     """
 
     def __init__(
@@ -47,17 +60,17 @@ class FaultRecorder:
         leader: int | None = None,
         keeps: bool = True,
     ):
-        """``keeps``: whether values come here; else readings are only asked for, in the steps in which their owners ask for them."""
+        """Create the recorder; ``keeps`` is False if another process stores the values and here readings are only triggered."""
         self.keeps = keeps
         self.clusters, self.every, self.quantities, self.read, self.leader = clusters, every, quantities, read, leader
         self.count = [0] * len(clusters)
         total = sum(len(c) for c in clusters)
         self.past: list[Samples] = [
             (np.zeros(0), np.zeros((0, quantities)))
-        ] * total  # of every point, before a restart
-        self.samples: list[list[Samples]] = [[] for _ in clusters]  # since then, of a cluster's points at once
-        # Of each cluster with points: when its readings were taken, from the last one that is here on; the values of that one; readings on
-        # their way that a restart has made useless; the leader's times that no value is here for yet.
+        ] * total  # samples of every point before a restart
+        self.samples: list[list[Samples]] = [[] for _ in clusters]  # samples since then, by cluster
+        # By cluster with points: times of its readings, from the last delivered one on; values of that reading; number of readings in
+        # transfer that a restart has invalidated; times of the leader that have no values yet.
         occupied = [c for c, items in enumerate(clusters) if len(items)]
         self.moments = {c: [-np.inf] for c in occupied}
         self.latest = {c: np.full((1, len(clusters[c]), quantities), np.nan) for c in occupied}
@@ -65,7 +78,7 @@ class FaultRecorder:
         self.waiting: dict[int, list[float]] = {c: [] for c in occupied}
 
     def begin(self, time: float) -> None:
-        """Sample every point at the start."""
+        """Sample every point at the start time [s]."""
         for c in self.moments:
             self._ask(c, time)
         if self.leader is not None:
@@ -77,12 +90,12 @@ class FaultRecorder:
             self.moments[cluster].append(time)
 
     def _share(self, time: float) -> None:
-        """A time of the leader, with all clusters."""
+        """Append a sampling time of the leader for all clusters."""
         for waiting in self.waiting.values() if self.keeps else ():
             waiting.append(time)
 
     def record(self, cluster: int, time: float, step: float) -> None:
-        """After the step from ``time`` of a cluster."""
+        """Sample after the step of a cluster that began at ``time`` [s]."""
         self.count[cluster] += 1
         due = self.count[cluster] % self.every == 0
         if cluster in self.moments and (due or self.leader is not None):
@@ -91,7 +104,7 @@ class FaultRecorder:
             self._share(time + step)
 
     def deliver(self, cluster: int, values: np.ndarray) -> None:
-        """The next readings (k, n, quantities) that were asked for of a cluster."""
+        """Accept the next readings (k, n, quantities) of a cluster."""
         useless = min(self.stale[cluster], len(values))
         self.stale[cluster] -= useless
         values = np.concatenate([self.latest[cluster], values[useless:]])
@@ -99,7 +112,7 @@ class FaultRecorder:
         times, numbers = moments[1:], np.arange(1, len(values))
         if self.leader is not None:
             times = np.array(self.waiting[cluster])
-            numbers = np.searchsorted(moments * (1 + 1e-9), times)  # the first reading that has reached each
+            numbers = np.searchsorted(moments * (1 + 1e-9), times)  # index of the first reading at or after each time
             times, numbers = (x[numbers < len(values)] for x in (times, numbers))
             del self.waiting[cluster][: len(times)]
         if len(times):
@@ -108,14 +121,17 @@ class FaultRecorder:
         self.latest[cluster] = values[-1:]
 
     def reads(self, ahead: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-        """Which of the next steps are read, of every cluster with points those among its next ``ahead``."""
+        """Return the steps to be read among the next ``ahead`` steps of every cluster with points, counted from 1.
+
+        The result is empty if a leader requires every step to be read.
+        """
         if self.leader is not None:
-            return ()  # every one
+            return ()  # every step is read
         first = {c: self.every - self.count[c] % self.every for c in self.moments}
         return tuple(tuple(range(first[c], ahead[c] + 1, self.every)) for c in self.moments)
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """time (nt, nr) and values (nt, nr, nq), padded with NaN, once all readings are here."""
+        """Return time (nt, nr) [s] and values (nt, nr, nq), padded with NaN; all readings must have been delivered."""
         for c in self.moments:
             self.deliver(c, np.zeros((0, len(self.clusters[c]), self.quantities)))
         lengths = self._lengths()
@@ -132,14 +148,14 @@ class FaultRecorder:
         return time, values
 
     def _lengths(self) -> np.ndarray:
-        """How many samples every point has."""
+        """Return the number of samples of every point."""
         lengths = np.array([len(t) for t, _ in self.past], np.int64)
         for items, samples in zip(self.clusters, self.samples, strict=True):
             lengths[items] += sum(len(t) for t, _ in samples)
         return lengths
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything recorded, and where each cluster stands: what ``restore`` takes."""
+        """Return everything recorded and the state of each cluster, as input of ``restore``."""
         time, values = self.arrays()
         recent_time, recent = np.zeros(len(self.past)), np.zeros((len(self.past), self.quantities))
         for c, moments in self.moments.items():
@@ -151,7 +167,7 @@ class FaultRecorder:
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, np.ndarray], same_clusters: bool) -> None:
-        """Go on from ``state``; where the clusters are others, each counts its steps anew."""
+        """Continue from ``state``; if the clusters have changed, each restarts counting its steps."""
         self.past = [(state["time"][:n, i], state["values"][:n, i]) for i, n in enumerate(state["lengths"])]
         self.samples = [[] for _ in self.clusters]
         self.count = state["count"].tolist() if same_clusters else [0] * len(self.clusters)

@@ -1,9 +1,10 @@
-"""How much records of a grid err, from the same records on two coarser grids (docs/theory/error-estimates.md, "Grids").
+"""Error estimates of grid records, from the same records on two coarser grids (docs/theory/error-estimates.md, "Grids").
 
-What steps in time do is known of each grid and has been taken from its records. What is left is a sum of three kinds of errors of the
-spacing h: dispersion, which goes as h to the order of differences; of free surfaces and of borders of rock on the grids' planes, as h^2;
-and of borders that lie elsewhere between the points of each grid, as h^2 too, but with nothing in common from grid to grid. The products
-of two differences, with themselves and with each other, are sums of what each kind makes of them, so that three numbers tell three sizes.
+The error of time stepping is known for each grid and has been removed from its records. The remainder is a sum of three kinds of errors
+in the spacing h: dispersion, of the order of the differences; errors of free surfaces and of material interfaces on grid planes, of order
+h^2; and errors of interfaces between grid points, of order h^2 too, but uncorrelated from grid to grid. The products of the two
+differences, with themselves and with each other, are linear in the mean squares of the three kinds, so that three numbers determine three
+sizes.
 """
 
 from __future__ import annotations
@@ -17,20 +18,27 @@ from scipy.optimize import nnls
 from faultwave.observe.convergence import Array, Method, lost, relative, telling
 
 BORDERS = 2.0
-"""Power of the spacing, in errors at the free surface and at borders of rock."""
+"""Power of the spacing in errors of free surfaces and material interfaces."""
 
 
 @dataclass(frozen=True)
 class Kinds:
-    """Of mean square errors of one of each kind (3,) on the finest grid: products (3, 3) of differences, rows near-near, far-far and
-    near-far; and of the error with the nearer difference (3,)."""
+    """Response of the differences to a unit mean square error of each kind on the finest grid.
+
+    Attributes
+    ----------
+    products : ndarray of shape (3, 3)
+        Products of differences (near-near, far-far, near-far) by kind of error.
+    along : ndarray of shape (3,)
+        Product of the error with the nearer difference, by kind.
+    """
 
     products: Array
     along: Array
 
     @classmethod
     def of(cls, spacings: Sequence[float], order: int) -> Kinds:
-        """Of the run's spacing and two larger ones."""
+        """Return the coefficients for the spacing of the run followed by two larger ones."""
         near, far = (h / spacings[0] for h in spacings[1:])
         alike = np.array([[c**power - 1.0 for power in (order, BORDERS)] for c in (near, far)])
         first, second = alike
@@ -39,15 +47,14 @@ class Kinds:
         return cls(products, np.array([*first, -1.0]))
 
     def sizes(self, near: float, far: float, product: float) -> Array:
-        """Mean squares (3,) of the kinds that come nearest to differences of these sizes with this product, each equation relative to
-        the sizes: least squares without negative ones."""
+        """Return the mean squares (3,) of the kinds by non-negative least squares, with relative equations."""
         told = np.array([near * near, far * far, near * far])
         measured = np.array([near * near, far * far, product])
         return np.asarray(nnls(self.products / told[:, None], measured / told)[0])
 
 
 def by_kinds(spacings: Sequence[float], order: int) -> Method:
-    """All receivers have one mix of kinds, that of the mean squares of their differences over their records."""
+    """Return the method that assumes one mix of error kinds at all receivers, from the mean squares of their differences."""
     kinds = Kinds.of(spacings, order)
 
     def found(ours: Array, near: Array, far: Array, known: Array) -> Array:
@@ -61,7 +68,7 @@ def by_kinds(spacings: Sequence[float], order: int) -> Method:
 
 
 def _shared(kinds: Kinds, ours: Array, near: Array, far: Array) -> tuple[float, float]:
-    """The error in space over the nearer difference, and the cosine between both as series."""
+    """Return the ratio of the spatial error to the nearer difference, and the cosine between both as time series."""
     norms = [relative(d, ours) for d in (near, far)]
     counting = telling(*norms)
     by_near, by_far = (float(np.sqrt(np.mean(d[counting] ** 2))) if counting.any() else 0.0 for d in norms)

@@ -1,6 +1,6 @@
-"""Formats of what is seen on grids: found by scanning ``output/formats`` for instances of ``SeriesFormat`` and ``MapFormat``.
+"""Formats of grid snapshots and maps, found by scanning ``output/formats`` for ``SeriesFormat`` and ``MapFormat``.
 
-Those of other packages register by the entry point group ``faultwave.output.formats``.
+Other packages register theirs by the entry point group ``faultwave.output.formats``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,20 @@ from faultwave.base.registry import scan
 
 @dataclass(frozen=True)
 class SeriesFormat:
-    """``open(series, opening)`` gives a writer with ``fields``, ``times``, ``path``, ``append``, ``settle`` and a context: see
-    ``engine.part.LatticeSeries`` and ``run.lattice_files.Opening``. ``fields``: what it writes whatever is asked for, if it has such;
-    ``number_bytes``: of each of its numbers, None for the precision of the case's field files."""
+    """Format of snapshots on a lattice.
+
+    Attributes
+    ----------
+    name : str
+        Name in the case.
+    open : callable
+        ``open(series, opening)`` returns a writer with ``fields``, ``times``, ``path``, ``append``, ``settle`` and a context: see
+        ``engine.part.LatticeSeries`` and ``run.lattice_files.Opening``.
+    fields : tuple of str
+        Fields that it always writes, regardless of the requested ones, if any.
+    number_bytes : int, optional
+        Size of a stored value [bytes], None for the precision of the case's field files.
+    """
 
     name: str
     open: Callable[[Any, Any], Any]
@@ -27,14 +38,23 @@ class SeriesFormat:
 
 
 def series_formats() -> dict[str, SeriesFormat]:
-    """Every format by name."""
+    """Return every format of snapshots by name."""
     return scan("faultwave.output.formats", SeriesFormat)
 
 
 @dataclass(frozen=True)
 class MapFormat:
-    """A format of maps that a case may choose; ``projected``: needs longitude and latitude. ``refused(projection)``: what is wrong with
-    one and what is allowed, both empty where it will do. A ``Writer`` of the same module writes the maps."""
+    """Format of maps that a case may choose; a ``Writer`` of the same module writes them.
+
+    Attributes
+    ----------
+    name : str
+        Name in the case.
+    projected : bool
+        True if longitude and latitude are required.
+    refused : callable
+        ``refused(projection)`` returns why a projection is unsuitable and what is allowed, both empty if it is suitable.
+    """
 
     name: str
     projected: bool = False
@@ -42,12 +62,12 @@ class MapFormat:
 
 
 def map_formats() -> dict[str, MapFormat]:
-    """Every format by name."""
+    """Return every format of maps by name."""
     return scan("faultwave.output.formats", MapFormat)
 
 
 def check_formats(where: str, names: Sequence[str], known: Mapping[str, Any], problems: Problems) -> None:
-    """One error for each name that no format has."""
+    """Report one error for each name without a format."""
     for number, name in enumerate(names):
         if name not in known:
             what, allowed = f"unknown format '{name}'", ", ".join(sorted(known))

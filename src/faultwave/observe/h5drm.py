@@ -1,4 +1,4 @@
-"""H5DRM files: velocities at the nodes of elements around a box, as ShakerMaker writes them for OpenSees."""
+"""H5DRM files: velocities at the nodes of elements around a box, as written by ShakerMaker for OpenSees."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from faultwave.observe.box_records import DAMAGED, VELOCITIES, Frame, Nodes, Rec
 
 WHAT = "H5DRM file"
 OFF = 1e-3
-"""Share of a spacing by which nodes may lie off their lattice."""
+"""Maximum distance of nodes from their lattice, as a fraction of the spacing."""
 EMPTIEST = 1e4
-"""Points of the lattice around all nodes, over the nodes, which form a layer around a box."""
+"""Maximum ratio of lattice points around all nodes to nodes, which form a layer around a box."""
 
 
 def is_h5drm(path: Path) -> bool:
-    """Whether a file looks like one."""
+    """Return True if a file is an HDF5 file with the group ``DRM_Data``."""
     try:
         with h5py.File(path, "r") as file:
             return "DRM_Data" in file
@@ -32,7 +32,10 @@ def is_h5drm(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class H5drmRecord:
-    """Velocities (samples, nodes) in memory; the rest as of ``box_records.BoxRecord``, whose box is that of the internal nodes."""
+    """Record with velocities (samples, nodes) in memory and the interface of ``box_records.BoxRecord``.
+
+    Its box is the extent of the internal nodes.
+    """
 
     path: Path
     frame: Frame
@@ -43,11 +46,11 @@ class H5drmRecord:
 
     @property
     def last(self) -> float:
-        """The time [s] of the last sample."""
+        """Time of the last sample [s]."""
         return min(self.first.values()) + (self.samples - 1) * self.frame.interval
 
     def read(self, names: Sequence[str], begin: int, end: int) -> dict[str, np.ndarray]:
-        """Samples [begin, end) of quantities, (samples, points); zero where there is none."""
+        """Return samples [begin, end) of quantities, (samples, points), zero outside the record."""
         found = {}
         for name in names:
             values = np.zeros((end - begin, len(self.nodes[name].index)))
@@ -59,7 +62,7 @@ class H5drmRecord:
 
 
 def read_h5drm(path: Path, placed: Any) -> H5drmRecord:
-    """A file whose coordinates are turned and moved as ``placed`` (the case's ``injection.h5drm``) says. Raises InputError."""
+    """Read a file and rotate and move its coordinates by ``placed``, the case's ``injection.h5drm``; raise InputError if invalid."""
     with opened(path, WHAT) as file:
         about = {name: _number(path, file, f"DRM_Metadata/{name}") for name in ("dt", "tstart")}
         if not about["dt"] > 0:
@@ -106,7 +109,7 @@ def _number(path: Path, file: h5py.File, name: str) -> float:
 
 
 def _lattice(path: Path, file: h5py.File, places: np.ndarray, scale: float) -> tuple[np.ndarray, Nodes, float]:
-    """Which nodes to keep, each place once; the lattice they lie on and its spacing [m]."""
+    """Return the indices of the distinct nodes, the lattice they lie on and its spacing [m]."""
     edges = np.asarray(dataset(path, file, "DRM_Metadata/h", 1)[()], float) * scale
     h, low = float(edges[0]), places.min(0)
     if not h > 0 or np.ptp(edges) > OFF * h:

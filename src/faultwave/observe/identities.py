@@ -1,8 +1,8 @@
-"""Identities that the outputs of a run obey, checked on Datasets, whichever engine computed them.
+"""Identities between the outputs of a run, checked on Datasets of any engine.
 
-``check_identities`` looks at every Dataset for the quantities that an identity joins and returns one ``Finding`` for each receiver or
-value: how far the two sides of the identity are apart, as a share of the largest value, and how far they may be. A new output that
-shares quantity names with the present ones is checked without further code.
+``check_identities`` searches every Dataset for the quantities that an identity relates and returns one ``Finding`` for each receiver or
+value: the difference of both sides as a fraction of the largest value, and its tolerance. A new output with the same quantity names is
+checked without further code.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from faultwave.observe.dataset import Dataset
 
 RUPTURE_RATE = 1e-3
-"""Slip rate [m/s] above which a point counts as ruptured."""
+"""Slip rate above which a point counts as ruptured [m/s]."""
 
 SLIDING_RATE = 1e-2
-"""Slip rate [m/s] above which the traction of a point is compared with its strength."""
+"""Slip rate above which the traction of a point is compared with its strength [m/s]."""
 
 TOLERANCES = {
     "slip": 0.03,
@@ -29,15 +29,21 @@ TOLERANCES = {
     "displacement": 0.03,
     "moment": 1e-9,
 }
-"""Largest error of each identity: shares, and for the rupture time intervals between samples."""
+"""Tolerance of each identity: relative errors, and sampling intervals for the rupture time."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One identity at one place.
+    """Result of one identity at one place.
 
-    ``place`` is the number of the receiver, from 0, or -1 for sums over the run; ``error`` is the largest difference of both sides in
-    the unit of ``TOLERANCES``; ``time`` [s] is where it occurs, NaN where that has no meaning.
+    Attributes
+    ----------
+    place : int
+        Index of the receiver, or -1 for sums over the run.
+    error : float
+        Largest difference of both sides, in the unit of ``TOLERANCES``.
+    time : float
+        Time of the largest difference [s], NaN if not applicable.
     """
 
     dataset: str
@@ -49,7 +55,7 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Return whether the error is within the tolerance; a NaN is not."""
+        """True if the error is within the tolerance; False for NaN."""
         return bool(self.error <= self.tolerance)
 
     def __str__(self) -> str:
@@ -62,21 +68,21 @@ class Finding:
 def check_identities(
     datasets: Iterable[Dataset], tolerances: Mapping[str, float] | None = None, cohesion: float = 0.0
 ) -> list[Finding]:
-    """Check every identity that the quantities of Datasets allow.
+    """Check every identity to which the quantities of Datasets belong.
 
     Parameters
     ----------
-    datasets
-        Results of one run, as ``sim.results()`` or ``read_receivers`` give them: (fault) receivers, energies, moment rate.
-    tolerances
-        Errors allowed, by identity; the others are those of ``TOLERANCES``.
-    cohesion
-        Cohesion of the friction law [Pa], at most 0, which adds to the strength.
+    datasets : iterable of Dataset
+        Results of one run from ``sim.results()`` or ``read_receivers``: (fault) receivers, energies, moment rate.
+    tolerances : mapping of str to float, optional
+        Tolerances by identity; the others are taken from ``TOLERANCES``.
+    cohesion : float
+        Cohesion of the friction law [Pa], not positive, which adds to the strength.
 
     Returns
     -------
     list of Finding
-        One for each identity and receiver that has moved; empty where no identity applies.
+        One for each identity and receiver that has moved; empty if no identity applies.
     """
     allowed = {**TOLERANCES, **(tolerances or {})}
     unknown = sorted(set(allowed) - set(TOLERANCES))
@@ -97,14 +103,14 @@ def violations(findings: Iterable[Finding]) -> list[str]:
 
 
 Error = tuple[str, int, float, float]
-"""Identity, receiver, error and its time."""
+"""Identity, receiver, error and the time of the error [s]."""
 
 
 def _identities(data: Dataset, cohesion: float) -> Iterator[Error]:
     if data.quantities and "values" in data and "time" in data:
         for i in range(data["values"].shape[1]):
             time = data["time"] if data["time"].ndim == 1 else data["time"][:, i]
-            kept = np.isfinite(time) & ~np.isnan(data["values"][:, i]).all(1)  # without samples that were not taken
+            kept = np.isfinite(time) & ~np.isnan(data["values"][:, i]).all(1)  # omits samples that were not taken
             values = {name: data["values"][kept, i, q] for q, name in enumerate(data.quantities)}
             frame = data["initial_traction"][i] if "initial_traction" in data else None
             if kept.sum() > 1:
@@ -117,7 +123,7 @@ def _identities(data: Dataset, cohesion: float) -> Iterator[Error]:
 def _of_point(
     time: np.ndarray, q: Mapping[str, np.ndarray], frame: np.ndarray | None, cohesion: float
 ) -> Iterator[tuple[str, float, float]]:
-    """Identities of one receiver, of quantities (nt,) by name."""
+    """Yield the identities of one receiver from its quantities (nt,) by name."""
     if {"SRs", "SRd", "Sls", "Sld"} <= set(q):
         slip, rate = (np.stack([q[n] for n in names], 1) for names in (("Sls", "Sld"), ("SRs", "SRd")))
         yield from _integral("slip", time, rate, slip)
@@ -125,7 +131,7 @@ def _of_point(
         if "ASl" in q and (q["ASl"] >= 0).all():
             yield from _integral("path", time, size[:, None], q["ASl"][:, None])
         if "PSR" in q and size.max() > RUPTURE_RATE:
-            # samples cannot exceed the peak, and the largest of them nearly reaches it
+            # samples cannot exceed the peak, and the largest sample nearly reaches it
             yield "peak slip rate", float(abs(size.max() / max(q["PSR"][-1], 1e-300) - 1.0)), float(time[size.argmax()])
         if "RT" in q:
             yield from _rupture_time(time, size, q["RT"], float(np.hypot(*slip[-1])))
@@ -139,22 +145,24 @@ def _of_point(
 def _integral(
     identity: str, time: np.ndarray, rate: np.ndarray, value: np.ndarray
 ) -> Iterator[tuple[str, float, float]]:
-    """The trapezoidal rule over ``rate`` (nt, n) against ``value`` (nt, n), as a share of the largest value."""
+    """Yield the difference between ``value`` (nt, n) and the trapezoidal integral of ``rate`` (nt, n), relative to the largest value."""
     steps = np.diff(time)[:, None]
     integral = np.concatenate([np.zeros((1, rate.shape[1])), np.cumsum((rate[1:] + rate[:-1]) / 2.0 * steps, 0)])
     change = value - value[0]
     scale = float(np.maximum(np.abs(change), np.abs(integral)).max())
     if scale < 1e-6:
         return
-    difference = np.abs(integral - change).max(1)  # NaN where a number is: that does not hold
+    difference = np.abs(integral - change).max(1)  # NaN if a value is NaN: the identity then fails
     yield identity, float(difference.max() / scale), float(time[difference.argmax()])
 
 
 def _rupture_time(
     time: np.ndarray, rate: np.ndarray, ruptured: np.ndarray, slip: float
 ) -> Iterator[tuple[str, float, float]]:
-    """When samples of the rate pass 1 mm/s, in intervals of samples from the rupture time; half an interval off at most is right. A
-    rupture time without any final ``slip`` [m] is infinitely wrong."""
+    """Yield the difference between rupture time and the time at which the sampled rate exceeds 1 mm/s, in sampling intervals.
+
+    Half an interval is the largest correct value. A rupture time without any final ``slip`` [m] is an infinite error.
+    """
     passed = np.flatnonzero(rate > RUPTURE_RATE)
     if not len(passed) and ruptured[-1] > 0.0 and slip < 1e-6:
         yield "rupture time", float("inf"), float(ruptured[-1])
@@ -170,7 +178,7 @@ def _rupture_time(
 
 
 def _strength(time: np.ndarray, q: Mapping[str, np.ndarray], cohesion: float) -> Iterator[tuple[str, float, float]]:
-    """Shear traction against friction times compression, while the point slides."""
+    """Yield the difference between shear traction and friction times compression while the point slides."""
     sliding = np.hypot(q["SRs"], q["SRd"]) > SLIDING_RATE
     if not sliding.any():
         return
@@ -182,7 +190,7 @@ def _strength(time: np.ndarray, q: Mapping[str, np.ndarray], cohesion: float) ->
 
 
 def _moment_of_rates(data: Dataset) -> Iterator[Error]:
-    """The moment rate of each interval, whose middles ``time`` are, against the moment at its end."""
+    """Yield the difference between the moment at the end of each interval and the integrated moment rate at its middle ``time``."""
     rate, moment, middle = data["moment_rate"], data["seismic_moment"], data["time"]
     if len(rate) < 2 or not np.abs(moment).max() > 0.0:
         return
@@ -198,7 +206,7 @@ def _moment_of_rates(data: Dataset) -> Iterator[Error]:
 
 
 def _between(datasets: list[Dataset]) -> Iterator[tuple[str, float, float]]:
-    """Identities between Datasets: the last moment of energies, source parameters and moment rate is one number."""
+    """Yield identities between Datasets: energies, source parameters and moment rate have the same final moment."""
     moments = {}
     for data in datasets:
         if "seismic_moment" in data and np.size(data["seismic_moment"]):

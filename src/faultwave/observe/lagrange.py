@@ -1,6 +1,6 @@
-"""Cells of high degree: fields as polynomials, given by their values at evenly spaced nodes of triangles and tetrahedra.
+"""Cells of high degree: polynomial fields given by their values at evenly spaced nodes of triangles and tetrahedra.
 
-Nodes stand in the order of VTK's Lagrange cells: corners, then those inside edges, inside faces and inside the cell; those inside a
+Nodes follow the order of VTK's Lagrange cells: corners, then nodes inside edges, inside faces and inside the cell; the nodes inside a
 triangle or a tetrahedron are again the nodes of a smaller one.
 """
 
@@ -22,21 +22,21 @@ _EDGES = {2: ((0, 1), (1, 2), (2, 0)), 3: ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3
 _FACES = ((0, 1, 3), (2, 3, 1), (0, 3, 2), (0, 2, 1))
 
 MOST_DEGREE = 8
-"""Of cells that are written and read."""
+"""Maximum degree of cells that are written and read."""
 
 CellKind = Literal["linear", "lagrange triangles", "lagrange tetrahedra"]
 
 Weights = tuple[int, ...]
-"""Barycentric weights of a node, times the degree."""
+"""Barycentric coordinates of a node, times the degree."""
 
 
 def node_count(dimension: int, degree: int) -> int:
-    """Nodes of a triangle (dimension 2) or a tetrahedron (3)."""
+    """Return the number of nodes of a triangle (dimension 2) or a tetrahedron (3)."""
     return comb(degree + dimension, dimension)
 
 
 def degree_of(dimension: int, count: int) -> int:
-    """The degree of a cell with so many nodes; ValueError where there is none."""
+    """Return the degree of a cell with this number of nodes, or raise ValueError if there is none."""
     for degree in range(1, MOST_DEGREE + 1):
         if node_count(dimension, degree) == count:
             return degree
@@ -44,7 +44,7 @@ def degree_of(dimension: int, count: int) -> int:
 
 
 def _inside(corners: Sequence[Weights], degree: int) -> list[Weights]:
-    """Nodes of the triangle or tetrahedron with these corners, ``degree`` steps from each other."""
+    """Return the nodes of the triangle or tetrahedron with these corners, ``degree`` steps from each other."""
     if degree < 0:
         return []
     if degree == 0:
@@ -65,7 +65,7 @@ def _between(ends: Sequence[Weights], degree: int) -> list[Weights]:
 
 
 def _smaller(corners: Sequence[Weights], degree: int) -> list[Weights]:
-    """The corners, each moved by one step along each of its edges."""
+    """Return the corners, each moved by one step along each of its edges."""
     found = []
     for corner in corners:
         moved = list(corner)
@@ -82,19 +82,22 @@ def _weights(dimension: int, degree: int) -> tuple[Weights, ...]:
 
 
 def lagrange_nodes(dimension: int, degree: int) -> np.ndarray:
-    """Barycentric coordinates (n, dimension + 1) of the nodes."""
+    """Return the barycentric coordinates (n, dimension + 1) of the nodes."""
     return np.array(_weights(dimension, degree)) / degree
 
 
 @functools.cache
 def mean_weights(dimension: int, degree: int) -> np.ndarray:
-    """(n,) by which values at the nodes give the mean of the polynomial over the cell."""
+    """Return the weights (n,) of the nodal values in the mean of the polynomial over the cell."""
     return np.array([float(_mean(node, degree)) for node in _weights(dimension, degree)])
 
 
 @functools.cache
 def _mean(node: Weights, degree: int) -> Fraction:
-    """Of the polynomial that is one at this node: the product of binomials (degree x_k over w_k) of barycentric coordinates x."""
+    """Return the mean of the nodal basis polynomial of a node.
+
+    The polynomial is the product of binomials (degree x_k over w_k) of the barycentric coordinates x.
+    """
     total = Fraction(0)
     for terms in product(*(enumerate(_binomial(degree, w)) for w in node)):
         powers = [power for power, _ in terms]
@@ -106,7 +109,7 @@ def _mean(node: Weights, degree: int) -> Fraction:
 
 
 def _binomial(degree: int, w: int) -> list[Fraction]:
-    """Coefficients of (degree x over w) by powers of x."""
+    """Return the coefficients of (degree x over w) by powers of x."""
     found = [Fraction(1)]
     for j in range(w):
         down, up = [-j * c for c in found] + [Fraction(0)], [Fraction(0)] + [degree * c for c in found]
@@ -116,8 +119,17 @@ def _binomial(degree: int, w: int) -> list[Fraction]:
 
 @dataclass(frozen=True)
 class Pieces:
-    """What a cell is shown by: ``nodes`` (m, k, d) of its m pieces in reference coordinates, and ``points`` (n, d) at which fields are
-    taken: the middle of each piece, or, where ``degree`` is not 0, all nodes."""
+    """Subdivision of a reference cell for visualisation.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (m, k, d)
+        Nodes of the m pieces in reference coordinates.
+    points : ndarray of shape (n, d)
+        Points at which fields are evaluated: the centre of each piece, or all nodes if ``degree`` is not 0.
+    degree : int
+        Degree of the pieces, 0 for one value per piece.
+    """
 
     nodes: np.ndarray
     points: np.ndarray
@@ -130,8 +142,10 @@ class Pieces:
         return "lagrange triangles" if self.nodes.shape[2] == 2 else "lagrange tetrahedra"
 
     def mirrored(self) -> np.ndarray:
-        """Numbers (m * k,) of the nodes with the second and the third corner of each piece exchanged: where a cell is left-handed, its
-        pieces are right-handed so."""
+        """Return the node indices (m * k,) with the second and third corner of each piece exchanged.
+
+        The pieces of a left-handed cell become right-handed by this order.
+        """
         count, each = self.nodes.shape[:2]
         if not self.degree:
             order = [0, 2, 1, *range(3, each)]
@@ -149,12 +163,12 @@ def _of_degree(corners: np.ndarray, centres: np.ndarray, degree: int | None) -> 
 
 
 def triangle_pieces(setting: Any) -> Pieces:
-    """What the reference triangle is shown by in snapshots of a surface or a fault."""
+    """Return the subdivision of the reference triangle in snapshots of a surface or a fault."""
     return _of_degree(*refine_triangle(setting.refinement, getattr(setting, "split", "four")), setting.degree)
 
 
 def tet_pieces(setting: Any) -> Pieces:
-    """What the reference tetrahedron is shown by in snapshots of the volume."""
+    """Return the subdivision of the reference tetrahedron in snapshots of the volume."""
     return _of_degree(*refine_tet(setting.refinement), setting.degree)
 
 

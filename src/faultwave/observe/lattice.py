@@ -1,4 +1,4 @@
-"""Points of a regular lattice, on which fields and maps of a grid are given."""
+"""Regular lattice of points on which fields and maps of a grid are given."""
 
 from __future__ import annotations
 
@@ -12,10 +12,20 @@ from faultwave.base.projection import Projection
 
 @dataclass(frozen=True)
 class Lattice:
-    """Points from ``origin`` (x, y, z) [m] at ``spacing`` [m], ``shape`` (nz, ny, nx), or (ny, nx): a plane.
+    """Regular lattice of points.
 
-    ``degrees``: longitude and latitude (ny, nx) where a projection gives them. ``elevation`` (ny, nx) [m] of a plane that follows a ground
-    which is not flat.
+    Attributes
+    ----------
+    origin : tuple of float
+        First point x, y, z [m].
+    spacing : float
+        Spacing [m].
+    shape : tuple of int
+        (nz, ny, nx), or (ny, nx) for a plane.
+    degrees : mapping of str to ndarray of shape (ny, nx)
+        Longitude and latitude [deg], if there is a projection.
+    elevation : ndarray of shape (ny, nx), optional
+        Elevation of a plane that follows uneven ground [m].
     """
 
     origin: tuple[float, float, float]
@@ -25,13 +35,13 @@ class Lattice:
     elevation: np.ndarray | None = None
 
     def nodes(self, axis: str) -> np.ndarray:
-        """Coordinates of the points along x, y or z."""
+        """Return the coordinates of the points along x, y or z [m]."""
         k = "xyz".index(axis)
         count = (1, *self.shape)[-3:][2 - k]
         return np.asarray(self.origin[k] + self.spacing * np.arange(count))
 
     def located(self, projection: Projection | None) -> Lattice:
-        """The same with longitudes and latitudes, if there is a projection."""
+        """Return the lattice with longitudes and latitudes, if there is a projection."""
         if projection is None:
             return self
         x, y = self.nodes("x"), self.nodes("y")

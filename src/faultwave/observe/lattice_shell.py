@@ -1,4 +1,4 @@
-"""Points of a lattice in and around a box: where both engines record the wave field for others."""
+"""Lattice points in and around a box, at which both engines record the wave field for injection into other runs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,26 @@ from faultwave.observe.box_records import Frame, Nodes, Recorder, as_dataset, sh
 from faultwave.observe.dataset import Dataset
 
 DEEP = 3
-"""Points on either side of a face, so that cubic polynomials are between points wherever a grid as fine or finer needs them."""
+"""Number of points on either side of a face, enough for cubic interpolation to any grid at least as fine."""
 
 
 @dataclass(frozen=True)
 class Shell:
-    """So many ``cells`` along x, y, z of an edge ``spacing`` [m] from ``lower`` (3,) on, and points up to ``deep`` of them around
-    the faces."""
+    """Lattice points near the faces of a box.
+
+    Attributes
+    ----------
+    lower : ndarray of shape (3,)
+        Lower corner of the box [m].
+    spacing : float
+        Spacing [m].
+    cells : tuple of int
+        Number of cells along x, y, z.
+    open_top : bool
+        True if the upper side is a free surface.
+    deep : int
+        Maximum distance of points from the faces, in spacings.
+    """
 
     lower: np.ndarray
     spacing: float
@@ -30,29 +43,29 @@ class Shell:
 
     @cached_property
     def index(self) -> np.ndarray:
-        """Numbers (n, 3) of the points along x, y, z."""
+        """Indices (n, 3) of the points along x, y, z."""
         return shell(self.cells, self.deep, self.deep, self.open_top)
 
     @cached_property
     def places(self) -> np.ndarray:
-        """Where they are (n, 3) [m]."""
+        """Positions (n, 3) of the points [m]."""
         return np.asarray(self.lower + self.spacing * self.index)
 
     @property
     def upper(self) -> np.ndarray:
-        """Upper corner (3,) [m] of the box."""
+        """Upper corner (3,) of the box [m]."""
         return np.asarray(self.lower + self.spacing * np.array(self.cells))
 
     @property
     def text(self) -> str:
-        """Where the points are, for messages."""
+        """Extent of the points, for messages."""
         ends = zip(self.places.min(0), self.places.max(0), strict=True)
         return " x ".join(f"[{a:g}, {b:g}]" for a, b in ends) + " m"
 
     def dataset(
         self, values: Mapping[str, np.ndarray], material: Mapping[str, np.ndarray], interval: float, recorder: Recorder
     ) -> Dataset:
-        """The record: ``values`` (samples, points) by quantity from time zero on, ``material`` (points,)."""
+        """Return the record: ``values`` (samples, points) by quantity from time zero on, ``material`` (points,)."""
         frame = Frame(self.lower, self.upper, self.open_top, self.spacing, interval, recorder)
         nodes = Nodes(self.lower, self.spacing, self.index, frame.top)
         return as_dataset(
@@ -65,8 +78,10 @@ class Shell:
 
 
 def shell_of(setting: Any, surface: float | None, problems: Problems) -> Shell | None:
-    """The points that ``output.box`` asks for; None, with a problem, where its spacing does not divide it. ``surface``: z [m] of the free
-    surface above, if there is one."""
+    """Return the points requested by ``output.box``, or None with an error if its spacing does not divide the box.
+
+    ``surface`` is the elevation z [m] of the free surface above, if any.
+    """
     lower, upper = np.array(setting.lower, float), np.array(setting.upper, float)
     cells = np.rint((upper - lower) / setting.spacing).astype(int)
     if (np.abs(lower + cells * setting.spacing - upper) > 1e-6 * setting.spacing).any() or (cells < 1).any():

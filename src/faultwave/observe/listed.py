@@ -1,4 +1,4 @@
-"""A station as a file lists it, and what all readers of stations check."""
+"""Station as listed in a file, and checks common to all readers of stations."""
 
 from __future__ import annotations
 
@@ -9,11 +9,23 @@ from faultwave.base.errors import Problems
 
 @dataclass(frozen=True)
 class Listed:
-    """A station of a file.
+    """Station of a file.
 
-    ``line``: where it stands. ``place``: longitude, latitude [deg], z [m], or, without ``degrees``, x, y, z [m], which are eastwards and
-    northwards of ``corner`` (longitude, latitude) [deg] where there is one. z is minus the depth below the ground, or with ``height`` the
-    height itself. ``words``: codes of station and network, as many as there are.
+    Attributes
+    ----------
+    line : int
+        Line number in the file.
+    place : tuple of float
+        Longitude, latitude [deg], z [m], or, without ``degrees``, x, y, z [m]. z is minus the depth below the ground, or the height itself
+        if ``height`` is set.
+    words : tuple of str
+        Codes of station and network, if given.
+    degrees : bool
+        True if the place is given in degrees.
+    height : bool
+        True if z is a height.
+    corner : tuple of float, optional
+        Longitude and latitude [deg] of the origin of x (east) and y (north).
     """
 
     line: int
@@ -25,7 +37,7 @@ class Listed:
 
 
 def on_earth(longitude: float, latitude: float, where: str, problems: Problems) -> bool:
-    """Return whether longitude and latitude are degrees, neither exchanged nor metres; add an error if not."""
+    """Return True if longitude and latitude are degrees, neither exchanged nor metres; add an error otherwise."""
     if abs(latitude) <= 90 and abs(longitude) <= 360:
         return True
     exchanged = "Are longitude and latitude exchanged?" if abs(longitude) <= 90 and abs(latitude) <= 360 else ""

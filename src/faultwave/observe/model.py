@@ -1,4 +1,4 @@
-"""What a planned run is made of, as pictures and notebooks see it: places, surfaces with values, vertical cuts. No engine is needed."""
+"""Engine-independent description of a planned run for pictures and notebooks: places, surfaces with values, vertical cuts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Label:
-    """What a quantity is called in words, and its unit; ``log``: it spans decades."""
+    """Description of a quantity in words, and its unit; ``log`` is True if it spans decades."""
 
     text: str
     unit: str = ""
@@ -19,7 +19,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Marks:
-    """Points (n, 3) [m] of one ``kind``: receivers, fault receivers, sources; ``names`` (n,) where they have some."""
+    """Points (n, 3) [m] of one ``kind``, such as receivers, fault receivers or sources, with their ``names`` (n,), if any."""
 
     kind: str
     points: np.ndarray
@@ -28,7 +28,21 @@ class Marks:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Triangles: points (p, 3) [m], cells (n, 3), ``values`` (n,) by name with their ``labels``. ``kind``: fault or ground."""
+    """Triangulated surface with values.
+
+    Attributes
+    ----------
+    kind : str
+        fault or ground.
+    points : ndarray of shape (p, 3)
+        Points [m].
+    cells : ndarray of shape (n, 3)
+        Indices of the corners of each triangle.
+    values : mapping of str to ndarray of shape (n,)
+        Values of each triangle, by name.
+    labels : mapping of str to Label
+        Descriptions of the values.
+    """
 
     kind: str
     points: np.ndarray
@@ -36,12 +50,12 @@ class Sheet:
     values: Mapping[str, np.ndarray] = field(default_factory=dict)
     labels: Mapping[str, Label] = field(default_factory=dict)
     tags: np.ndarray | None = None
-    """(n,): which fault each triangle belongs to."""
+    """Fault tag (n,) of each triangle."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A vertical cut: points (p, 2) [m] along it and up, cells (n, 3 or 4), values (n,) by name."""
+    """Vertical cut: points (p, 2) [m] along it and upwards, cells (n, 3) or (n, 4), values (n,) by name."""
 
     points: np.ndarray
     cells: np.ndarray
@@ -49,12 +63,12 @@ class Section:
 
 
 Cut = Callable[[np.ndarray, np.ndarray], Section]
-"""From the start (2,) and the end (2,) of a line on the map [m] to the cut below it."""
+"""Function from the start (2,) and end (2,) of a line on the map [m] to the vertical cut below it."""
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """What velocity models have: ``kinds`` in words, the number (n,) of that at points (n, 3) [m] by ``at``."""
+    """Coverage of velocity models: ``kinds`` in words, and the index (n,) of the kind at points (n, 3) [m] by ``at``."""
 
     kinds: tuple[str, ...]
     at: Callable[[np.ndarray], np.ndarray]
@@ -62,11 +76,29 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Model:
-    """A planned run. ``lower`` and ``upper`` (3,) [m] bound it; ``labels``: quantities of its cuts, ``speeds``: those of them that are wave
-    speeds; ``frequency`` [Hz]: that for which points per wavelength are counted, in words ``reason``; ``steps`` [s] and ``counts``: of
-    clusters of time steps, empty where all cells take one; ``coverage``: of its velocity models, None where it has none;
-    ``axes``: what x, y and z are called; ``trouble``: places (n, 3) [m] of what is wrong with it, with words;
-    ``region``: corners (2, 3) [m] between which waves are to be resolved, None: everywhere."""
+    """Description of a planned run.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of shape (3,)
+        Bounds of the domain [m].
+    labels : mapping of str to Label
+        Quantities of the cuts.
+    speeds : tuple of str
+        Quantities of the cuts that are wave speeds.
+    frequency : float
+        Frequency at which points per wavelength are counted [Hz]; ``reason`` explains its choice.
+    steps, counts : ndarray
+        Time step [s] and number of cells of each cluster, empty if all cells have the same time step.
+    coverage : Coverage, optional
+        Coverage of the velocity models, None without any.
+    axes : tuple of str
+        Labels of x, y and z.
+    trouble : Marks, optional
+        Places (n, 3) [m] of errors, with descriptions.
+    region : ndarray of shape (2, 3), optional
+        Corners of the region in which waves are to be resolved [m], None for the whole domain.
+    """
 
     title: str
     lower: np.ndarray
@@ -86,7 +118,7 @@ class Model:
     region: np.ndarray | None = None
 
     def of(self, kind: str) -> tuple[Sheet, ...]:
-        """Its sheets of a kind."""
+        """Return the sheets of a kind."""
         return tuple(sheet for sheet in self.sheets if sheet.kind == kind)
 
 

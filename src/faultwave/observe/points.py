@@ -1,4 +1,4 @@
-"""Points that a case asks for: listed, in files, by longitude and latitude."""
+"""Points requested by a case: listed, in files, or by longitude and latitude."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from faultwave.observe.station_files import read_station_file
 from faultwave.observe.stations import Station, named, wrong_words
 
 AS_CASE, SEA_LEVEL, GROUND = 0, 1, 2
-"""What z of a point counts from."""
+"""References from which z of a point is measured."""
 PLACE = "x y z in metres"
 GEOGRAPHIC_PLACE = "longitude latitude z, in degrees and metres"
 STATION_COLUMNS = "; then codes of station and network, if wanted"
 
 
 def read_points(setting: Any, projection: Any = None) -> np.ndarray:
-    """Points (n, 3) of a receiver setting: listed ones, those by longitude and latitude, then those of its files.
+    """Return the points (n, 3) [m] of a receiver setting: listed ones, geographic ones, then the contents of its files.
 
-    ``projection``: the case's setting. Raises InputError with file:line.
+    ``projection`` is the setting of the case. Raises InputError with file and line.
     """
     problems, parts = Problems(), [np.array(setting.points, float).reshape(-1, 3)]
     listed, path = getattr(setting, "geographic", None), getattr(setting, "geographic_file", None)
@@ -58,7 +58,7 @@ def read_points(setting: Any, projection: Any = None) -> np.ndarray:
 
 
 def _of_stations(path: Path, projection: Any) -> list[np.ndarray]:
-    """Return the places (n, 3) of a file of stations, whose z is a height or minus the depth below the ground."""
+    """Return the places [m] of the stations of a file as arrays (k, 3); z is a height or minus the depth below the ground."""
     listed = read_station_file(path)
     if not any(station.degrees or station.corner is not None for station in listed):
         return [np.array([s.place for s in listed], float)]
@@ -67,7 +67,7 @@ def _of_stations(path: Path, projection: Any) -> list[np.ndarray]:
 
 
 def _placed(station: Listed, mapped: Projection, where: str) -> np.ndarray:
-    """Return the place (1, 3) of a station given by degrees, or by metres eastwards and northwards of a corner."""
+    """Return the place (1, 3) [m] of a station given by degrees, or by metres east and north of a corner."""
     if station.degrees or station.corner is None:
         return mapped.places(np.array([station.place], float), where)
     found = mapped.places(np.array([[*station.corner, station.place[2]]]), where)
@@ -77,14 +77,14 @@ def _placed(station: Listed, mapped: Projection, where: str) -> np.ndarray:
 
 
 def z_references(setting: Any) -> np.ndarray:
-    """Return what z of each of the (n,) points of ``read_points`` counts from: ``AS_CASE``, ``SEA_LEVEL`` or ``GROUND``.
+    """Return the reference of z of each of the (n,) points of ``read_points``: ``AS_CASE``, ``SEA_LEVEL`` or ``GROUND``.
 
-    Stations of files are below the ground, or where SW4 says ``z=`` at a height; what z of all others means is a setting of topography.
+    Stations of files lie below the ground, or at a height where SW4 says ``z=``; the reference of all others is a setting of topography.
 
     Raises
     ------
     InputError
-        As ``read_points``.
+        Like ``read_points``.
     """
     points = len(setting.points) + len(getattr(setting, "geographic", ()))
     for name, form in (("file", PLACE), ("geographic_file", GEOGRAPHIC_PLACE)):
@@ -96,19 +96,19 @@ def z_references(setting: Any) -> np.ndarray:
 
 
 def read_stations(setting: Any, warned: Problems | None = None) -> tuple[Station, ...]:
-    """Return what the receivers of ``read_points`` are called, in the same order.
+    """Return the codes of the receivers of ``read_points``, in the same order.
 
     Parameters
     ----------
     setting : Receivers
         The case's ``output.receivers``.
     warned : Problems, optional
-        Takes warnings of what files of stations say and nothing reads.
+        Collects warnings of entries in station files that have no effect.
 
     Raises
     ------
     InputError
-        With file and line of everything wrong.
+        With file and line of every error.
     """
     problems = Problems()
     listed = len(setting.points) + len(setting.geographic)
@@ -127,7 +127,7 @@ def read_stations(setting: Any, warned: Problems | None = None) -> tuple[Station
 
 @dataclass(frozen=True)
 class PointFile:
-    """Numbers of the ``lines`` with a point, its three numbers (n, 3), and the words that follow them."""
+    """Contents of a file of points: line numbers, points (n, 3), and the words after each point."""
 
     lines: list[int]
     points: np.ndarray
@@ -135,7 +135,7 @@ class PointFile:
 
 
 def point_lines(path: Path, form: str, named: bool = False) -> PointFile:
-    """Points of a file; where they may be ``named``, codes of station and network follow. Raises InputError with file:line."""
+    """Read the points of a file, followed by codes of station and network if ``named``; raise InputError with file and line."""
     try:
         lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     except OSError as error:
@@ -162,17 +162,33 @@ def point_lines(path: Path, form: str, named: bool = False) -> PointFile:
 
 
 def projected(setting: Any, where: str) -> Projection:
-    """The case's projection, which ``where`` needs. Raises InputError."""
+    """Return the projection of the case, or raise InputError if it has none, naming ``where`` it is needed."""
     return needed(None if setting is None else Projection(setting.crs, setting.origin, setting.azimuth), where)
 
 
 NEARER = 0.1
-"""Of a point's distance: where it would lie with longitude and latitude exchanged is much nearer, if it is less far away."""
+"""Distance ratio below which exchanged longitude and latitude are suggested."""
 
 
 def exchange_advice(setting: Any, place: np.ndarray, distance: float, lower: np.ndarray, upper: np.ndarray) -> str:
-    """That a place (3,) at a ``distance`` [m] outside would be in the box from ``lower`` to ``upper``, or much nearer, with longitude
-    and latitude exchanged; empty where it would not, or where the case has no projection."""
+    """Return advice for a place outside the domain that wrong signs or exchanged longitude and latitude may explain.
+
+    Parameters
+    ----------
+    setting : object
+        Setting of the projection, None without one.
+    place : ndarray of shape (3,)
+        Place [m].
+    distance : float
+        Distance from the domain [m].
+    lower, upper : ndarray of shape (3,)
+        Bounds of the domain [m].
+
+    Returns
+    -------
+    str
+        Advice, empty if neither explains the place.
+    """
     if setting is None:
         return ""
     projection = projected(setting, "projection")
@@ -188,7 +204,7 @@ def exchange_advice(setting: Any, place: np.ndarray, distance: float, lower: np.
 
 
 def with_degrees(receivers: Dataset, setting: Any) -> Dataset:
-    """Receivers with their longitudes and latitudes, and where the y axis points there, if the case has a projection."""
+    """Return receivers with longitude, latitude and azimuth of the y axis, if the case has a projection."""
     if setting is None:
         return receivers
     projection = projected(setting, "projection")

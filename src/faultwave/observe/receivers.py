@@ -1,5 +1,4 @@
-"""Seismograms: samples of the wave field at points, taken from the predictor of the step that contains each sample
-time."""
+"""Seismograms: samples of the wave field at points, taken from the predictor of the time step that contains each sample."""
 
 from __future__ import annotations
 
@@ -14,20 +13,19 @@ import numpy as np
 from faultwave.observe.dataset import Dataset, receivers_from_arrays
 
 ROUNDING = 1e-6
-"""Part of a time by which a step may come to it too early or too late, at most."""
+"""Relative rounding error of the time at which a step ends."""
 
 
 @dataclass(frozen=True)
 class Station:
-    """Receivers of one cluster: ``items`` (n,) number of each, ``weights`` (n, channels, rows) make a sample from the
-    rows."""
+    """Receivers of one cluster: their indices ``items`` (n,), and ``weights`` (n, channels, rows) of the rows in a sample."""
 
     items: np.ndarray
     weights: np.ndarray
 
 
 class Taken(Protocol):
-    """A sample that may be on its way: ``values`` (n, C, Q) waits for it."""
+    """Sample that may still be in transfer; ``values`` (n, C, Q) waits for it."""
 
     @property
     def here(self) -> bool: ...
@@ -36,11 +34,10 @@ class Taken(Protocol):
 
 
 class ReceiverRecorder:
-    """Samples at multiples of ``interval``.
+    """Recorder of samples at multiples of ``interval`` [s].
 
-    ``take(cluster, tau)`` samples the cluster's receivers ``tau`` [s] after the begin of the step that has been predicted.
-    ``points`` (nr, C, B3): values of C linear functionals of the basis at each receiver (the value itself and, if wanted,
-    three spatial derivatives).
+    ``take(cluster, tau)`` samples the cluster's receivers ``tau`` [s] after the beginning of the step that has been predicted. ``points``
+    (nr, C, B3) holds C linear functionals of the basis at each receiver: the value itself and, if requested, three spatial derivatives.
     """
 
     def __init__(
@@ -48,7 +45,7 @@ class ReceiverRecorder:
     ):
         self.interval, self.clusters, self.points, self.take = interval, clusters, points, take
         self.next = [0] * len(clusters)
-        self.fixed_count = False  # whether all steps take equally many samples; those that are not due are padding
+        self.fixed_count = False  # True if all steps take equally many samples; those not due are padding
         self.samples: dict[int, np.ndarray] = {}  # sample number -> (nr, C, Q)
         self.coming: deque[tuple[int, np.ndarray, Taken]] = deque()  # number, receivers
 
@@ -78,16 +75,16 @@ class ReceiverRecorder:
             self._keep()
 
     def rests(self, cluster: int) -> float:
-        """The time before which steps of a cluster end that no sample is due in."""
+        """Return the time [s] up to which steps of a cluster contain no sample."""
         return self.next[cluster] * self.interval * (1.0 - ROUNDING) if len(self.clusters[cluster]) else math.inf
 
     def idle(self, until: float) -> bool:
-        """Whether no sample is due in steps that end before a time."""
+        """Return True if no sample is due in steps that end before ``until`` [s]."""
         waiting = [n for n, items in zip(self.next, self.clusters, strict=True) if len(items)]
         return math.ceil(until / self.interval - 1e-9) <= min(waiting, default=math.inf)
 
     def finish(self, time: float, values: Callable[[int], np.ndarray]) -> None:
-        """Take the sample at the very end, if one falls there; ``values(cluster)`` (n, B3, Q) are the dofs now."""
+        """Take the sample at the end time, if it is due; ``values(cluster)`` returns the current coefficients (n, B3, Q)."""
         for cluster, items in enumerate(self.clusters):
             number = self.next[cluster]
             if len(items) and abs(number * self.interval - time) <= 1e-9 * max(self.interval, time):
@@ -101,22 +98,22 @@ class ReceiverRecorder:
 
     @property
     def active(self) -> bool:
-        """Whether there are receivers at all."""
+        """True if there are receivers."""
         return any(len(items) for items in self.clusters)
 
     @property
     def samples_complete(self) -> bool:
-        """Whether all receivers have the same samples."""
+        """True if all receivers have the same samples."""
         return len({n for n, items in zip(self.next, self.clusters, strict=True) if len(items)}) <= 1
 
     def restore(self, values: np.ndarray) -> None:
-        """Go on after the samples (nt, nr, C, Q) of ``arrays``."""
+        """Continue after the samples (nt, nr, C, Q) of ``arrays``."""
         self.coming.clear()
         self.samples = dict(enumerate(values))
         self.next = [len(values)] * len(self.clusters)
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Times (nt,) and samples (nt, nr, C, Q) complete for every receiver so far."""
+        """Return the times (nt,) [s] and samples (nt, nr, C, Q) that are complete for every receiver."""
         self.complete()
         active = [n for n, items in zip(self.next, self.clusters, strict=True) if len(items)]
         count = min(active, default=0)
@@ -126,8 +123,10 @@ class ReceiverRecorder:
 
 
 def _at_points(points: np.ndarray, modes: np.ndarray) -> np.ndarray:
-    """(n, C, Q) from functionals (n, C, B3) and modes (n, B3, Q). Summed mode by mode: the rounding of a receiver must
-    not depend on how many others are sampled with it."""
+    """Return samples (n, C, Q) from functionals (n, C, B3) and modes (n, B3, Q).
+
+    The sum is taken mode by mode, so that the rounding of a receiver does not depend on how many others are sampled with it.
+    """
     total = points[:, :, 0, None] * modes[:, None, 0]
     for b in range(1, modes.shape[1]):
         total += points[:, :, b, None] * modes[:, None, b]
@@ -137,8 +136,7 @@ def _at_points(points: np.ndarray, modes: np.ndarray) -> np.ndarray:
 def with_gradients(
     values: np.ndarray, quantities: Sequence[str], rotation: bool, strain: bool
 ) -> tuple[np.ndarray, list[str]]:
-    """Columns of a seismogram file from samples (nt, nr, 1 or 4, Q): the quantities, then rotation rate, then strain
-    rate."""
+    """Return the columns of a seismogram file from samples (nt, nr, 1 or 4, Q): quantities, rotation rate, strain rate."""
     columns, names = [values[:, :, 0]], list(quantities)
     if rotation or strain:
         v = [quantities.index(f"v{i}") for i in (1, 2, 3)]
@@ -157,8 +155,8 @@ def with_gradients(
 
 def dataset(time: np.ndarray, values: np.ndarray, quantities: Sequence[str], located: np.ndarray, requested: np.ndarray,
             rotation: bool = False, strain: bool = False) -> Dataset:  # fmt: skip
-    """Seismograms of times (nt,) and samples (nt, nr, C, Q)."""
-    values = values[..., : len(quantities)]  # memories come last
+    """Return seismograms of times (nt,) [s] and samples (nt, nr, C, Q) as a Dataset."""
+    values = values[..., : len(quantities)]  # memory variables come last
     if not len(time):
         values = np.zeros((0, len(located), 4 if rotation or strain else 1, len(quantities)))
     columns, names = with_gradients(values, quantities, rotation, strain)

@@ -1,6 +1,6 @@
-"""Subdivision of reference triangles and tetrahedra, so that high-order fields show more than one value a cell.
+"""Subdivision of reference triangles and tetrahedra, so that high-order fields show more than one value per cell.
 
-Cells are given by vertices in reference coordinates; children keep the orientation of their parent and fill it.
+Cells are given by vertices in reference coordinates; children have the orientation of their parent and fill it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _with_barycentre(cells: np.ndarray) -> np.ndarray:
 
 
 def _children(points: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Children (n*m, k, d), those of one parent next to each other, with the parent's orientation."""
+    """Return the children (n*m, k, d), grouped by parent, with the parent's orientation."""
     children = points[:, table].reshape(-1, table.shape[1], points.shape[2])
     edges = children[:, 1:] - children[:, :1]
     wrong = np.linalg.det(edges) < 0
@@ -45,9 +45,9 @@ def _children(points: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def refine_triangle(levels: int, strategy: Literal["four", "three"] = "four") -> tuple[np.ndarray, np.ndarray]:
-    """Split the reference triangle: by edge mid-points into 4, or by the barycentre into 3, ``levels`` times.
+    """Split the reference triangle ``levels`` times, by edge mid-points into 4 or by the barycentre into 3.
 
-    Returns vertices (n, 3, 2) and centroids (n, 2) with n = 4**levels (3**levels). ValueError for negative levels.
+    Returns vertices (n, 3, 2) and centroids (n, 2) with n = 4**levels (3**levels). Raises ValueError for negative levels.
     """
     if levels < 0:
         raise ValueError(f"refinement level {levels} is negative")
@@ -61,9 +61,9 @@ def refine_triangle(levels: int, strategy: Literal["four", "three"] = "four") ->
 
 
 def refine_tet(refinement: int) -> tuple[np.ndarray, np.ndarray]:
-    """Split the reference tetrahedron as SeisSol numbers it: 0 none, 1 into 4, 2 into 8, 3 into 32 (8 of 4 each).
+    """Split the reference tetrahedron in SeisSol's numbering: 0 none, 1 into 4, 2 into 8, 3 into 32 (8 of 4 each).
 
-    Returns vertices (n, 4, 3) and centroids (n, 3). ValueError for other numbers.
+    Returns vertices (n, 4, 3) and centroids (n, 3). Raises ValueError for other numbers.
     """
     if refinement not in (0, 1, 2, 3):
         raise ValueError(f"refinement {refinement} is not one of 0, 1, 2, 3")

@@ -2,7 +2,7 @@
 
 A signal that rings is a sum of damped exponentials; their poles follow from the shift invariance of the signal
 subspace (ESPRIT: Roy & Kailath 1989; matrix pencil: Hua & Sarkar 1990), far sharper than bins of a Fourier transform.
-The band of interest is mixed to zero frequency, filtered and decimated first: a filter scales exponentials and keeps
+The band of interest is mixed to zero frequency, filtered and decimated first: a filter scales exponentials but does not change
 their poles.
 """
 
@@ -16,20 +16,34 @@ import numpy as np
 from faultwave.base.log import get_logger
 from faultwave.observe.dataset import Dataset, Variable
 
-FEWEST = 12  # samples after decimation that tell a resonance
-LONGEST = 600  # samples after decimation that take part
-ATTENUATION = 100.0  # [dB] of what lies outside the band
-GROWTH = 0.01  # over all samples: more is no rounding of a resonance without losses
+FEWEST = 12  # minimum number of samples after decimation
+LONGEST = 600  # maximum number of samples used after decimation
+ATTENUATION = 100.0  # [dB] attenuation outside the band
+GROWTH = 0.01  # over all samples: more cannot be rounding of an undamped resonance
 LOWEST_QUALITY = float(np.pi)
-"""Of a resonance: its amplitude after one period is at least 1/e of what it was. Below it, no ringing can be told from a transient."""
+"""Minimum quality factor of a resonance.
+
+Its amplitude after one period is at least 1/e of the initial one. Below it, ringing cannot be distinguished from a transient.
+"""
 WIDEST = 0.5
-"""Half-power width f / Q of a resonance over the width of the band: wider lines describe what the filter left of other frequencies."""
+"""Maximum half-power width f / Q of a resonance relative to the band; wider lines are residues of the filter."""
 
 
 @dataclass(frozen=True)
 class Resonance:
-    """frequency [Hz]; quality = pi frequency / decay rate, infinite where the signals show no decay; amplitude at their first sample, in
-    their unit, of the signal where it is largest; share of the strongest amplitude in the band."""
+    """Resonance of recorded signals.
+
+    Attributes
+    ----------
+    frequency : float
+        Frequency [Hz].
+    quality : float
+        Quality factor, pi frequency / decay rate; infinite if the signals show no decay.
+    amplitude : float
+        Amplitude at the first sample, in the unit of the signal in which it is largest.
+    share : float
+        Fraction of the strongest amplitude in the band.
+    """
 
     frequency: float
     quality: float
@@ -44,12 +58,27 @@ def resonances(
     floor: float = 1e-3,
     resolution: float = 1e-6,
 ) -> list[Resonance]:
-    """Resonances within ``band`` [Hz] of one or several signals (n,) or (n, p), sampled every ``interval`` [s].
+    """Return the resonances of signals within a frequency band, ascending in frequency.
 
-    Ascending in frequency. Lines that grow, and lines that do not ring (``rings``), are no resonances: they are left out, with a
-    warning where they are loud. ``floor``: share of the strongest amplitude below which a peak is left out; ``resolution``: relative size
-    of singular values that are taken for noise. Raises ValueError where the band does not fit the sampling or the signals are too short
-    for it.
+    Lines that grow, and lines that do not ring (``rings``), are no resonances: they are omitted, with a warning if they are strong.
+
+    Parameters
+    ----------
+    signals : ndarray of shape (n,) or (n, p)
+        One or several signals.
+    interval : float
+        Sampling interval [s].
+    band : tuple of float
+        Lowest and highest frequency [Hz].
+    floor : float
+        Fraction of the strongest amplitude below which a peak is omitted.
+    resolution : float
+        Relative size of singular values that are considered noise.
+
+    Raises
+    ------
+    ValueError
+        If the band does not fit the sampling, or the signals are too short for it.
     """
     x = np.asarray(signals, float)
     x = x[:, None] if x.ndim == 1 else x
@@ -97,13 +126,13 @@ def resonances(
 
 
 def rings(frequency: np.ndarray, decay: np.ndarray, band: float) -> np.ndarray:
-    """Return which lines (n,) are resonances, and not transients that a sum of exponentials describes, too.
+    """Return True for each line (n,) that is a resonance, not a transient represented by a sum of exponentials.
 
     Parameters
     ----------
-    frequency : (n,) array
-        Of the lines [Hz].
-    decay : (n,) array
+    frequency : ndarray of shape (n,)
+        Frequencies of the lines [Hz].
+    decay : ndarray of shape (n,)
         Decay rates of their amplitudes [1/s]; the quality factor is pi frequency / decay.
     band : float
         Width of the band in which they were found [Hz].
@@ -113,7 +142,7 @@ def rings(frequency: np.ndarray, decay: np.ndarray, band: float) -> np.ndarray:
 
 
 def long_enough(samples: int, interval: float, band: tuple[float, float]) -> bool:
-    """Whether ``resonances`` can find lines within ``band`` [Hz] in so many samples every ``interval`` [s]."""
+    """Return True if ``samples`` samples every ``interval`` [s] suffice to find lines within ``band`` [Hz]."""
     return samples > 0 and len(_decimated(np.zeros((samples, 1)), interval, *band)[0]) >= FEWEST
 
 
@@ -122,16 +151,16 @@ def _quality(frequency: float, rate: float) -> float:
 
 
 def _decimated(x: np.ndarray, interval: float, low: float, high: float) -> tuple[np.ndarray, float, float, np.ndarray]:
-    """(samples, p) around zero frequency, their spacing [s], the angular frequency that was mixed to zero, the filter."""
+    """Return decimated signals (samples, p) around zero frequency, their step [s], the angular centre frequency and the filter."""
     centre, width = np.pi * (low + high), high - low
-    every = max(1, int(0.25 / (width * interval)))  # bands that fold onto this one stay apart from it
+    every = max(1, int(0.25 / (width * interval)))  # avoids aliasing of other bands into this one
     mixed = x * np.exp(-1j * centre * np.arange(len(x)) * interval)[:, None]
     if every == 1:
         taps = np.ones(1)
     else:
         edge, stop = 0.5 * width, 1.0 / (every * interval) - 0.5 * width
         nyquist = 0.5 / interval
-        from scipy import signal as processing  # a second to import, and few runs ring
+        from scipy import signal as processing  # slow import, needed by few runs
 
         count, beta = processing.kaiserord(ATTENUATION, (stop - edge) / nyquist)
         count = min(count | 1, (len(x) // 2) | 1)
@@ -141,7 +170,7 @@ def _decimated(x: np.ndarray, interval: float, low: float, high: float) -> tuple
 
 
 def _poles(y: np.ndarray, resolution: float) -> np.ndarray:
-    """exp(rate step) of the exponentials in y (n, p)."""
+    """Return the poles exp(rate step) of the exponentials in y (n, p)."""
     n, p = y.shape
     rows = n // 2
     hankel = np.concatenate([y[i : i + n - rows + 1].T for i in range(rows)])  # row i p + k: signal k from sample i on
@@ -154,7 +183,7 @@ def _poles(y: np.ndarray, resolution: float) -> np.ndarray:
 
 
 def dataset(found: Sequence[Resonance]) -> Dataset:
-    """frequency [Hz], quality, amplitude and share (n,)."""
+    """Return frequency [Hz], quality, amplitude and share (n,) as a Dataset."""
     units = {"frequency": "Hz", "quality": "", "amplitude": "", "share": ""}
     columns = {n: Variable(np.array([getattr(r, n) for r in found]), ("resonance",), u) for n, u in units.items()}
     return Dataset("resonances", columns)

@@ -1,4 +1,4 @@
-"""What a capability found, and which formats write it."""
+"""Result of a capability, and the formats that write it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ from faultwave.observe.dataset import Dataset
 
 @dataclass(frozen=True)
 class Result:
-    """``kind`` says which formats write it; ``name`` tells results of one kind apart; ``settings`` are for the format."""
+    """Result of a capability.
+
+    Attributes
+    ----------
+    kind : str
+        Kind, which determines the formats that write it.
+    data : Dataset
+        Values.
+    name : str
+        Name that distinguishes results of one kind.
+    settings : mapping
+        Settings for the format.
+    """
 
     kind: str
     data: Dataset

@@ -1,4 +1,4 @@
-"""How unclean a field on triangles is: what sets single triangles apart from their neighbours."""
+"""Roughness of a field on triangles: deviations of single triangles from their neighbours."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ import numpy as np
 
 
 def residuals(centres: np.ndarray, triangles: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """(n,) difference of each triangle's value from the plane through those of its three neighbours; NaN where it has fewer.
+    """Return the difference (n,) of each triangle's value from the plane through the values of its three neighbours.
 
-    ``centres`` (n, 2) of the triangles in their plane, ``triangles`` (n, 3) numbers of their points. A field that is linear in space has
-    none, whatever the mesh, and one with curvature little.
+    The result is zero for a field that is linear in space on any mesh, small for one with curvature, and NaN for triangles with fewer
+    neighbours.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (n, 2)
+        Centres of the triangles in their plane.
+    triangles : ndarray of shape (n, 3)
+        Indices of their points.
+    values : ndarray of shape (n,)
+        Values of the field.
     """
     near = neighbours(triangles)
     whole = (near >= 0).all(1)
@@ -25,7 +34,7 @@ def residuals(centres: np.ndarray, triangles: np.ndarray, values: np.ndarray) ->
 
 
 def neighbours(triangles: np.ndarray) -> np.ndarray:
-    """(n, 3) triangles that share an edge with each, -1 where none does."""
+    """Return the triangles (n, 3) that share an edge with each triangle, -1 if there is none."""
     edges = np.sort(np.stack([triangles, np.roll(triangles, -1, 1)], 2), 2).reshape(-1, 2)
     _, which, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(which.reshape(-1), kind="stable")
@@ -38,7 +47,7 @@ def neighbours(triangles: np.ndarray) -> np.ndarray:
 
 
 def beside(centres: np.ndarray, box: tuple[float, float, float, float], reach: float) -> np.ndarray:
-    """Which (n,) of the places lie within ``reach`` of the sides of a rectangle: from and to along the first axis, then the second."""
+    """Return True for each place (n,) within ``reach`` of the sides of a rectangle ``box``: min and max along both axes."""
     x, y = centres.T
     a, b, c, d = box
     outside = np.hypot(np.maximum(np.maximum(a - x, x - b), 0.0), np.maximum(np.maximum(c - y, y - d), 0.0))

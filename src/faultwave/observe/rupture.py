@@ -1,4 +1,4 @@
-"""What is told of a finished rupture: speed of its front from rupture times, and the spectrum of its moment rate. Pure functions."""
+"""Properties of a finished rupture: rupture speed from rupture times, and the spectrum of the moment rate. Pure functions."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ from dataclasses import dataclass
 import numpy as np
 
 INNER = np.array([[1.0, 1.0], [4.0, 1.0], [1.0, 4.0]]) / 6.0
-"""Points (3, 2) of a triangle's own coordinates at which linear functions stand for it."""
+"""Points (3, 2) in reference coordinates of a triangle that represent linear functions."""
 _CURVED = 1e-3
-"""Weight that keeps the curvature of a front small where few faces tell it."""
+"""Regularisation weight of the curvature of a front, for fits with few faces."""
 _ROWS = 200_000
-"""Pairs of faces that are worked on at a time."""
+"""Number of face pairs that are processed at once."""
 
 
 def rupture_speed(corners: np.ndarray, times: np.ndarray, tags: np.ndarray) -> np.ndarray:
-    """Speed of the rupture front (n,) [m/s] on triangles ``corners`` (n, 3, 3): 1/|grad t| of the quadratic function that fits the
-    rupture times of the triangle and of those that share a vertex with it best.
+    """Return the rupture speed (n,) [m/s] on triangles.
 
-    ``times`` (n, 3) [s]: at the points INNER of each triangle; NaN: it has not ruptured. ``tags`` (n,): faults are taken apart. The fit
-    over several faces is as good at low orders, where the times of a single face hardly tell a gradient. NaN where the triangle or all
-    but one of its neighbours have not ruptured, or where all break at once.
+    The speed is 1/|grad t| of the quadratic function that best fits the rupture times of the triangle and of those that share a vertex
+    with it. The fit over several faces is accurate at low orders too, where the times of a single face hardly determine a gradient. The
+    result is NaN if the triangle or all but one of its neighbours have not ruptured, or if all rupture at once.
+
+    Parameters
+    ----------
+    corners : ndarray of shape (n, 3, 3)
+        Corners of the triangles [m].
+    times : ndarray of shape (n, 3)
+        Rupture times at the points INNER of each triangle [s], NaN if not ruptured.
+    tags : ndarray of shape (n,)
+        Fault tags; faults are fitted separately.
     """
     count = len(corners)
     ruptured = np.isfinite(times).all(1)
@@ -45,20 +53,20 @@ def rupture_speed(corners: np.ndarray, times: np.ndarray, tags: np.ndarray) -> n
     alone = np.bincount(first, minlength=count) < 3
     matrix[alone] = np.eye(6)
     slope = np.linalg.norm(np.linalg.solve(matrix, right[..., None])[:, 1:3, 0], axis=1) / scale
-    # where all breaks at once times differ by rounding only
+    # if all faces rupture at once, times differ by rounding only
     known = ~alone & (slope * scale > 1e-6 * np.nanmax(np.where(ruptured[:, None], times, 0.0), initial=0.0))
     return np.where(known, 1.0 / np.where(known, slope, 1.0), np.nan)
 
 
 def _neighbours(corners: np.ndarray, ruptured: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs (k,), (k,) of ruptured triangles of one fault that share a vertex, each with itself, too."""
+    """Return the pairs (k,), (k,) of ruptured triangles of one fault that share a vertex, including each with itself."""
     points = corners.reshape(-1, 3)
     grain = 1e-6 * max(float(np.ptp(points, axis=0).max(initial=0.0)), 1e-300) if len(points) else 1.0
     _, vertex = np.unique(np.round(points / grain), axis=0, return_inverse=True)
     chosen = np.flatnonzero(ruptured)
     columns = vertex.reshape(-1, 3)[chosen].reshape(-1)
     shape = (len(corners), int(columns.max(initial=-1)) + 1)
-    from scipy.sparse import coo_array  # takes long to import, as does what else of it stands in functions here
+    from scipy.sparse import coo_array  # slow import, as the other scipy imports in functions here
 
     touches = coo_array((np.ones(len(columns)), (np.repeat(chosen, 3), columns)), shape=shape).tocsr()
     first, second = (touches @ touches.T).tocoo().coords
@@ -69,9 +77,23 @@ def _neighbours(corners: np.ndarray, ruptured: np.ndarray, tags: np.ndarray) -> 
 
 @dataclass(frozen=True)
 class MomentSpectrum:
-    """Amplitudes (n,) [N m] of the moment rate at frequencies (n,) [Hz], and the corner frequency [Hz] of the Brune spectrum
-    M0 / (1 + (f/fc)^2) that is nearest to their logarithms, weighted with the amplitudes, so that plateau and corner count; ``misfit``:
-    root mean square of the difference of the decimal logarithms, weighted so.
+    """Amplitude spectrum of the moment rate with the best-fitting Brune spectrum.
+
+    The Brune spectrum M0 / (1 + (f/fc)^2) is fitted to the logarithms, weighted with the amplitudes, so that plateau and corner determine
+    the fit.
+
+    Attributes
+    ----------
+    frequency : ndarray of shape (n,)
+        Frequencies [Hz].
+    amplitude : ndarray of shape (n,)
+        Amplitudes [N m].
+    moment : float
+        Seismic moment M0 [N m].
+    corner : float
+        Corner frequency fc [Hz].
+    misfit : float
+        Weighted root mean square difference of the decimal logarithms.
     """
 
     frequency: np.ndarray
@@ -82,27 +104,27 @@ class MomentSpectrum:
 
     @property
     def brune(self) -> np.ndarray:
-        """The Brune spectrum (n,) [N m] (Brune 1970)."""
+        """Fitted Brune spectrum (n,) [N m] (Brune 1970)."""
         return brune_spectrum(self.frequency, self.moment, self.corner)
 
 
 def brune_spectrum(frequency: np.ndarray, moment: float, corner: float) -> np.ndarray:
-    """M0 / (1 + (f/fc)^2)."""
+    """Return the Brune spectrum M0 / (1 + (f/fc)^2) at ``frequency`` (n,) [Hz]."""
     return np.asarray(moment / (1.0 + (frequency / corner) ** 2))
 
 
 def moment_rate(time: np.ndarray, moment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Middle of each interval [s] and mean moment rate in it [N m/s], which integrates to the moment exactly."""
+    """Return the middle of each interval [s] and the mean moment rate in it [N m/s], which integrates to the moment exactly."""
     steps = np.diff(time)
     return 0.5 * (time[1:] + time[:-1]), np.diff(moment) / steps
 
 
 def moment_spectrum(time: np.ndarray, moment: np.ndarray, points: int = 100) -> MomentSpectrum | None:
-    """Spectrum of the moment rate from the moment (nt,) [N m] that has been released until ``time`` (nt,) [s].
+    """Return the spectrum of the moment rate, from the moment (nt,) [N m] released until ``time`` (nt,) [s].
 
-    At ``points`` frequencies with even logarithms, from a quarter of one over the record's length to a quarter of the sampling rate.
-    None where no moment was released or fewer than eight samples are there. The moment is that at the end: a rupture that goes on makes
-    the record a part of one.
+    It is computed at ``points`` logarithmically spaced frequencies, from a quarter of the inverse record length to a quarter of the
+    sampling rate. The result is None if no moment was released or there are fewer than eight samples. The moment is the final one of the
+    record: if the rupture has not ended, the spectrum describes a part of it.
     """
     total = float(moment[-1] - moment[0]) if len(moment) else 0.0
     if len(time) < 8 or not total > 0:
@@ -114,7 +136,7 @@ def moment_spectrum(time: np.ndarray, moment: np.ndarray, points: int = 100) -> 
     phase = np.exp(-2j * np.pi * frequency[:, None] * middle[None])
     amplitude = np.abs(phase @ (rate * np.diff(time))) / np.sinc(
         frequency * step
-    )  # less what means over intervals lose
+    )  # corrects for the averaging over intervals
     logarithm = np.log10(np.maximum(amplitude, 1e-12 * total))
 
     weight = amplitude / amplitude.sum()
@@ -130,7 +152,7 @@ def moment_spectrum(time: np.ndarray, moment: np.ndarray, points: int = 100) -> 
 
 
 def released_within(time: np.ndarray, moment: np.ndarray, low: float = 0.05, high: float = 0.95) -> float:
-    """Time [s] in which the share ``low`` to ``high`` of the moment is released; NaN where none is."""
+    """Return the time [s] in which the fraction ``low`` to ``high`` of the moment is released, NaN if none is."""
     total = moment[-1] - moment[0]
     if not total > 0:
         return float("nan")

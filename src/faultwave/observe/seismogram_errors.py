@@ -1,4 +1,4 @@
-"""How much seismograms err, judged by those of two coarser runs at the same places and times."""
+"""Error estimates of seismograms, from two coarser runs at the same places and times."""
 
 from __future__ import annotations
 
@@ -14,23 +14,29 @@ Array = np.ndarray
 
 KIND = "seismogram_errors"
 VECTORS = {"m/s": "velocity", "Pa": "stress", "V/m": "electric_field", "A/m": "magnetic_field", "1/s": "rates"}
-"""What all quantities of a unit are together."""
+"""Name of the vector formed by all quantities of a unit."""
 MOTIONS = ("velocity", "electric_field")
 OF = "relative_error_of_"
-"""Name of the variable for all quantities of a unit, but for what they are together."""
+"""Prefix of the variable with the error of all quantities of a unit, followed by the name in ``VECTORS``."""
 
 
 Shared = Sequence[tuple[Array, Array]]
-"""Frequencies [Hz] and relative errors of waves there that coarser runs have as well, from each cause."""
+"""Frequencies [Hz] and relative errors of waves there that coarser runs share, from each cause."""
 TAPERED = 0.05
-"""Of a record, at its end, before its spectrum is taken."""
+"""Fraction of a record that is tapered at its end before its spectrum is computed."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """Errors that differences between runs do not tell, or that are known without them. ``shared``: come on top, as the root of the sum of
-    squares. ``time``: of the run and of each coarser one, what its steps in time change in series (nt, n, k) at an interval [s]; nothing
-    where that is not known."""
+    """Errors that differences between runs do not contain, or that are known independently.
+
+    Attributes
+    ----------
+    shared : Shared
+        Errors common to all runs, added as the root of the sum of squares.
+    time : sequence of callable
+        For the run and each coarser one, the error of time stepping in series (nt, n, k) sampled at an interval [s]; empty if unknown.
+    """
 
     shared: Shared = ()
     time: Sequence[Callable[[Array, float], Array]] = ()
@@ -39,11 +45,26 @@ class Known:
 def estimated(
     ours: Dataset, coarser: Sequence[Dataset], method: Method, told: str, known: Known | None = None
 ) -> Dataset:
-    """Relative L2 errors in time of receivers, from those of two coarser runs, the nearer one first; they may end earlier.
+    """Estimate the relative L2 errors in time of receivers from two coarser runs, which may end earlier.
 
-    ``relative_error`` (receiver, quantity): the error of one quantity, over the size of all quantities of its unit at the receiver;
-    ``relative_error_of_velocity`` (receiver,) and so on: of all together. NaN where nothing was recorded. ``method``: of extrapolation;
-    ``told``: of which runs.
+    Parameters
+    ----------
+    ours : Dataset
+        Receivers of the run.
+    coarser : sequence of Dataset
+        Receivers of the two coarser runs, the nearer one first.
+    method : Method
+        Extrapolation method.
+    told : str
+        Description of the runs, stored as attribute ``estimated_from``.
+    known : Known, optional
+        Errors known independently.
+
+    Returns
+    -------
+    Dataset
+        ``relative_error`` (receiver, quantity): error of one quantity relative to the size of all quantities of its unit at the receiver;
+        ``relative_error_of_velocity`` (receiver,) and so on: error of all together. NaN if nothing was recorded.
     """
     known = known or Known()
     values, times = ours["values"], ours["time"]
@@ -67,7 +88,7 @@ def estimated(
 
 
 def middle(data: Dataset) -> float:
-    """Time [s] until which receivers have recorded half of the integral of squares, in the mean over receivers and units."""
+    """Return the time [s] at which receivers have recorded half of the integral of squares, averaged over receivers and units."""
     units, time = np.array(data.attrs["units"]), data["time"]
     shares = []
     for unit in dict.fromkeys(units.tolist()):
@@ -79,7 +100,7 @@ def middle(data: Dataset) -> float:
 
 
 def _by_time(known: Known, times: Array, series: Sequence[Array]) -> list[Array]:
-    """What steps in time change in the series of each run."""
+    """Return the error of time stepping in the series of each run."""
     if not known.time or len(times) < 2:
         return [np.zeros((1, 1, 1))] * len(series)
     interval = float(times[-1] - times[0]) / (len(times) - 1)
@@ -87,8 +108,10 @@ def _by_time(known: Known, times: Array, series: Sequence[Array]) -> list[Array]
 
 
 def _in_records(times: Array, values: Array, frequencies: Array, errors: Array) -> Array:
-    """Errors (n, k) of records (nt, n, k), over the size of all k, of waves that err by ``errors`` at ``frequencies``, and by no more than
-    themselves."""
+    """Return the errors (n, k) of records (nt, n, k), relative to the size of all k, from wave ``errors`` at ``frequencies``.
+
+    The error of a wave is at most the wave itself.
+    """
     size = len(times)
     if size < 2:
         return np.zeros(values.shape[1:])
@@ -115,7 +138,7 @@ def _dataset(ours: Dataset, each: Array, totals: dict[str, Array], told: str) ->
 
 
 def with_errors(receivers: Dataset, errors: Dataset) -> Dataset:
-    """Seismograms that know what they err by."""
+    """Return seismograms with their estimated errors as variables."""
     new = {name: v for name, v in errors.variables.items() if name.startswith("relative_error")}
     kept = {name: v for name, v in receivers.variables.items() if not name.startswith("relative_error")}
     attrs = {**receivers.attrs, "errors_estimated_from": errors.attrs["estimated_from"]}
@@ -123,12 +146,12 @@ def with_errors(receivers: Dataset, errors: Dataset) -> Dataset:
 
 
 def motion_errors(data: Dataset) -> Array | None:
-    """Estimated errors (n,) of velocity, or of the electric field; None where there are none."""
+    """Return the estimated errors (n,) of velocity, or of the electric field; None if there are none."""
     return next((data[OF + name] for name in MOTIONS if OF + name in data), None)
 
 
 def percent(error: float) -> str:
-    """Two digits of an error in percent; whole percents where it is larger than what was recorded."""
+    """Return an error in percent with two digits, or whole percents if it exceeds the record."""
     return f"{100 * error:.2g}" if error < 0.995 else f"{100 * error:.0f}"
 
 

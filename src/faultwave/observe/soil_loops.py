@@ -1,7 +1,8 @@
-"""Loops of shear stress over strain: the stiffness and the damping that a record of both shows.
+"""Hysteresis loops of shear stress and strain, and the stiffness and damping that they imply.
 
-Between two turns of the strain lies half a loop. By Masing's rules the way back is the same curve turned around, so that half a loop tells
-its whole area, closed or not: damping is that area over 2 pi times the amplitudes of strain and stress (Kramer 1996, equation 6.8).
+Half a loop lies between two reversals of the strain. By Masing's rules unloading follows the same curve reversed, so that half a loop
+determines its whole area, closed or not: damping is that area over 2 pi times the amplitudes of strain and stress (Kramer 1996,
+equation 6.8).
 """
 
 from __future__ import annotations
@@ -11,13 +12,24 @@ from dataclasses import dataclass
 import numpy as np
 
 SMALLEST = 0.1
-"""Turns count where the strain goes back by this share of its whole range."""
+"""Fraction of the strain range by which the strain must return for a reversal to count."""
 
 
 @dataclass(frozen=True)
 class HalfLoop:
-    """Between the samples ``first`` and ``last``: ``amplitude`` of strain, ``modulus`` [Pa] from turn to turn, ``damping`` as a share of
-    the critical one."""
+    """Half a hysteresis loop.
+
+    Attributes
+    ----------
+    first, last : int
+        Samples at which it begins and ends.
+    amplitude : float
+        Strain amplitude.
+    modulus : float
+        Secant shear modulus from reversal to reversal [Pa].
+    damping : float
+        Damping ratio, a fraction of critical damping.
+    """
 
     first: int
     last: int
@@ -27,11 +39,11 @@ class HalfLoop:
 
 
 NONE = HalfLoop(0, 0, np.nan, np.nan, np.nan)
-"""Of a record without two turns."""
+"""Result for a record without two reversals."""
 
 
 def turns(strain: np.ndarray) -> list[int]:
-    """Samples at which a record (n,) turns, those at its ends and beside its start left out."""
+    """Return the samples at which a record (n,) reverses, except at its ends and near its start."""
     least = SMALLEST * float(np.ptp(strain))
     found, low, high, rising = list[int](), 0, 0, 0
     for k, x in enumerate(strain):
@@ -45,12 +57,12 @@ def turns(strain: np.ndarray) -> list[int]:
         elif rising <= 0 and x - strain[low] > least:
             found.append(low)
             rising, high = 1, k
-    beside = int(bool(found) and abs(strain[found[0]] - strain[0]) <= least)  # what follows is first loading
+    beside = int(bool(found) and abs(strain[found[0]] - strain[0]) <= least)  # the next segment is first loading
     return [k for k in found[beside:] if 0 < k < len(strain) - 1]
 
 
 def half_loops(strain: np.ndarray, stress: np.ndarray) -> list[HalfLoop]:
-    """Of records (n,) of shear strain, twice the tensor's, and stress [Pa]."""
+    """Return the half loops of records (n,) of engineering shear strain (twice the tensor component) and stress [Pa]."""
     at, found = turns(strain), []
     for a, b in zip(at, at[1:], strict=False):
         x, y = strain[a : b + 1] - strain[a], stress[a : b + 1] - stress[a]
@@ -61,7 +73,7 @@ def half_loops(strain: np.ndarray, stress: np.ndarray) -> list[HalfLoop]:
 
 
 def largest(strain: np.ndarray, stress: np.ndarray) -> HalfLoop:
-    """The one of the largest amplitude."""
+    """Return the half loop of the largest strain amplitude."""
     return max(half_loops(strain, stress), key=lambda loop: loop.amplitude, default=NONE)
 
 

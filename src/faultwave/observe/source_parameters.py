@@ -1,4 +1,4 @@
-"""Maps, moment rate and source parameters of a finished rupture, from what is known of each face of the fault.
+"""Maps, moment rate and source parameters of a finished rupture, from the results of each fault face.
 
 Definitions and references: docs/theory/friction.md, "Source parameters".
 """
@@ -18,17 +18,28 @@ from faultwave.observe.result import Result
 from faultwave.observe.rupture import moment_rate, moment_spectrum, released_within, rupture_speed
 
 ENOUGH = 2.0
-"""Points in the cohesive zone that are needed (Day et al. 2005)."""
+"""Minimum number of points in the cohesive zone (Day et al. 2005)."""
 GOES_ON = 0.01
-"""Share of the largest moment rate above which a rupture is not over."""
+"""Fraction of the largest moment rate above which a rupture has not ended."""
 AT_ONCE = 3.0
-"""Speeds above so many shear-wave speeds are no rupture front's: the points broke together under the load."""
+"""Ratio to the shear-wave speed above which a speed is no rupture speed: the points failed simultaneously under the load."""
 
 
 @dataclass(frozen=True)
 class FaultHistory:
-    """Sums over the fault (nt,): time [s], frictional work of the traction change and that of a slow rupture [J], moment [N m], potency
-    [m^3]."""
+    """Sums over the fault as time series (nt,).
+
+    Attributes
+    ----------
+    time : ndarray
+        Times [s].
+    total_work, static_work : ndarray
+        Frictional work of the traction change, and the work of a slow rupture with the same end [J].
+    moment : ndarray
+        Seismic moment [N m].
+    potency : ndarray
+        Seismic potency [m^3].
+    """
 
     time: np.ndarray
     total_work: np.ndarray
@@ -39,11 +50,20 @@ class FaultHistory:
 
 @dataclass(frozen=True)
 class FinishedRupture:
-    """``faces``: arrays (n, ...) by name: corners [m], tag, area [m^2], spacing of the solution's points [m], share of the points that
-    have ruptured, rupture_time (n, 3) at
-    ``rupture.INNER`` and time of dynamic stress (weakened) [s], NaN where not reached; slip along strike and dip, its size, its path
-    [m], peak and last slip rate [m/s], drop_times_slip: stress drop along the slip times slip, breakdown and dissipated work [J/m^2],
-    rigidity [Pa], shear_speed [m/s] of the slower side. ``has_stress``: whether initial stress is known."""
+    """Results of a finished rupture on every face.
+
+    Attributes
+    ----------
+    faces : mapping of str to ndarray of shape (n, ...)
+        Values of the faces: corners [m], tag, area [m^2], spacing of the solution's points [m], share of the points that have ruptured,
+        rupture_time (n, 3) at ``rupture.INNER`` and time of dynamic stress (weakened) [s], NaN if not reached; slip along strike and
+        dip, its size, its path [m], peak and last slip rate [m/s], drop_times_slip: stress drop along the slip times slip, breakdown and
+        dissipated work [J/m^2], rigidity [Pa], shear_speed [m/s] of the slower side.
+    history : FaultHistory
+        Sums over the fault.
+    has_stress : bool
+        True if the initial stress is known.
+    """
 
     faces: Mapping[str, np.ndarray]
     history: FaultHistory
@@ -51,14 +71,14 @@ class FinishedRupture:
 
     @cached_property
     def speed(self) -> np.ndarray:
-        """Of the rupture front (n,) [m/s]; NaN where unknown."""
+        """Rupture speed (n,) [m/s], NaN if unknown."""
         f = self.faces
         found = rupture_speed(f["corners"], f["rupture_time"], f["tag"])
         return np.where(found < AT_ONCE * f["shear_speed"], found, np.nan)
 
     @cached_property
     def cohesive_zone(self) -> np.ndarray:
-        """Length (n,) [m]: rupture speed times the time from rupture to dynamic stress; NaN where unknown."""
+        """Length of the cohesive zone (n,) [m], NaN if unknown: rupture speed times the time from rupture to dynamic stress."""
         f = self.faces
         return np.asarray(self.speed * (f["weakened"] - f["rupture_time"].mean(1)))
 
@@ -68,19 +88,19 @@ class FinishedRupture:
 
     @property
     def goes_on(self) -> float:
-        """Moment rate at the end over the largest."""
+        """Ratio of the final moment rate to the largest."""
         _, rate = moment_rate(self.history.time, self.history.moment)
         top = float(rate.max(initial=0.0))
         return float(rate[-1]) / top if top > 0 else 0.0
 
     @property
     def zone_points(self) -> np.ndarray:
-        """Points of the solution in the cohesive zone (n,)."""
+        """Number of points of the solution in the cohesive zone (n,)."""
         return np.asarray(self.cohesive_zone / self.faces["spacing"])
 
 
 def rupture_results(found: FinishedRupture) -> Iterator[Result]:
-    """Maps, moment rate, its spectrum where moment was released, and source parameters."""
+    """Yield maps, moment rate, its spectrum if moment was released, and source parameters."""
     yield Result("rupture_map", rupture_map(found))
     h = found.history
     if len(h.time) > 1:
@@ -105,7 +125,7 @@ def rupture_results(found: FinishedRupture) -> Iterator[Result]:
 
 
 def rupture_map(found: FinishedRupture) -> Dataset:
-    """Values of every face, NaN where they are not known."""
+    """Return the values of every face, NaN if unknown."""
     f, hidden = found.faces, ~found.ruptured
     slip = np.where(f["slip"] > 0, f["slip"], np.nan)
     values = {
@@ -140,7 +160,7 @@ def rupture_map(found: FinishedRupture) -> Dataset:
 
 
 def source_parameters(found: FinishedRupture) -> Dataset:
-    """Single numbers; NaN where they are not known."""
+    """Return the scalar source parameters, NaN if unknown."""
     f, h = found.faces, found.history
     area, moment, potency = f["area"], float(h.moment[-1]), float(h.potency[-1])
     slipped, broken = float(area @ f["slip"]), float(area @ f["share"])
@@ -189,7 +209,7 @@ def source_parameters(found: FinishedRupture) -> Dataset:
 
 
 def rupture_warnings(found: FinishedRupture) -> Iterator[Problem]:
-    """What the rupture shows to be doubtful."""
+    """Yield warnings of doubtful properties of the rupture."""
     points, area = _median(found.zone_points, found.faces["area"]), found.faces["area"]
     if points < ENOUGH:
         share = 100 * _share(found.zone_points < ENOUGH, np.isfinite(found.zone_points), area)
@@ -216,7 +236,7 @@ def _least(values: np.ndarray) -> float:
 
 
 def _median(values: np.ndarray, area: np.ndarray) -> float:
-    """Weighted with area, of the values that are known."""
+    """Return the area-weighted median of the finite values."""
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
         return float("nan")

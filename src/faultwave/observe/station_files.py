@@ -1,4 +1,4 @@
-"""Stations of files that seismologists have: StationXML, FDSN's text, SPECFEM's STATIONS, SW4's rec lines and HDF5, CSV."""
+"""Station files of seismologists: StationXML, FDSN text, SPECFEM's STATIONS, SW4's rec lines and HDF5, CSV."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ COLUMNS = {
     "latitude": ("latitude", "lat", "stationlatitude"),
     "depth": ("depth", "burial"),
 }
-"""Names of the columns of CSV; a unit may stand behind that of the depth, as depth[km], depth (km) or depth_km."""
+"""Names of the columns of CSV; the name of the depth may include a unit, as in depth[km], depth (km) or depth_km."""
 METRES = {"m": 1.0, "meters": 1.0, "metres": 1.0, "km": 1000.0, "ft": 0.3048, "feet": 0.3048}
 _UNIT = re.compile(r"(depth|burial)(?:[\s_]*[\[(/_ ]\s*([a-z]+)\s*[\])]?|(k?m))")
 HDF5 = b"\x89HDF\r\n\x1a\n"
 SAME_PLACE = 1e-3
-"""[deg] by which epochs of one station in StationXML may differ."""
+"""Maximum difference between epochs of one station in StationXML [deg]."""
 
 
 DEEPEST = 6.4e6
-"""Radius of the Earth [m]."""
+"""Largest depth of a station, the radius of the Earth [m]."""
 
 
 def read_station_file(path: Path, warned: Problems | None = None) -> list[Listed]:
-    """Return all stations of a file, whichever of the known formats it has.
+    """Return all stations of a file in any of the supported formats.
 
     Parameters
     ----------
     path : Path
-        The file.
+        Path of the file.
     warned : Problems, optional
-        Takes warnings of what the file says and nothing reads.
+        Collects warnings of entries that have no effect.
 
     Raises
     ------
     InputError
-        With file and line of everything wrong.
+        With file and line of every error.
     """
     problems, text, found = Problems(), "", list[Listed]()
     try:
@@ -98,7 +98,7 @@ def _of_text(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
 
 
 def _check_codes(path: Path, found: Sequence[Listed], problems: Problems) -> None:
-    """Add an error for each code that results could not carry."""
+    """Add an error for each code that result files cannot hold."""
     for station in found:
         for word, pattern, form in zip(station.words, (CODE, NETWORK), (CODE_FORM, NETWORK_FORM), strict=False):
             if not pattern.fullmatch(word):
@@ -106,7 +106,7 @@ def _check_codes(path: Path, found: Sequence[Listed], problems: Problems) -> Non
 
 
 def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
-    from xml.etree import ElementTree  # few cases have stations in XML
+    from xml.etree import ElementTree  # slow import, needed by few cases
 
     try:
         refuse_declarations(text.lstrip().encode())
@@ -114,7 +114,7 @@ def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
     except (ElementTree.ParseError, ValueError) as error:
         problems.error(str(path), f"is no XML: {error}", "StationXML")
         return
-    at, number = 0, 1  # stations stand in the order of the file
+    at, number = 0, 1  # stations are listed in the order of the file
     for network in root.iter():
         if network.tag.rpartition("}")[2] != "Network":
             continue
@@ -137,7 +137,7 @@ def _xml(path: Path, text: str, problems: Problems) -> Iterator[Listed]:
 
 
 def _fdsn_text(path: Path, numbered: Sequence[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
-    """Network|Station|Latitude|Longitude|Elevation|..., as FDSN's web services give stations with format=text."""
+    """Yield stations from Network|Station|Latitude|Longitude|Elevation|..., the text format of FDSN web services."""
     form = "Network|Station|Latitude|Longitude|Elevation|SiteName|StartTime|EndTime"
     epochs = dict[tuple[str, ...], Listed]()
     for k, line in numbered:
@@ -158,7 +158,10 @@ def _fdsn_text(path: Path, numbered: Sequence[tuple[int, str]], problems: Proble
 
 
 def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> Iterator[Listed]:
-    """station network latitude longitude elevation burial; y and x [m] where SPECFEM's own projection is switched off."""
+    """Yield stations from lines of station network latitude longitude elevation burial.
+
+    Latitude and longitude are y and x [m] if SPECFEM's own projection is switched off.
+    """
     listed = list[Listed]()
     for k, line in lines:
         words = line.split()
@@ -173,7 +176,7 @@ def _specfem(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
         listed.append(Listed(k, (longitude, latitude, -burial), (words[0], words[1])))
     degrees = all(
         abs(s.place[1]) <= 90 and abs(s.place[0]) <= 360 for s in listed
-    )  # a station near x = y = 0 is none of degrees
+    )  # a station near x = y = 0 is not given in degrees
     if not degrees and all(abs(s.place[1]) <= 360 and abs(s.place[0]) <= 90 for s in listed):
         first = next(s for s in listed if abs(s.place[1]) > 90)
         what = f"latitude {first.place[1]:g}, longitude {first.place[0]:g}"
@@ -215,12 +218,12 @@ HEADERLESS = "Is the first line a station? Write the header 'station,network,lon
 
 
 def _is_station(line: str) -> bool:
-    """Return whether a line of CSV has two numbers or more, as a station has and a header has not."""
+    """Return True if a line of CSV has two numbers or more, as a station has and a header has not."""
     return sum(as_float(word.strip()) is not None for word in next(csv.reader([line]))) >= 2
 
 
 def _cells(columns: Mapping[str, int | None], row: list[str]) -> Callable[[str], str]:
-    """Return a function that gives the text in the column of a name; empty where there is none."""
+    """Return a function that returns the text in the column of a name, empty if there is none."""
 
     def cell(name: str) -> str:
         index = columns[name]

@@ -1,4 +1,4 @@
-"""What receivers are called: codes of stations and networks, listed in the case or written behind places in its files."""
+"""Codes of receivers: stations and networks listed in the case or after the places in its files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from faultwave.base.words import hidden, printable
 from faultwave.observe.dataset import Dataset
 
 STATION = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9_-]{1,8}")
-"""Up to eight characters as SAC has room for, one of them a letter: a number alone may be anything."""
+"""Pattern of station codes: up to eight characters, the limit of SAC, with at least one letter."""
 NETWORK = re.compile(r"[A-Za-z0-9]{1,8}")
 CODE = re.compile(r"[A-Za-z0-9_.-]{1,32}")
-"""Of stations in files of other programs, which allow longer names than SAC and names without a letter."""
+"""Pattern of codes in files of other programs, which allow names longer than SAC's and without a letter."""
 CODE_FORM = "station code of 1 to 32 letters, digits, -, _ and ."
 FORM = "station code of 1 to 8 letters, digits, - and _, with at least one letter"
 NETWORK_FORM = "network code of 1 to 8 letters and digits"
@@ -24,7 +24,7 @@ NETWORK_FORM = "network code of 1 to 8 letters and digits"
 
 @dataclass(frozen=True)
 class Station:
-    """A receiver's codes; ``where`` they were given, empty where nobody has."""
+    """Codes of a receiver; ``where`` states where they were given, empty if they are default codes."""
 
     code: str
     network: str
@@ -32,7 +32,7 @@ class Station:
 
 
 def wrong_words(words: Sequence[str]) -> str:
-    """What is wrong with the words that follow a place in a file: at most a station and its network; empty where nothing is."""
+    """Return why the words after a place in a file are not a station and its network, empty if they are valid."""
     if len(words) > 2:
         return f"'{' '.join(words[2:])}' after the network would do nothing"
     if words and not STATION.fullmatch(words[0]):
@@ -41,12 +41,22 @@ def wrong_words(words: Sequence[str]) -> str:
 
 
 def default_code(number: int) -> str:
-    """Of the receiver of a number, five characters: R0007; beyond 9999 the number stands alone."""
+    """Return the default code of a receiver, of five characters: R0007, or the number alone beyond 9999."""
     return f"R{number:04d}" if number < 10_000 else f"{number:05d}"
 
 
 def named(given: Sequence[tuple[Sequence[str], str]], network: str, problems: Problems) -> tuple[Station, ...]:
-    """Stations of all receivers from the words (code, network) given for each, and where; those that share both are errors."""
+    """Return the stations of all receivers, with an error for each pair of equal codes.
+
+    Parameters
+    ----------
+    given : sequence of (sequence of str, str)
+        Codes (station, network) given for each receiver, and where.
+    network : str
+        Default network.
+    problems : Problems
+        Collects errors.
+    """
     found, seen = [], dict[tuple[str, str], str]()
     for number, (words, where) in enumerate(given, 1):
         code, net = (*words, *("", "")[len(words) :])[:2]
@@ -64,13 +74,13 @@ def named(given: Sequence[tuple[Sequence[str], str]], network: str, problems: Pr
 
 
 def with_stations(receivers: Dataset, stations: Sequence[Station], origin_time: datetime | None) -> Dataset:
-    """Receivers that know their codes and when the simulated time began."""
+    """Return receivers with their codes and the origin time as attributes."""
     attrs = {"stations": [s.code for s in stations], "networks": [s.network for s in stations]} if stations else {}
     return replace(receivers, attrs={**receivers.attrs, **attrs, **since(origin_time)})
 
 
 def since(origin_time: datetime | None) -> Mapping[str, Any]:
-    """The attribute that tells when the simulated time began, if that is known."""
+    """Return the attribute with the origin time, if known."""
     return {} if origin_time is None else {"origin_time": origin_time.isoformat()}
 
 

@@ -1,4 +1,4 @@
-"""Integrals over surfaces at sample times: the energy that flows through, projections on patterns."""
+"""Integrals over surfaces at sample times: energy flux, and projections on modes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Reduce = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class SurfaceRecorder(ReceiverRecorder):
-    """Sums over faces of ``reduce(items (n,), values (n, points, Q)) -> (columns,)``, sampled as receivers are.
+    """Recorder of sums over faces of ``reduce(items (n,), values (n, points, Q)) -> (columns,)``, sampled like receivers.
 
-    A face is a receiver with one functional a quadrature point; only the sums are kept.
+    A face is a receiver with one functional per quadrature point; only the sums are stored.
     """
 
     def __init__(
@@ -28,13 +28,13 @@ class SurfaceRecorder(ReceiverRecorder):
         self.samples[number] = self.samples[number] + part if number in self.samples else part
 
     def restore(self, values: np.ndarray) -> None:
-        """Go on after as many samples as ``values`` (nt, columns), which are kept elsewhere."""
+        """Continue after the samples of ``values`` (nt, columns), which are stored elsewhere."""
         self.coming.clear()
         self.samples = dict(enumerate(np.zeros_like(values)))
         self.next = [len(values)] * len(self.clusters)
 
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """Times (nt,) and sums (nt, columns) of which every face has given its part."""
+        """Return the times (nt,) [s] and sums (nt, columns) to which every face has contributed."""
         self.complete()
         active = [n for n, items in zip(self.next, self.clusters, strict=True) if len(items)]
         count = min(active, default=0)

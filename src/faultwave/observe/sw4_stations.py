@@ -1,7 +1,7 @@
-"""Stations of SW4: the rec and sac lines of its input, and the HDF5 files that rechdf5 lines name.
+"""Stations of SW4: the rec and sac lines of its input, and the HDF5 files named by rechdf5 lines.
 
 x of SW4 points ``az`` degrees clockwise from north at the corner (``lat``, ``lon``) of its grid, y 90 degrees further, z down. ``z`` is
-absolute, ``depth`` counts from the ground. The program's own reader is the reference (processReceiver and computeCartesianCoord).
+absolute, ``depth`` is measured from the ground. The program's own reader is the reference (processReceiver and computeCartesianCoord).
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ OUTPUT_KEYS = (
     "nsew", "variables", "writeEvery", "downsample", "sacformat", "usgsformat", "hdf5format", "hdf5file", "sacheader", "event",
 )  # fmt: skip
 UNUSED = ("nsew", "variables", "writeEvery", "downsample")
-"""Keys of a rec line that change what SW4 records; here ``output.receivers`` says what is recorded."""
+"""Keys of a rec line that change what SW4 records; here ``output.receivers`` determines what is recorded."""
 FORM = "rec x= y= (or lat= lon=) with depth= or z=, and sta= or file="
 HDF5_PLACES = {"STX,STY,STZ": False, "STLA,STLO,STDP": True}
-"""Data sets with a station's place, and whether it is latitude, longitude and depth."""
+"""Datasets with the place of a station; True if it consists of latitude, longitude and depth."""
 
 
 @dataclass(frozen=True)
 class GridAxes:
-    """Corner (longitude, latitude) [deg] of a grid of SW4, None where its input gives none, and the azimuth of its x axis [rad]."""
+    """Corner (longitude, latitude) [deg] of a grid of SW4, None if its input has none, and azimuth of its x axis [rad]."""
 
     corner: tuple[float, float] | None = None
     azimuth: float = 0.0
 
     def east_north(self, x: float, y: float) -> tuple[float, float]:
-        """Return the distances [m] eastwards and northwards of x, y [m] from the corner."""
+        """Return the distances [m] east and north of the corner for x, y [m]."""
         c, s = math.cos(self.azimuth), math.sin(self.azimuth)
         return x * s + y * c, x * c - y * s
 
 
 def is_sw4(lines: Sequence[tuple[int, str]]) -> bool:
-    """Return whether numbered lines are those of an SW4 input with stations."""
+    """Return True if numbered lines belong to an SW4 input with stations."""
     return any(line.split()[0] in (*COMMANDS, "rechdf5") for _, line in lines)
 
 
@@ -57,7 +57,7 @@ def read_sw4(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
     lines : sequence of (int, str)
         Numbered lines without comments and blank lines.
     problems : Problems
-        Takes errors, with file and line, and warnings of keys without effect.
+        Collects errors, with file and line, and warnings of keys without effect.
     """
     axes = _grid_axes(path, lines, problems)
     unused = dict[str, int]()
@@ -84,16 +84,16 @@ def read_sw4(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -
 
 
 def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list[Listed]:
-    """Return the stations of an HDF5 file of SW4: a group each, with its place.
+    """Return the stations of an HDF5 file of SW4, which has a group for each.
 
     Parameters
     ----------
     path : Path
         The file.
     axes : GridAxes or None
-        Axes of the grid that x and y refer to; None where no input tells them, so that x and y are an error.
+        Axes of the grid that x and y refer to; None if no input defines them, so that x and y are an error.
     problems : Problems
-        Takes errors, with the name of the station.
+        Collects errors, with the name of the station.
     """
     import h5py
     import numpy as np
@@ -130,7 +130,7 @@ def read_sw4_hdf5(path: Path, axes: GridAxes | None, problems: Problems) -> list
 
 
 def _grid_axes(path: Path, lines: Sequence[tuple[int, str]], problems: Problems) -> GridAxes:
-    """Return the axes of the grid line; x north and y east where there is none."""
+    """Return the axes of the grid line, by default x north and y east."""
     for k, line in lines:
         command, *words = line.split()
         if command != "grid":
@@ -156,7 +156,7 @@ def _grid_axes(path: Path, lines: Sequence[tuple[int, str]], problems: Problems)
 def _keys(
     words: Sequence[str], where: str, command: str, known: Sequence[str], problems: Problems
 ) -> dict[str, str] | None:
-    """Return the values of a line by key; None where a word is no setting of the command, which is an error."""
+    """Return the values of a line by key, or None with an error if a word is no setting of the command."""
     told = dict[str, str]()
     for word in words:
         key, equals, value = word.partition("=")
@@ -175,7 +175,7 @@ def _station(
     degrees = "lat" in told or "lon" in told
     first, second = (finite_number(told.get(name)) for name in (("lon", "lat") if degrees else ("x", "y")))
     downs = [key for key in ("depth", "topodepth", "z") if key in told]
-    down = finite_number(told[downs[-1]]) if downs else 0.0  # SW4 takes the last one
+    down = finite_number(told[downs[-1]]) if downs else 0.0  # SW4 uses the last one
     if first is None or second is None or down is None:
         problems.error(where, f"'{text}' has no place", FORM)
         return None

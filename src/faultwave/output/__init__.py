@@ -1,1 +1,1 @@
-"""Files: formats (one a file), run folder, manifest, converters. Nothing here needs a live run."""
+"""Output files: formats, one per module, run folder, manifest and converters, independent of a running simulation."""

@@ -1,6 +1,6 @@
-"""Writing behind the run's back: one thread that does what it is handed, in order, while the next steps are computed.
+"""Background writing of output: one thread that runs tasks in order while the next time steps are computed.
 
-What waits is bounded: whoever hands over more than the disk can take is held up, so memory never runs out.
+The amount of queued data is limited: a caller that submits more than the disk can take is blocked, so memory never runs out.
 """
 
 from __future__ import annotations
@@ -20,10 +20,18 @@ Task = Callable[[], None]
 
 
 class Background:
-    """Runs tasks one after the other in a thread. The first that fails ends it: later ones are dropped, and its error is
-    raised by the next ``submit`` or ``wait``.
+    """Thread that runs tasks one after the other.
 
-    waited: seconds the callers were held up; busy: seconds the thread worked.
+    The first task that fails ends the thread: later tasks are dropped, and the next ``submit`` or ``wait`` raises its error.
+
+    Attributes
+    ----------
+    limit : int
+        Maximum size of queued data [bytes].
+    waited : float
+        Time that callers were blocked [s].
+    busy : float
+        Time that the thread worked [s].
     """
 
     def __init__(self, limit: int = WRITE_BUFFER):
@@ -35,7 +43,7 @@ class Background:
         self._thread: threading.Thread | None = None
 
     def submit(self, task: Task, size: int) -> None:
-        """Hand over a task that holds ``size`` bytes; waits while they have no room beside what waits already."""
+        """Queue a task that holds ``size`` bytes, after waiting until they fit within the limit."""
         started = clock.perf_counter()
         with self._changed:
             self._changed.wait_for(lambda: self._error or not self._bytes or self._bytes + size <= self.limit)
@@ -49,7 +57,7 @@ class Background:
         self.waited += clock.perf_counter() - started
 
     def wait(self) -> None:
-        """Return when everything handed over is done."""
+        """Wait until all queued tasks are done."""
         started = clock.perf_counter()
         with self._changed:
             self._changed.wait_for(lambda: self._error or not (self._tasks or self._working))
@@ -57,7 +65,7 @@ class Background:
         self.waited += clock.perf_counter() - started
 
     def close(self) -> None:
-        """Stop the thread after the task at work; what waits is dropped."""
+        """Stop the thread after the current task and drop the queued ones."""
         with self._changed:
             self._closed = True
             self._tasks.clear()
@@ -82,9 +90,9 @@ class Background:
             error: BaseException | None = None
             try:
                 task()
-            except BaseException as caught:  # told to whoever comes next
+            except BaseException as caught:  # raised by the next call of submit or wait
                 error = caught
-            del task  # and with it the arrays it holds
+            del task  # releases the arrays that the task holds
             with self._changed:
                 self.busy += clock.perf_counter() - started
                 self._bytes -= size
@@ -98,13 +106,16 @@ class Background:
 
 
 class Appends(Protocol):
-    """What takes snapshots."""
+    """Interface of objects that accept snapshots."""
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None: ...
 
 
 class Behind:
-    """Snapshots for ``writer``, written in the background. The arrays belong to it once handed over."""
+    """Writer that appends snapshots to ``writer`` in the background.
+
+    The caller must not modify the arrays after passing them.
+    """
 
     def __init__(self, writer: Appends, background: Background):
         self.writer, self.background = writer, background

@@ -11,12 +11,12 @@ from faultwave.base.errors import InputError, Problem
 
 
 def read_columns(path: Path) -> dict[str, np.ndarray]:
-    """Return the columns of a CSV file of numbers by name; no columns where it has no rows.
+    """Return the columns of a CSV file of numbers by name; the dictionary is empty if the file has no rows.
 
     Raises
     ------
     InputError
-        Where the file cannot be read, or a row is not one number for each name of the header.
+        If the file cannot be read, or a row does not hold one number for each name of the header.
     """
     try:
         with path.open(newline="", encoding="utf-8", errors="replace") as file:
@@ -46,17 +46,23 @@ def _number(word: str) -> float | None:
 
 
 def drawable(path: Path, columns: dict[str, np.ndarray], *needed: str, infinite: tuple[str, ...] = ()) -> None:
-    """Raise InputError where a table lacks a column, or one that is drawn holds a number that is not finite.
+    """Raise InputError if a table lacks a required column, or a required column contains a number that is not finite.
 
     Parameters
     ----------
     path : Path
-        Of the table.
-    columns : dict of (n,) arrays
+        Path of the table, for messages.
+    columns : dict of str to ndarray of shape (n,)
+        Columns of the table.
     needed : str
-        Names of the columns that are drawn.
+        Names of the required columns.
     infinite : tuple of str
-        Those of them that may hold infinite numbers.
+        Required columns that may contain infinite numbers.
+
+    Raises
+    ------
+    InputError
+        If a column is missing or holds a number that is not allowed.
     """
     missing = [name for name in needed if name not in columns]
     if missing:

@@ -1,4 +1,4 @@
-"""From a run's folder to the files of other tools."""
+"""Conversion of the results of a run to file formats of other tools."""
 
 from __future__ import annotations
 
@@ -17,12 +17,29 @@ from faultwave.output.results import load_results
 def convert(
     folder: str | Path, kind: str, out: str | Path | None = None, *, prefix: str | None = None, **options: Any
 ) -> list[Path]:
-    """Convert a run's receivers (ours or SeisSol's text files), or its sea floor, and return the files written.
+    """Convert the receivers or the sea floor of a run to another format and return the files written.
 
-    sac, mseed: velocities of the off-fault receivers; stationxml: where these are; motions: tables of their intensity measures; csv:
-    everything of all receivers; scec: station files, and the contour file if the fault's snapshots are there; dtopo: how the sea floor
-    moves, for tsunami codes. out defaults to the run's folder; ``options`` are the format's: ``header`` and ``state`` of scec, ``spacing``
-    [m] of dtopo. Raises InputError for an unknown kind, a folder without receivers, and what the format cannot hold.
+    Receivers are read from Faultwave's files or SeisSol's text files.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Run folder.
+    kind : str
+        Output format. ``sac``, ``mseed``: velocities of the off-fault receivers; ``stationxml``: their locations; ``motions``: tables of
+        their intensity measures; ``csv``: all quantities of all receivers; ``scec``: station files, and the contour file if the fault's
+        snapshots exist; ``dtopo``: motion of the sea floor, for tsunami codes.
+    out : str or Path, optional
+        Folder of the files, by default the run folder.
+    prefix : str, optional
+        Prefix of the run's files.
+    **options
+        Options of the format: ``header`` and ``state`` of scec, ``spacing`` [m] of dtopo.
+
+    Raises
+    ------
+    InputError
+        If the format or an option is unknown, the folder has no receivers, or the format cannot represent the results.
     """
     known = converters()
     if kind not in known:
@@ -39,7 +56,7 @@ def convert(
 
 
 def _check_options(kind: str, given: Mapping[str, Any], known: Mapping[str, Sequence[str]]) -> None:
-    """Raise InputError for options that a format does not take."""
+    """Raise InputError for options that the format does not accept."""
     problems = Problems()
     for name in (name for name, value in given.items() if value is not None and name not in known[kind]):
         takers = [other for other, names in known.items() if name in names]

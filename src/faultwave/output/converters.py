@@ -1,6 +1,6 @@
-"""What ``faultwave convert`` writes: converters found by scanning ``output/formats`` for instances of ``Converter``.
+"""Converters of ``faultwave convert``, found by scanning ``output/formats`` for instances of ``Converter``.
 
-Those of other packages register by the entry point group ``faultwave.output.formats``.
+Other packages register theirs by the entry point group ``faultwave.output.formats``.
 """
 
 from __future__ import annotations
@@ -17,14 +17,27 @@ from faultwave.output.trace import Kind, Results, Trace
 
 @dataclass(frozen=True)
 class Conversion:
-    """What is converted, the folder for the files, and options of the format by name, None where nothing is said."""
+    """Results to convert, output folder and options of the format.
+
+    Attributes
+    ----------
+    results : Results
+        Results of the run.
+    folder : Path
+        Folder of the files to write.
+    options : mapping
+        Options of the format by name, None if not given.
+    """
 
     results: Results
     folder: Path
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def traces(self, *kinds: Kind, what: str = "receivers", needed: bool = True) -> list[Trace]:
-        """Traces of the receivers of these kinds; InputError where there are none but they are ``needed``."""
+        """Return the traces of the receivers of these kinds.
+
+        Raises InputError if there are none although ``needed`` is set; ``what`` names them in the message.
+        """
         found = [trace for kind in kinds for trace in self.results.traces[kind].values()]
         if needed and not found:
             text = f"the run '{self.results.prefix}' has no {what} to convert"
@@ -34,7 +47,17 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Converter:
-    """``write(conversion)`` gives the files it has written, for ``faultwave convert DIR name``; ``options``: those that it takes."""
+    """Output format of ``faultwave convert``.
+
+    Attributes
+    ----------
+    name : str
+        Name on the command line.
+    write : callable
+        Function that writes a ``Conversion`` and returns the files written.
+    options : tuple of str
+        Names of the accepted options.
+    """
 
     name: str
     write: Callable[[Conversion], list[Path]]
@@ -42,7 +65,7 @@ class Converter:
 
 
 def converters() -> dict[str, Converter]:
-    """Every converter by name."""
+    """Return every converter by name."""
     return scan("faultwave.output.formats", Converter)
 
 

@@ -1,7 +1,7 @@
-"""Checksums of the files a run reads, made beside the run: a thread of each process takes its share of the pieces.
+"""Checksums of the input files of a run, computed in a background thread of each process.
 
-A file of one piece has the checksum that ``sha256sum`` shows. Of a larger one each piece is summed by itself, and the file's is that of the
-pieces' own, one after the other (a hash tree of two levels), so that many processes share the reading.
+A file of one piece has the checksum that ``sha256sum`` prints. Each piece of a larger file is hashed separately, and the checksum of the
+file is computed from the concatenated piece checksums (a two-level hash tree), so that many processes share the reading.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from faultwave.base import cores
 from faultwave.comm import World
 
 PIECE = 1 << 30
-"""Bytes."""
+"""Size of a piece [bytes]."""
 
 BLOCK = 1 << 20
-"""Bytes read at once."""
+"""Size of a block read at once [bytes]."""
 
 
 class Digests:
-    """Begun by all processes together, for the files that the first one names; a file that cannot be read is noted and stops nothing."""
+    """Checksums of files, computed collectively by all processes.
+
+    The first process lists the files. A file that cannot be read is reported in the result and does not stop the run.
+    """
 
     def __init__(self, world: World, paths: Iterable[Path]):
         self.world = world
@@ -45,11 +48,14 @@ class Digests:
                 self._found.append((path, start, error.strerror or str(error)))
 
     def before(self) -> dict[str, dict[str, Any]]:
-        """What is known of each file at once: its size [bytes]."""
+        """Return the size [bytes] of each file, available before any checksum."""
         return {str(path): {"bytes": size} for path, size in self.sizes.items()}
 
     def found(self) -> dict[str, dict[str, Any]]:
-        """Return sizes and hexadecimal checksums, on the first process; all must ask. Waits until they are all made, once."""
+        """Return sizes and hexadecimal checksums on the first process; wait until they are complete.
+
+        Collective: all processes must call it.
+        """
         if self._told is None:
             self._told = self._gathered()
         return self._told
@@ -73,7 +79,7 @@ class Digests:
 
 
 def _digest(path: Path, start: int) -> bytes:
-    """Of the piece that begins there."""
+    """Return the SHA-256 of the piece of a file that begins at ``start``."""
     made, left = hashlib.sha256(), PIECE
     with open(path, "rb") as file:
         file.seek(start)

@@ -1,4 +1,4 @@
-"""Coordinates along strike and down dip of a fault given as triangles, for maps and exchange files."""
+"""Coordinates along strike and down dip of a triangulated fault, for maps and exchange files."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 FLAT = 0.05
-"""Sine of the dip below which a fault counts as lying flat."""
+"""Sine of the dip below which a fault is considered horizontal."""
 
 
 @dataclass(frozen=True)
 class FaultPlane:
-    """Mean plane of a fault: unit vectors normal, strike, dip (3,), with dip pointing down and strike towards +x
-    (+y for a fault along y), whatever the sides of the fault are called. ``point`` (3,) lies on it [m]."""
+    """Mean plane of a fault, independent of which side is the plus side.
+
+    Attributes
+    ----------
+    normal, strike, dip : ndarray of shape (3,)
+        Unit vectors. The dip points down, the strike towards +x, or +y for a fault along y.
+    point : ndarray of shape (3,)
+        Point of the plane [m].
+    """
 
     normal: np.ndarray
     strike: np.ndarray
@@ -21,33 +28,39 @@ class FaultPlane:
     point: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
     def along_strike(self, points: np.ndarray) -> np.ndarray:
-        """Distance along strike from the coordinates' origin, (..., 3) [m] -> (...,) [m]."""
+        """Return the distance along strike (...,) [m] of points (..., 3) [m] from the origin of the coordinates."""
         return np.asarray(points) @ self.strike
 
     def down_dip(self, points: np.ndarray) -> np.ndarray:
-        """Distance down dip from z = 0, (..., 3) [m] -> (...,) [m]; plain distance along dip for a flat-lying fault."""
+        """Return the distance down dip (...,) [m] of points (..., 3) [m] from z = 0.
+
+        For a horizontal fault it is the distance along the dip vector from the origin.
+        """
         points = np.asarray(points)
         steepness = -self.dip[2]
         return -points[..., 2] / steepness if steepness > FLAT else points @ self.dip
 
     def off_trace(self, points: np.ndarray) -> np.ndarray:
-        """Horizontal distance from the fault's trace at z = 0, (..., 3) [m] -> (...,) [m], positive left of the strike."""
+        """Return the horizontal distance (...,) [m] of points (..., 3) [m] from the fault trace at z = 0, positive left of strike."""
         trace = self.point - self.dip * (self.point[2] / self.dip[2]) if -self.dip[2] > FLAT else self.point
         return (np.asarray(points) - trace) @ self.left
 
     @property
     def left(self) -> np.ndarray:
-        """Horizontal unit vector (3,) left of the strike."""
+        """Horizontal unit vector (3,) to the left of the strike direction."""
         return np.cross([0.0, 0.0, 1.0], self.strike)
 
     @property
     def dip_angle(self) -> float:
-        """Degrees from the horizontal."""
+        """Dip angle, measured from the horizontal [deg]."""
         return float(np.degrees(np.arcsin(np.clip(-self.dip[2], 0.0, 1.0))))
 
 
 def plane_of_normal(normal: np.ndarray, point: np.ndarray | None = None) -> FaultPlane:
-    """The plane with a given normal (3,) of either sense, through ``point`` (3,). A horizontal fault gets +x as its strike."""
+    """Return the plane with a normal (3,) of either orientation through ``point`` (3,) [m].
+
+    The strike of a horizontal fault is +x.
+    """
     n = np.asarray(normal, dtype=np.float64) / np.linalg.norm(normal)
     strike = np.array([n[1], -n[0], 0.0])
     length = float(np.linalg.norm(strike))
@@ -61,30 +74,46 @@ def plane_of_normal(normal: np.ndarray, point: np.ndarray | None = None) -> Faul
 
 
 def hanging_wall_left(plane: FaultPlane) -> FaultPlane:
-    """The same plane seen so that a dipping fault's hanging wall lies left of its strike; a steep one (85 degrees and more) stays."""
+    """Return the plane with the strike oriented so that the hanging wall lies to its left.
+
+    A plane that dips by 85 degrees or more remains unchanged.
+    """
     if plane.dip_angle >= 85.0 or plane.dip @ plane.left >= 0:
         return plane
     return replace(plane, strike=-plane.strike, normal=-plane.normal)
 
 
 def mean_plane(normals: np.ndarray, points: np.ndarray) -> FaultPlane:
-    """Mean plane of ``normals`` (n, 3), of any length and sense, at ``points`` (n, 3)."""
+    """Return the mean plane of ``normals`` (n, 3), weighted by their length, at ``points`` (n, 3) [m].
+
+    The orientation of each normal is irrelevant.
+    """
     size = np.linalg.norm(normals, axis=1, keepdims=True)
     unit = normals / np.where(size > 0, size, 1.0)
-    # the principal direction of n n^T is blind to the sign of each normal
+    # the principal direction of n n^T does not depend on the sign of each normal
     _, vectors = np.linalg.eigh((unit * size).T @ unit)
     return plane_of_normal(vectors[:, -1], (points * size).sum(0) / max(float(size.sum()), 1e-300))
 
 
 def fit_plane(points: np.ndarray, cells: np.ndarray) -> FaultPlane:
-    """Mean plane of triangles, points (np, 3) and cells (nc, 3), weighted by area; their orientation is irrelevant."""
+    """Return the mean plane of triangles, weighted by area; their orientation is irrelevant.
+
+    Parameters
+    ----------
+    points : ndarray of shape (np, 3)
+        Points [m].
+    cells : ndarray of shape (nc, 3)
+        Indices of the corners of each triangle.
+    """
     corners = points[cells]
     return mean_plane(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), corners.mean(axis=1))
 
 
 def plane_through(points: np.ndarray) -> FaultPlane | None:
-    """The plane nearest to points (n, 3); the vertical one through points on a line that is not vertical; None where they tell
-    no plane."""
+    """Return the least-squares plane of points (n, 3) [m].
+
+    Points on a line that is not vertical yield the vertical plane through it. The result is None if the points define no plane.
+    """
     centre = points.mean(axis=0)
     _, sizes, axes = np.linalg.svd(points - centre, full_matrices=True)
     sizes = np.append(sizes, np.zeros(3))[:3]

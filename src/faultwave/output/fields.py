@@ -1,8 +1,8 @@
-"""What the writers of fields in time share: checks of their arguments, places of the numbers, temporary files.
+"""Writers of fields in time: argument checks, positions of the data in the file, temporary files.
 
-A file is laid out once, with a fixed place for every number of every snapshot; from then on snapshots are plain writes
-at those places. So nothing but numbers changes while a run goes on: several processes can write their parts, and a file
-left by a run that was killed is sound up to the snapshot last written.
+A file is created once, with a fixed position for every value of every snapshot; afterwards snapshots are plain writes at those
+positions. Nothing but values changes while a run proceeds: several processes can write their portions, and a file left by a run
+that was killed is valid up to the last snapshot written.
 """
 
 from __future__ import annotations
@@ -28,47 +28,74 @@ from faultwave.output.hdf5 import PatientFile
 from faultwave.output.snapshot_sums import MODULUS, Earlier, field_sum, first_difference, put_aside, stored_sum
 
 BLOCK = 1 << 24
-"""Bytes copied at once."""
+"""Size of a copied block [bytes]."""
 
 TIME = ""
-"""Instead of a field's name: the times themselves."""
+"""Key of the times themselves, in place of the name of a field."""
 
 Mesh = tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]
-"""Points, cells, static fields."""
+"""Points, cells and static fields of a mesh."""
 
 NUMBERS = "global-id"
-"""The static field by which cells are known, whatever their order."""
+"""Name of the static field that identifies cells independently of their order."""
 
 
 def blank(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-    """An array that says how large and of what kind something is, without room for it."""
+    """Return a broadcast array that has a shape and a type but occupies no memory."""
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 @dataclass(frozen=True)
 class WrittenElsewhere:
-    """What of a file is not its writer's: ``earlier``, the snapshots that an earlier run has left, finished or not, under this path, and
-    which the file goes on from; ``mesh``: whether others write the numbers of the mesh, too."""
+    """Contents of a file that its writer does not write.
+
+    Attributes
+    ----------
+    earlier : Earlier
+        Snapshots that an earlier run has left under this path, finished or not, and that the file continues.
+    mesh : bool
+        True if other writers also write the values of the mesh.
+    """
 
     earlier: Earlier = Earlier()
     mesh: bool = False
 
     @property
     def done(self) -> Sequence[float]:
-        """Times [s] of the snapshots that are there."""
+        """Times of the snapshots that exist already [s]."""
         return self.earlier.times
 
 
 class FieldWriter(WholeOrNothing):
-    """Writes fields of ``count`` numbers each, one snapshot after the other.
+    """Writer of fields with a fixed number of values, one snapshot after the other.
 
-    mesh: what the format lays out once; fields: names of the arrays that every ``append`` brings, ``shape`` each;
-    dtype: their precision on disk; steps: how many snapshots are expected (a wrong guess costs a copy). Where the mesh's
-    numbers are written elsewhere only its shapes matter, and, where snapshots are there, the numbers of its cells.
+    The file has a temporary name until ``close``; ``abort`` removes it, unless ``sync_for_checkpoint`` promised it to a checkpoint. As a
+    context manager the writer closes at the end, saves the complete snapshots if a RunError ends the run, and aborts on any other error.
 
-    The file has a temporary name until ``close``; ``abort`` removes it, unless ``sync_for_checkpoint`` promised it to a checkpoint.
-    As a context manager it closes at the end, keeps the snapshots that are complete where a RunError ends the run, and aborts on any
-    other error. Raises InputError where the path cannot be written, RunError when the disk fills.
+    Parameters
+    ----------
+    path : str or Path
+        Path of the finished file.
+    mesh : Mesh
+        Points, cells and static fields, written once. If ``elsewhere.mesh`` is set, only the shapes matter, and, if snapshots exist
+        already, the numbers of the cells.
+    shape : tuple of int
+        Shape of every field.
+    fields : sequence of str
+        Names of the fields that every ``append`` passes.
+    dtype : DTypeLike
+        Data type of the values on disk.
+    steps : int
+        Expected number of snapshots; a wrong guess costs a copy of the file.
+    elsewhere : WrittenElsewhere
+        Contents written by an earlier run or by other processes.
+
+    Raises
+    ------
+    InputError
+        If the path cannot be written.
+    RunError
+        If the disk fills.
     """
 
     def __init__(
@@ -106,7 +133,21 @@ class FieldWriter(WholeOrNothing):
     def adopted(
         cls, path: str | Path, count: int, fields: Sequence[str], dtype: DTypeLike, times: Sequence[float]
     ) -> Self:
-        """The writer of a file of ``count`` cells that other processes have laid out and, up to these ``times``, filled."""
+        """Return the writer of a file that other processes have created and filled.
+
+        Parameters
+        ----------
+        path : str or Path
+            Path of the finished file.
+        count : int
+            Number of cells.
+        fields : sequence of str
+            Names of the fields.
+        dtype : DTypeLike
+            Data type of the values on disk.
+        times : sequence of float
+            Times of the snapshots already written [s].
+        """
         writer = cls.__new__(cls)
         writer._begin(path, (count,), fields, dtype)
         writer.times = list(times)
@@ -114,14 +155,25 @@ class FieldWriter(WholeOrNothing):
         return writer
 
     def promise(self) -> None:
-        """A checkpoint relies on the file: it stays whatever happens."""
+        """Mark the file as required by a checkpoint, so that ``abort`` does not remove it."""
         self._promised = True
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """Add the snapshot of one time [s]; ``values`` holds every field, SI.
+        """Append the snapshot at one time.
 
-        Raises ValueError for missing or unknown fields, times that do not increase and wrong shapes; RunError if
-        writing fails, in which case the file is closed with the snapshots before, or gone where there are none.
+        Parameters
+        ----------
+        time : float
+            Time [s], after the previous snapshot.
+        values : mapping of str to ndarray
+            Values of every field, in SI units.
+
+        Raises
+        ------
+        ValueError
+            If fields are missing or unknown, the time does not increase, or a shape is wrong.
+        RunError
+            If writing fails. The file is then closed with the earlier snapshots, or removed if there are none.
         """
         if self._descriptor < 0:
             raise ValueError(f"{self.path.name} is closed")
@@ -147,15 +199,14 @@ class FieldWriter(WholeOrNothing):
         self.sums.append(sum(field_sum(name, values) for name, values in arrays.items()) % MODULUS)
 
     def sync_for_checkpoint(self) -> list[float]:
-        """Bring every snapshot to the disk and promise to keep the file: a checkpoint relies on it. Returns the
-        times."""
+        """Flush every snapshot to disk, mark the file as required by a checkpoint and return the times [s]."""
         with explaining(self.path):
             os.fsync(self._descriptor)
         self._promised = True
         return list(self.times)
 
     def close(self) -> None:
-        """Finish the file and give it its name. Does nothing if already closed or aborted."""
+        """Finish the file and rename it to its final name; do nothing if it is already closed or aborted."""
         if self._descriptor < 0:
             return
         try:
@@ -167,19 +218,22 @@ class FieldWriter(WholeOrNothing):
             self.abort()
             raise
         self._shut()
-        for path in self._paths():  # the data file first: what refers to it appears last
+        for path in self._paths():  # the data file first: files that refer to it appear last
             replace(self._temporary(path), path)
 
     def keep_complete(self) -> None:
-        """Close the file with the snapshots that are complete, on a disk that may be full: where a copy without the room for more does
-        not fit, that room stays in it. Without any snapshot the file goes."""
+        """Close the file with its complete snapshots, on a disk that may be full.
+
+        If a copy without the space reserved for further snapshots does not fit on the disk, the space stays in the file. A file without any
+        snapshot is removed.
+        """
         if self._descriptor < 0:
             return
         if not self.times:
             self.abort()
             return
         try:
-            self._open(self._working)  # and not a copy that was begun
+            self._open(self._working)  # not an unfinished copy
             try:
                 if len(self.times) < self._room:
                     self._resize(len(self.times))
@@ -203,18 +257,23 @@ class FieldWriter(WholeOrNothing):
             super().__exit__(kind, error, trace)
 
     def abort(self) -> None:
-        """Drop everything written so far, unless a checkpoint relies on it; finished files of earlier runs are not
-        touched."""
+        """Discard everything written so far, unless a checkpoint requires it; finished files of earlier runs remain untouched."""
         self._shut()
         if not self._promised:
             remove(*(self._temporary(path) for path in self._paths()), self._copy)
 
     def target(self) -> tuple[Path, int, dict[str, np.ndarray]]:
-        """The file being written, how many snapshots it has room for and the place of each in every field."""
+        """Return the path of the file being written, its capacity in snapshots and the offset of each snapshot by field."""
         return self._working, self._room, self._places
 
     def close_with(self, times: Sequence[float]) -> None:
-        """Close a file whose snapshots others have written at their places; ``times`` of all."""
+        """Close a file whose snapshots other processes have written at their positions.
+
+        Parameters
+        ----------
+        times : sequence of float
+            Times of all snapshots [s].
+        """
         for step, time in enumerate(times):
             self._write_step(step, time, {})
         self.times = list(times)
@@ -224,33 +283,32 @@ class FieldWriter(WholeOrNothing):
 
     @staticmethod
     def per_cell(corners: int) -> int:
-        """How many numbers a field has in a cell of so many corners, or nodes."""
+        """Return the number of values a field has in a cell with this number of corners or nodes."""
         return 1
 
     @abstractmethod
     def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
-        """Lay out the file for ``steps`` snapshots; ``place`` makes what will be filled."""
+        """Create the layout of the file for this number of snapshots; ``place`` creates datasets that are filled later."""
 
     @abstractmethod
     def _read_mesh(self, file: h5py.File) -> Mesh:
-        """Arrays of the shapes and kinds that are there, with or without the numbers."""
+        """Return arrays with the shapes and types of the stored mesh, with or without its values."""
 
     def _fill(self, file: h5py.File, mesh: Mesh) -> None:
-        """Write the numbers of the mesh, where the layout has left room for them."""
+        """Write the values of the mesh into the space reserved by the layout."""
         return
 
     def _numbers(self, file: h5py.File) -> np.ndarray | None:
-        """By which its cells are known; None where there are none."""
+        """Return the numbers that identify the cells, or None if the file has none."""
         return None
 
     def mesh_places(self, file: h5py.File) -> dict[str, tuple[int, int, str]]:
-        """Place, bytes and kind of number of every dataset of the mesh that is filled."""
+        """Return offset, size [bytes] and data type of every mesh dataset that is filled."""
         return {}
 
     @abstractmethod
     def _find(self, file: h5py.File) -> tuple[int, dict[str, np.ndarray]]:
-        """How many snapshots the file has room for, and the place of each in every field; ``TIME``: of its time, if
-        the file has one."""
+        """Return the capacity in snapshots and the offset of each snapshot by field; ``TIME`` holds the offset of its time, if any."""
 
     def _write_step(self, step: int, time: float, values: Mapping[str, np.ndarray]) -> None:
         if TIME in self._places:
@@ -259,18 +317,18 @@ class FieldWriter(WholeOrNothing):
             self._put(array, int(self._places[name][step]))
 
     def _finish(self) -> None:
-        """What can only be written once all snapshots are there."""
+        """Write what is known only after the last snapshot."""
         return
 
     def _shorten(self) -> None:
-        """Tell in the file that it holds no more snapshots than are complete, where the format counts them; in place."""
+        """Set the snapshot count of the file to the number of complete snapshots, in place, if the format has one."""
         return
 
     def _data_path(self) -> Path:
         return self.path
 
     def _paths(self) -> tuple[Path, ...]:
-        """Every file of the format, the HDF5 file first."""
+        """Return every file of the format, the HDF5 file first."""
         return (self.path,)
 
     @staticmethod
@@ -297,19 +355,21 @@ class FieldWriter(WholeOrNothing):
         self._open(path)
 
     def _open(self, path: Path) -> None:
-        """Take ``path`` as the file to write to and find the places in it."""
+        """Open ``path`` for writing and locate the snapshots in it."""
         with h5py.File(path, "r") as file:
             self._room, self._places = self._find(file)
         self._shut()
         self._descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
 
     def _resize(self, steps: int) -> None:
-        """Replace the file by one with room for ``steps`` snapshots and the same contents."""
+        """Replace the file by one of the same contents with capacity for ``steps`` snapshots."""
         self._copy_from(self._working, steps)
 
     def _copy_from(self, source: Path, steps: int, mesh: Mesh | None = None, order: np.ndarray | None = None) -> None:
-        """Replace the file by one with room for ``steps`` snapshots, of the mesh and the snapshots in ``source``, or of
-        ``mesh``, whose cells are those of the source in this ``order``."""
+        """Replace the file by one with capacity for ``steps`` snapshots, copied from ``source``.
+
+        Mesh and snapshots come from ``source``; or the mesh is ``mesh``, whose cell i is cell ``order[i]`` of the source.
+        """
         with h5py.File(source, "r") as file:
             old_mesh, (_, places), old_places = self._read_mesh(file), self._find(file), self.mesh_places(file)
         old = os.open(source, os.O_RDONLY | getattr(os, "O_BINARY", 0))
@@ -335,7 +395,7 @@ class FieldWriter(WholeOrNothing):
         os.replace(self._copy, self._working)
 
     def _copy_mesh(self, old: int, places: Mapping[str, tuple[int, int, str]]) -> None:
-        """From an open file with the same mesh."""
+        """Copy the mesh datasets from an open file with the same mesh."""
         with h5py.File(self._copy, "r") as file:
             new = self.mesh_places(file)
         for name, (start, size, _) in places.items():
@@ -343,9 +403,10 @@ class FieldWriter(WholeOrNothing):
                 self._put(os.pread(old, min(BLOCK, size - i), start + i), new[name][0] + i)
 
     def _go_on(self, earlier: Earlier, mesh: Mesh, steps: int) -> bool:
-        """Go on from the file of an earlier run; False where it was put aside. Raises InputError where none holds the snapshots.
+        """Continue the file of an earlier run and return True, or return False if the file was put aside.
 
-        Another number of processes writes its cells in another order (``global-id``); then they are moved.
+        A different number of processes writes its cells in another order (``global-id``); the values are then reordered. Raises
+        InputError if no file holds the snapshots and files may not be put aside.
         """
         wrong, done = {}, earlier.times
         for path in (self._working, self._data_path()):
@@ -372,7 +433,10 @@ class FieldWriter(WholeOrNothing):
         return False
 
     def _order_in(self, path: Path, earlier: Earlier, mesh: Mesh) -> np.ndarray:
-        """Where each cell of ``mesh`` stands in a file that holds the earlier snapshots. Raises OSError, KeyError or ValueError."""
+        """Return the index of each cell of ``mesh`` in a file that holds the earlier snapshots.
+
+        Raises OSError, KeyError or ValueError if the file does not hold them.
+        """
         if not path.exists():
             raise FileNotFoundError(path)
         with h5py.File(path, "r") as file:
@@ -394,7 +458,7 @@ class FieldWriter(WholeOrNothing):
         return order
 
     def _check_content(self, descriptor: int, places: Mapping[str, np.ndarray], earlier: Earlier) -> None:
-        """Raise ValueError where a file holds other snapshots, or not all of them."""
+        """Raise ValueError if the snapshots of a file differ from those recorded by the checkpoint or are incomplete."""
 
         def stored(step: int) -> int | None:
             found = [stored_sum(n, descriptor, int(places[n][step]), self.cell_count, self.dtype) for n in self.fields]
@@ -421,10 +485,20 @@ class FieldWriter(WholeOrNothing):
 
 
 class CellFieldWriter(FieldWriter):
-    """Writes scalar cell fields of a fixed mesh.
+    """Writer of scalar cell fields on a fixed mesh.
 
-    points (np, 3) [m]; cells (nc, 3) triangles or (nc, 4) tetrahedra, indices into points; static: values (nc,) that do
-    not change; the rest as of ``FieldWriter``.
+    Parameters
+    ----------
+    path : str or Path
+        Path of the finished file.
+    points : ndarray of shape (np, 3)
+        Points of the mesh [m].
+    cells : ndarray of shape (nc, k)
+        Indices into ``points``; k is one of ``CORNERS``, such as 3 for triangles and 4 for tetrahedra.
+    static : mapping of str to ndarray of shape (nc,)
+        Fields that do not change with time.
+    fields, dtype, steps, elsewhere
+        See ``FieldWriter``.
     """
 
     def __init__(
@@ -453,19 +527,31 @@ class CellFieldWriter(FieldWriter):
         super().__init__(path, (points, cells, static), shape, fields, dtype, steps, elsewhere)
 
     CORNERS: Collection[int] = (3, 4)
-    """Of a cell, or its nodes."""
+    """Allowed numbers of corners, or nodes, of a cell."""
 
     GEOMETRY: tuple[str, ...]
-    """Datasets that the mesh fills."""
+    """Names of the datasets that hold the mesh."""
 
     STATIC: str
-    """The group of static fields."""
+    """Name of the group of static fields."""
 
     @classmethod
     @abstractmethod
     def pieces(cls, mesh: Mesh, point: int, cell: int) -> dict[str, tuple[int, np.ndarray]]:
-        """What a part of the mesh, whose first point and cell have these numbers in the whole, fills: the rows of each dataset and the
-        first one's number."""
+        """Return the rows that a piece of the mesh contributes to each dataset.
+
+        Parameters
+        ----------
+        mesh : Mesh
+            Piece of the mesh.
+        point, cell : int
+            Index of its first point and cell in the whole mesh.
+
+        Returns
+        -------
+        dict of str to (int, ndarray)
+            Index of the first row and the rows, by dataset.
+        """
 
     def _static(self, file: h5py.File) -> dict[str, h5py.Dataset]:
         return {name: data for name, data in file.get(self.STATIC, {}).items() if name not in self.fields}
@@ -484,13 +570,13 @@ class CellFieldWriter(FieldWriter):
         return {n: (d.id.get_offset() or 0, d.size * d.dtype.itemsize, d.dtype.str) for n, d in filled.items()}
 
     def described(self) -> dict[str, tuple[int, int, str]]:
-        """``mesh_places`` of the file being written."""
+        """Return ``mesh_places`` of the file being written."""
         with h5py.File(self._working, "r") as file:
             return self.mesh_places(file)
 
 
 def _order(old: np.ndarray | None, new: np.ndarray | None) -> np.ndarray | None:
-    """Where each of the ``new`` numbers stands among the ``old``, equal ones in turn; None where they are others."""
+    """Return the index in ``old`` of each number in ``new``, equal ones in turn, or None if the sets of numbers differ."""
     if old is None or new is None:
         return np.zeros(0, np.int64) if old is None and new is None else None
     before, after = np.argsort(old, kind="stable"), np.argsort(new, kind="stable")
@@ -502,8 +588,17 @@ def _order(old: np.ndarray | None, new: np.ndarray | None) -> np.ndarray | None:
 
 
 def lost_snapshots(path: Path, done: Sequence[float], wrong: Mapping[Path, str]) -> InputError:
-    """Return the error of a run that cannot go on because a file does not hold the snapshots that its checkpoint relies on; ``wrong``: the
-    files that were looked at, and why each will not do."""
+    """Return the error of a restart whose output file lacks the snapshots that its checkpoint relies on.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the output file.
+    done : sequence of float
+        Times of the snapshots written before the checkpoint [s].
+    wrong : mapping of Path to str
+        Files examined, and why each is unusable.
+    """
     times = f"{done[0]:g} to {done[-1]:g} s"
     what = f"does not hold the {len(done)} snapshots ({times}) that were written before the checkpoint"
     found = "; ".join(f"{file.name}: {why}" for file, why in wrong.items()) or "there is no such file"
@@ -515,7 +610,7 @@ def lost_snapshots(path: Path, done: Sequence[float], wrong: Mapping[Path, str])
 
 
 def put(descriptor: int, data: np.ndarray | bytes, offset: int) -> None:
-    """Write all of ``data`` at ``offset`` of an open file."""
+    """Write all of ``data`` at ``offset`` [bytes] of an open file."""
     flat = np.ascontiguousarray(data).reshape(-1) if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
     view = flat.view(np.uint8).data
     done = 0
@@ -524,7 +619,7 @@ def put(descriptor: int, data: np.ndarray | bytes, offset: int) -> None:
 
 
 def place(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> None:
-    """A contiguous dataset whose room in the file is fixed now and whose numbers come later."""
+    """Create a contiguous dataset whose space in the file is allocated now and whose values are written later."""
     settings = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     settings.set_layout(h5py.h5d.CONTIGUOUS)
     settings.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
@@ -534,5 +629,5 @@ def place(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: DTypeLike
 
 
 def contiguous(data: h5py.Dataset, size: int, count: int) -> np.ndarray:
-    """Offsets in the file of ``count`` pieces of ``size`` bytes, one after the other."""
+    """Return the offsets in the file of ``count`` consecutive pieces of ``size`` bytes of a dataset."""
     return (data.id.get_offset() or 0) + size * np.arange(count)

@@ -1,8 +1,8 @@
-"""HDF5 files whose failing writes can be survived.
+"""HDF5 files that survive failing writes.
 
-When a write fails inside the HDF5 library (full disk), it can neither close the file nor let the process end cleanly:
-buffers that cannot be flushed crash the interpreter at exit. Here the library writes through a file object that keeps
-the first error to itself; whoever writes asks for it with ``check`` and drops the file.
+If a write fails inside the HDF5 library (full disk), the library can neither close the file nor let the process end cleanly: buffers
+that cannot be flushed crash the interpreter at exit. Here the library writes through a file object that stores the first error; the
+writer obtains it by ``check`` and discards the file.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from faultwave.output.atomic import atomic_path
 
 
 class OpenedHdf5:
-    """What reads from ``_file`` until it is closed, by itself at the end of a ``with``. ``what`` it is, in errors; ``_look`` is what is
-    read of it at once, which is closed where that fails."""
+    """Base class of readers of an HDF5 file, usable as a context manager.
+
+    Subclasses read from ``_file``. ``what`` names the kind of file in error messages; ``_look`` reads what is needed immediately, and the
+    file is closed if that fails.
+    """
 
     what: str
 
@@ -39,7 +42,7 @@ class OpenedHdf5:
                 raise
 
     def _look(self) -> None:
-        """Read what is always asked for. Raises InputError where the file lacks it."""
+        """Read what every user of the file needs, or raise InputError if it is missing."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -55,9 +58,12 @@ class OpenedHdf5:
 
 
 class PatientFile:
-    """A binary file for h5py that, once a write has failed, accepts and forgets everything that follows.
+    """Binary file object for h5py that silently discards all writes after the first that failed.
 
-    error: the first failure, None while all is well.
+    Attributes
+    ----------
+    error : OSError or None
+        First failure.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -86,13 +92,13 @@ class PatientFile:
         return len(view)
 
     def read(self, size: int) -> bytes:
-        """As ``readinto``; h5py recognises a file object by having it."""
+        """Return ``size`` bytes; h5py recognises a file object by this method."""
         data = bytearray(size)
         self.readinto(memoryview(data))
         return bytes(data)
 
     def readinto(self, buffer: memoryview) -> int:
-        """Always fills the buffer: what was forgotten reads as zeros."""
+        """Fill the whole buffer; discarded data reads as zeros."""
         view = memoryview(buffer).cast("B")
         os.lseek(self._descriptor, self._at, os.SEEK_SET)
         data = os.read(self._descriptor, len(view))
@@ -112,7 +118,7 @@ class PatientFile:
         return size
 
     def flush(self) -> None:
-        """Nothing is buffered here."""
+        """Do nothing, since no data is buffered here."""
 
     def close(self) -> None:
         if self._descriptor >= 0:
@@ -120,14 +126,17 @@ class PatientFile:
             self._descriptor = -1
 
     def check(self) -> None:
-        """Raise the error of the first failed write, if there was one."""
+        """Raise the error of the first failed write, if any."""
         if self.error is not None:
             raise self.error
 
 
 @contextlib.contextmanager
 def whole_hdf5(path: str | Path) -> Iterator[h5py.File]:
-    """An HDF5 file that appears as ``path`` only when the block ends without error; InputError, RunError as atomic."""
+    """Yield an HDF5 file that appears as ``path`` only if the block ends without error.
+
+    Raises InputError and RunError like ``atomic_path``.
+    """
     with atomic_path(path) as temporary, contextlib.closing(PatientFile(temporary)) as raw:
         with h5py.File(raw, "w") as file:
             yield file

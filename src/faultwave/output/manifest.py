@@ -1,4 +1,4 @@
-"""The run manifest: one JSON file that says what was run, with what, where and how fast."""
+"""Run manifest: a JSON file with the case, versions, machine, inputs, timings and outputs of a run."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from faultwave.output.atomic import atomic_text
 VERSION = 1
 _KINDS = {"case": dict, "versions": dict, "machine": dict, "inputs": dict, "timings_s": dict, "rates": dict, "outputs": list,
           "status": str}  # fmt: skip
-"""What stands in a manifest, by name."""
+"""Types of the entries of a manifest, by name."""
 _PACKAGES = ("numpy", "scipy", "h5py", "pydantic", "mpi4py", "gmsh")
 
 
 def hash_file(path: str | Path) -> str:
-    """sha256 of a file's bytes, hexadecimal. Raises InputError if it cannot be read."""
+    """Return the hexadecimal SHA-256 of a file, or raise InputError if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -41,7 +41,7 @@ def hash_file(path: str | Path) -> str:
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Versions of Faultwave, Python and the packages the numbers depend on; absent packages are left out."""
+    """Return the versions of Faultwave, Python and the installed packages that results depend on."""
     from faultwave.base.version import __version__
 
     found = {"faultwave": __version__, "python": platform.python_version()}
@@ -50,22 +50,24 @@ def versions() -> dict[str, str]:
             about = importlib.metadata.distribution(package).read_text("METADATA") or ""
         except importlib.metadata.PackageNotFoundError:
             continue
-        said = re.search(r"^Version:\s*(\S+)", about, re.MULTILINE)  # reading all of it takes ten times as long
+        said = re.search(r"^Version:\s*(\S+)", about, re.MULTILINE)  # parsing all metadata takes ten times as long
         if said:
             found[package] = said[1]
     return found
 
 
 def digest(settings: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of settings as JSON with sorted names, by which two runs are seen to be of the same case."""
+    """Return the SHA-256 of settings as JSON with sorted keys, used to recognise runs of the same case."""
     text = json.dumps(plain(settings), sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 @functools.cache
 def checkout() -> dict[str, Any] | None:
-    """Return the commit of the Git checkout that this package runs from and whether files of the package differ from it; None for an
-    installed package, and where Git does not answer."""
+    """Return the commit of the Git checkout that contains this package and whether the package has local changes.
+
+    The result is None for an installed package and if Git does not answer.
+    """
     package = Path(__file__).resolve().parents[1]
     root = next((p for p in package.parents if (p / ".git").exists()), None)
     if root is None or not (root / "pyproject.toml").is_file():
@@ -78,7 +80,7 @@ def checkout() -> dict[str, Any] | None:
 
 
 def _git(root: Path, *words: str) -> str | None:
-    """What Git says; None where it is absent, slow or complains."""
+    """Return the output of a Git command, or None if Git is absent, fails or takes longer than 10 s."""
     command = ["git", "--no-optional-locks", "-C", str(root), "-c", "core.fsmonitor=false", *words]
     try:
         done = subprocess.run(
@@ -90,7 +92,7 @@ def _git(root: Path, *words: str) -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """Processor model, cores this process may use, memory [bytes], operating system."""
+    """Return processor model, number of usable cores, memory [bytes] and operating system."""
     return {
         "cpu": _cpu_model(),
         "cores": cores.count(),
@@ -129,11 +131,33 @@ def build_manifest(
     started: datetime | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Contents of a manifest: ``timings`` in seconds, ``rates`` with their unit in the key, ``outputs`` by file name; ``inputs``: files, of
-    which checksums are made now, or what is known of each.
+    """Return the contents of a manifest.
 
-    Written once with status 'running' when the first output is opened it also marks the folder as taken.
-    Raises InputError if an input file cannot be read.
+    A manifest written with status 'running' when the first output is opened also marks the folder as in use.
+
+    Parameters
+    ----------
+    case : mapping
+        Settings of the case.
+    inputs : iterable of paths, or mapping
+        Input files, which are hashed now, or the known properties of each.
+    status : str
+        State of the run.
+    timings : mapping, optional
+        Times [s] by name.
+    rates : mapping, optional
+        Rates by name; the name includes the unit.
+    outputs : iterable of paths
+        Output files.
+    started : datetime, optional
+        Start of the run, by default now.
+    extra : mapping, optional
+        Further entries.
+
+    Raises
+    ------
+    InputError
+        If an input file cannot be read.
     """
     now = datetime.now(UTC)
     if not isinstance(inputs, Mapping):
@@ -158,7 +182,7 @@ def build_manifest(
 
 
 def write_manifest(path: str | Path, manifest: Mapping[str, Any]) -> Path:
-    """Write a manifest whole or not at all; paths, NumPy numbers and non-finite floats become plain JSON."""
+    """Write a manifest atomically; paths, NumPy numbers and non-finite floats become plain JSON."""
     path = Path(path)
     with atomic_text(path) as file:
         json.dump(plain(manifest), file, indent=1, allow_nan=False)
@@ -167,7 +191,7 @@ def write_manifest(path: str | Path, manifest: Mapping[str, Any]) -> Path:
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
-    """The contents of a manifest. Raises InputError if it is no manifest."""
+    """Return the contents of a manifest, or raise InputError if the file is not a manifest."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -185,7 +209,7 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """The same as plain JSON."""
+    """Convert a value to plain JSON types."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray):
@@ -195,14 +219,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # JSON has no infinity; decks use it for 'never'
+        return str(value)  # JSON has no infinity; parameter files use it for 'never'
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return str(value)
 
 
 def given(settings: Any) -> Any:
-    """Settings of a case as somebody would write them, without those that are not there."""
+    """Return the settings of a case without those that are None."""
     if isinstance(settings, dict):
         return {name: given(value) for name, value in settings.items() if value is not None}
     return [given(value) for value in settings] if isinstance(settings, list) else settings

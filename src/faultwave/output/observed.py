@@ -1,4 +1,4 @@
-"""Observed records from files of seismology: miniSEED, SAC, GSE and K-NET, with StationXML beside them."""
+"""Observed records read from seismological files: miniSEED, SAC, GSE and K-NET, with adjacent StationXML."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INSTRUMENTS = {
     "P": "velocity",
     "X": "velocity",
 }
-"""What an instrument with this second letter of its channel code measures; X: synthetic."""
+"""Quantity measured by an instrument, from the second letter of its SEED channel code; X is synthetic."""
 OTHERS = {
     "D": "pressure",
     "F": "magnetic field",
@@ -35,25 +35,42 @@ OTHERS = {
     "A": "tilt",
     "V": "strain in a borehole",
 }
-"""Of letters that no motion has."""
+"""Quantities of the channel code letters that denote no ground motion."""
 OF_SAC = {6: "displacement", 7: "velocity", 8: "acceleration"}
-"""IDEP of a SAC file."""
+"""Quantity by the value of the SAC header field IDEP."""
 UNITS = {
     "M": "displacement", "M/S": "velocity", "M/SEC": "velocity", "M/S**2": "acceleration", "M/S^2": "acceleration",
     "M/S/S": "acceleration", "M/(S**2)": "acceleration", "M/SEC**2": "acceleration",
 }  # fmt: skip
-"""Of a StationXML, prefixes as in NM/S left out."""
+"""Quantity by the StationXML unit, without metric prefixes such as the N of NM/S."""
 PREFIXES = ("", "N", "M", "C")
 WATER = 60.0
-"""Water level [dB]: how far below its best an instrument is still believed."""
+"""Water level of the response deconvolution [dB]."""
 USUAL = {"E": (90.0, 0.0), "N": (0.0, 0.0), "Z": (0.0, -90.0)}
-"""Azimuth and dip [deg] of components, where nothing else says so."""
+"""Default azimuth and dip of components [deg], used if neither StationXML nor SAC headers state them."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """What a station recorded: ``motion`` (3, n) east, north, up, a ``quantity`` in SI, every ``step`` [s] from ``begin`` on. ``place``:
-    longitude and latitude, where they are known; ``components``: which were recorded."""
+    """Ground motion recorded at one station.
+
+    Attributes
+    ----------
+    network, station : str
+        SEED codes.
+    begin : datetime
+        UTC time of the first sample.
+    step : float
+        Sampling interval [s].
+    motion : ndarray of shape (3, n)
+        East, north and upward components in SI units.
+    quantity : str
+        Physical quantity: displacement, velocity or acceleration.
+    place : tuple of float, optional
+        Longitude and latitude [deg], None if unknown.
+    components : tuple of bool
+        True for each of the three components that was recorded.
+    """
 
     network: str
     station: str
@@ -77,7 +94,7 @@ class _Files:
 
 
 def holds_records(folder: Path) -> bool:
-    """Whether a folder has files of seismology."""
+    """Return True if a folder contains seismological waveform files."""
     return any(f.suffix.lower() in SUFFIXES - {".xml"} for f in _files(folder))
 
 
@@ -86,10 +103,28 @@ def _files(folder: Path) -> list[Path]:
 
 
 def read_records(folder: str | Path, quantity: str | None = None) -> tuple[list[Record], tuple[Problem, ...]]:
-    """Every station's record in a folder, and warnings of what could not be used.
+    """Read the record of every station in a folder.
 
-    quantity: what the files hold in SI, where they do not say so. Counts become motion by the response of a StationXML. Raises InputError
-    without ObsPy and where a folder has no record that can be used.
+    Counts are converted to ground motion by the instrument response of a StationXML.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder, searched recursively.
+    quantity : str, optional
+        Physical quantity of files in SI units that do not state it.
+
+    Returns
+    -------
+    records : list of Record
+        At most one record per station.
+    warnings : tuple of Problem
+        Data that could not be used.
+
+    Raises
+    ------
+    InputError
+        If ObsPy is not installed, the quantity is unknown, or the folder has no usable record.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -121,7 +156,7 @@ def _read(folder: Path) -> _Files:
                 found.inventory += read_stations(file)
             else:
                 found.stream += read_waveforms(file)
-        except Exception as error:  # ObsPy's readers raise what they come across
+        except Exception as error:  # ObsPy's readers raise arbitrary exceptions
             found.problems.warn(str(file), f"cannot be read: {error}")
     for key in sorted({trace.id for trace in found.stream}):
         pieces = obspy.Stream([trace for trace in found.stream if trace.id == key])
@@ -129,7 +164,7 @@ def _read(folder: Path) -> _Files:
             if spans_gaps(pieces):
                 raise ValueError("they lie far apart in time")
             joined = pieces.copy().merge(method=1, fill_value=None)
-        except Exception as error:  # of ObsPy, for pieces that differ in rate or type
+        except Exception as error:  # ObsPy raises if pieces differ in rate or type
             found.problems.warn(key, f"its pieces cannot be joined, and it is left out: {error}")
             joined = obspy.Stream()
         for trace in pieces:
@@ -139,7 +174,7 @@ def _read(folder: Path) -> _Files:
 
 
 def _groups(traces: Sequence[Any]) -> Iterable[list[Any]]:
-    """Traces of a station by instrument and place, those with most components, then samples, first."""
+    """Group the traces of a station by instrument and location, most components first, then highest sampling rate."""
     groups: dict[str, list[Any]] = {}
     for trace in traces:
         groups.setdefault(f"{trace.stats.location}.{trace.stats.channel[:-1]}", []).append(trace)
@@ -147,7 +182,7 @@ def _groups(traces: Sequence[Any]) -> Iterable[list[Any]]:
 
 
 def _record(key: tuple[str, str], traces: Sequence[Any], files: _Files, given: str | None) -> Record | None:
-    """None, with a warning, where the traces are no record of motion."""
+    """Return the record of one instrument, or None with a warning if its traces are no record of ground motion."""
     where, problems = ".".join(key), files.problems
     if any(np.ma.is_masked(t.data) or not np.isfinite(t.data).all() for t in traces):
         problems.warn(where, "has gaps or numbers that are not finite, and is left out")
@@ -182,7 +217,7 @@ def _record(key: tuple[str, str], traces: Sequence[Any], files: _Files, given: s
 
 
 def _physical(trace: Any, files: _Files, given: str | None) -> tuple[str, np.ndarray] | None:
-    """Quantity and values in SI; by the instrument's response where there is one, else as the file or its channel says."""
+    """Return quantity and values in SI units, by the instrument response if known, otherwise as the file or channel code states."""
     where, said = trace.id, _said(trace)
     channel = _channel(trace, files)
     response = None if channel is None else channel.response
@@ -195,7 +230,7 @@ def _physical(trace: Any, files: _Files, given: str | None) -> tuple[str, np.nda
         wanted = wanted or "velocity"
         try:
             return wanted, _without_response(trace, files, wanted, response)
-        except Exception as error:  # ObsPy raises what its readers and evalresp come across
+        except Exception as error:  # ObsPy passes on arbitrary exceptions of its readers and evalresp
             files.problems.warn(where, f"its response cannot be used: {error}")
             return None
     if np.issubdtype(trace.data.dtype, np.integer) and said is None:
@@ -207,7 +242,10 @@ def _physical(trace: Any, files: _Files, given: str | None) -> tuple[str, np.nda
 
 
 def _of_code(channel: str, where: str, files: _Files) -> str | None:
-    """What a channel code says, None where that is no motion; SEED's have three letters, of which the second is the instrument."""
+    """Return the quantity that a SEED channel code states, or None if it is no ground motion.
+
+    SEED channel codes have three letters, of which the second denotes the instrument.
+    """
     advice = f"Say what the files hold with {option('units')}"
     if len(channel) != 3:
         files.problems.warn(where, "its channel code does not say what it holds: taken as velocity", "", advice)
@@ -221,7 +259,7 @@ def _of_code(channel: str, where: str, files: _Files) -> str | None:
 
 
 def _unit(response: Any) -> str:
-    """What goes into an instrument, in capital letters; '' where nothing says so."""
+    """Return the input unit of an instrument in capital letters, '' if unknown."""
     if response is None:
         return ""
     sensitivity, stages = response.instrument_sensitivity, response.response_stages
@@ -230,14 +268,20 @@ def _unit(response: Any) -> str:
 
 
 def _quantity_of(unit: str) -> str | None:
-    """None for what is no motion. ObsPy turns NM/S and the like into M/S."""
+    """Return the quantity of a unit, or None if it is no ground motion.
+
+    ObsPy converts NM/S and similar units to M/S.
+    """
     named = (UNITS.get(unit[len(p) :]) for p in PREFIXES if unit.startswith(p))
     return next((quantity for quantity in named if quantity), None)
 
 
 def _without_response(trace: Any, files: _Files, wanted: str, response: Any) -> np.ndarray:
-    """The motion that was recorded. What ObsPy needs to fade in and out is put before and behind the record, which stays whole.
-    Its mean is kept where the instrument feels steady motion: it is a part of what moves the ground for good."""
+    """Return the recorded motion with the instrument response removed.
+
+    The tapers that the deconvolution needs are added before and after the record, so that the record itself remains unchanged. Its mean is
+    restored if the instrument records constant motion, since it contributes to permanent displacement.
+    """
     made = trace.copy()
     mean = float(np.mean(made.data))
     values = np.asarray(made.data, float) - mean
@@ -250,7 +294,7 @@ def _without_response(trace: Any, files: _Files, wanted: str, response: Any) -> 
 
 
 def _of_steady_motion(response: Any, output: str, step: float) -> float:
-    """Motion for each count that stands still; 0 where the instrument feels none, as far below its best as the water level lies."""
+    """Return the constant motion per count, or 0 if the gain at zero frequency lies below the water level."""
     gains = response.get_evalresp_response_for_frequencies([0.0, *np.geomspace(1e-3, 0.5 / step, 50)], output=output)
     steady, best = gains[0].real, np.abs(gains).max()
     return 1.0 / steady if abs(steady) > best * 10 ** (-WATER / 20) else 0.0
@@ -262,7 +306,7 @@ def _said(trace: Any) -> str | None:
 
 
 def _channel(trace: Any, files: _Files) -> Any:
-    """Its entry in a StationXML at its time; None where there is none."""
+    """Return the StationXML entry of a trace at its start time, any entry of the channel failing that, or None."""
     s = trace.stats
     chosen = files.inventory.select(network=s.network, station=s.station, location=s.location, channel=s.channel)
     channels = [c for network in chosen for station in network for c in station]
@@ -271,7 +315,7 @@ def _channel(trace: Any, files: _Files) -> Any:
 
 
 def _way(trace: Any, files: _Files) -> np.ndarray | None:
-    """Direction (3,) of a component."""
+    """Return the direction vector (3,) of a component, or None if unknown."""
     entry, sac, letter = _channel(trace, files), trace.stats.get("sac"), trace.stats.channel[-1:]
     if entry is not None and entry.azimuth is not None and entry.dip is not None:
         return direction(float(entry.azimuth), float(entry.dip))
@@ -292,7 +336,10 @@ def _place(trace: Any, files: _Files) -> tuple[float, float] | None:
 
 
 def _together(motions: Sequence[tuple[Any, float, np.ndarray]]) -> tuple[Any, float, np.ndarray]:
-    """Return begin, step [s] and values (k, n) of components at the times that all have. Raises ValueError where they have none."""
+    """Return begin, step [s] and values (k, n) of components at their common times.
+
+    Raises ValueError if the components have no times in common.
+    """
     begin = max(start for start, _, _ in motions)
     end = min(start + step * (len(v) - 1) for start, step, v in motions)
     step = max(step for _, step, _ in motions)

@@ -1,6 +1,7 @@
-"""How many snapshots each process has written of a file that several write: a small file beside it, with a number a process.
+"""Snapshot counts of each process writing a shared file, stored in a small adjacent file with one number per process.
 
-When one of them finds the disk full it ends all, and has no way to ask the others; here it sees what is complete.
+A process that finds the disk full terminates the run and cannot communicate with the others; the counts show which snapshots are
+complete.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from faultwave.comm import World
 from faultwave.output.atomic import explaining, remove
 
 NOTHING = np.int64(1) << 62
-"""Of a process that has nothing to write."""
+"""Count of a process that has nothing to write."""
 
 
 class ProgressCounts:
-    """Opened by all processes together. ``mine``: snapshots that this one has written, None where it writes none."""
+    """Snapshot counts of the processes that write a shared file.
+
+    Creation is collective. ``mine`` is the number of snapshots this process has written, None if it writes none.
+    """
 
     def __init__(self, world: World, working: Path, mine: int | None):
         self.path, self.rank = working.with_name(f"{working.name}-counts"), world.rank
@@ -35,12 +39,12 @@ class ProgressCounts:
             self.path.write_bytes(np.zeros(size, np.int64).tobytes())
 
     def note(self, count: int | np.int64) -> None:
-        """So many snapshots of this process are written."""
+        """Store the number of snapshots that this process has written."""
         os.pwrite(self._descriptor, np.int64(count).tobytes(), 8 * self.rank)
 
     @contextlib.contextmanager
     def complete(self) -> Iterator[int]:
-        """How many snapshots all processes have written. Only one process at a time gets beyond this."""
+        """Yield the number of snapshots that all processes have written, under an exclusive lock."""
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         try:
             yield int(np.frombuffer(os.pread(self._descriptor, 1 << 20, 0), np.int64).min())
@@ -48,13 +52,13 @@ class ProgressCounts:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """This process has no more to write."""
+        """Close the counts; this process writes nothing more."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
     def drop(self) -> None:
-        """Remove the file; nobody asks any more."""
+        """Close and remove the file of counts."""
         self.close()
         remove(self.path)
 

@@ -1,4 +1,4 @@
-"""Reading a run's folder back, ours or SeisSol's: traces of receivers and the table of energies."""
+"""Reader of the results of Faultwave and SeisSol runs: receiver traces and the energy table."""
 
 from __future__ import annotations
 
@@ -22,9 +22,21 @@ _GROUPS: dict[Kind, str] = {"receiver": "receivers", "faultreceiver": "fault_rec
 
 
 def load_results(folder: str | Path, prefix: str | None = None) -> Results:
-    """Read PREFIX-receivers.h5, else the .dat files, and PREFIX-energy.csv in any shape.
+    """Read the receivers and energies of a run.
 
-    Without a prefix the folder must hold one run. Raises InputError for a folder without results or a broken file.
+    The receivers come from PREFIX-receivers.h5, or else from SeisSol's .dat files; the energies from PREFIX-energy.csv in any layout.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Run folder.
+    prefix : str, optional
+        Prefix of the run's files; without it the folder must hold a single run.
+
+    Raises
+    ------
+    InputError
+        If the folder has no results or a file is damaged.
     """
     folder = Path(folder)
     prefix = find_prefix(folder) if prefix is None else prefix
@@ -75,7 +87,7 @@ def _from_dataset(kind: Kind, dataset: Dataset) -> dict[int, Trace]:
 
 
 def _date(text: Any) -> datetime | None:
-    """None where nothing, or nothing sound, is said."""
+    """Return the date of an ISO 8601 text, as UTC unless it states an offset, or None if it is not a valid date."""
     try:
         found = datetime.fromisoformat(text)
     except (TypeError, ValueError):
@@ -95,6 +107,6 @@ def _ascii(folder: Path, prefix: str, kind: Kind) -> dict[int, Trace]:
 
 
 load = load_results
-"""As `faultwave.load`."""
+"""Alias of ``load_results``, available as ``faultwave.load``."""
 
 __all__ = ["KINDS", "Results", "load", "load_results"]

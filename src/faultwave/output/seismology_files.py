@@ -1,7 +1,7 @@
-"""Files of seismology, read by ObsPy with the format named by the file's name and first bytes.
+"""Seismological files, read by ObsPy with the format determined from file name and first bytes.
 
-ObsPy's own detection of formats offers a file to every reader it has, among them one that unpickles and thereby runs what the file holds;
-given a name it also expands patterns, fetches addresses and unpacks archives. Here a reader of one format is given the bytes of one file.
+ObsPy's own format detection offers a file to every reader it has, including one that unpickles and thereby executes the contents; given
+a name it also expands patterns, fetches URLs and unpacks archives. Here a reader of one format receives the bytes of one file.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy as np
 from faultwave.base.xml_text import refuse_declarations
 
 LARGEST = 1 << 31
-"""Bytes of a file that is read: far above the records of one station."""
+"""Maximum size of a file that is read [bytes], far above the records of one station."""
 
 PACKED = 16
-"""Samples a byte of a file can stand for, at most; the closest packing of miniSEED holds 1.75."""
+"""Maximum number of samples per byte of a file; the closest packing of miniSEED holds 1.75."""
 
 GAPS = 10
-"""How many times longer than its samples the time may be that a channel spans."""
+"""Maximum ratio of the time span of a channel to the duration of its samples."""
 
 
 def _sac(head: bytes) -> str:
-    """Version 6 or 7 of the header, in either order of bytes; else the same as text."""
+    """Return ObsPy's name of the SAC format: header version 6 or 7 in either byte order, or text."""
     if head[304:308] in (b"\6\0\0\0", b"\7\0\0\0", b"\0\0\0\6", b"\0\0\0\7"):
         return "SAC"
     return "SACXY" if re.fullmatch(rb"[-+0-9.eE\s]+", head[:150]) and len(head) >= 150 else ""
@@ -50,7 +50,7 @@ def _knet(head: bytes) -> str:
 
 
 def _unread(head: bytes) -> str:
-    """Of formats that ObsPy has no reader for, which people take for records all the same."""
+    """Return '' for formats that ObsPy cannot read but that are commonly mistaken for records."""
     return ""
 
 
@@ -61,7 +61,7 @@ FORMATS: dict[str, Callable[[bytes], str]] = {
     ".knet": _knet,
     **dict.fromkeys((".v1", ".v2"), _unread),
 }
-"""By the end of a file's name: ObsPy's name of its format by the first bytes, '' where they are of no such file."""
+"""Functions that return ObsPy's format name from the first bytes ('' if not of this type), by file name suffix."""
 
 CALLED: dict[Callable[[bytes], str], str] = {
     _mseed: "miniSEED",
@@ -78,14 +78,14 @@ def read_waveforms(path: Path) -> Any:
     Parameters
     ----------
     path : Path
-        File whose name ends as one of ``FORMATS``.
+        File with one of the suffixes in ``FORMATS``.
 
     Raises
     ------
     ValueError
-        Where the content is not of the format that the name says, or declares more samples than the file can hold.
+        If the contents do not have the format that the name states, declare more samples than the file can hold, or are no time series.
     Exception
-        Whatever ObsPy's reader of that format raises.
+        Any exception of ObsPy's reader of that format.
     """
     detect = FORMATS[path.suffix.lower()]
     data = _content(path)
@@ -112,9 +112,9 @@ def read_stations(path: Path) -> Any:
     Raises
     ------
     ValueError
-        Where the file is no StationXML, or declares entities.
+        If the file is not StationXML, or declares XML entities.
     Exception
-        Whatever ObsPy's reader raises.
+        Any exception of ObsPy's reader.
     """
     data = _content(path)
     if b"FDSNStationXML" not in data[:4096]:
@@ -124,7 +124,7 @@ def read_stations(path: Path) -> Any:
 
 
 def spans_gaps(traces: Any) -> bool:
-    """Return whether the traces of a channel lie so far apart that joining them would fill memory with nothing."""
+    """Return True if the traces of a channel lie so far apart that joining them would exhaust the memory with padding."""
     begin, end = min(t.stats.starttime for t in traces), max(t.stats.endtime for t in traces)
     samples = (end - begin) * max(t.stats.sampling_rate for t in traces)
     return bool(samples > GAPS * sum(t.stats.npts for t in traces) + 1e6)
@@ -144,7 +144,7 @@ def _samples(count: Any) -> int:
 
 
 def _reader(kind: str, name: str) -> Callable[..., Any]:
-    """ObsPy's own reader of a format, without what surrounds it in ``obspy.read``."""
+    """Return ObsPy's reader of a format, bypassing ``obspy.read``."""
     for found in entry_points(group=f"obspy.plugin.{kind}.{name}", name="readFormat"):
         if found.dist is not None and found.dist.name.lower() == "obspy":
             reader: Callable[..., Any] = found.load()

@@ -1,6 +1,6 @@
-"""One file that several processes write at places of their own, by MPI-IO or by the system's own calls.
+"""File that several processes write at disjoint positions, by MPI-IO or POSIX calls.
 
-See docs/decisions/0012-shared-files.md for which is taken when.
+See docs/decisions/0012-shared-files.md for the choice between them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from faultwave.output.fields import put
 Way = Literal["auto", "mpi", "posix"]
 
 MOST = 1 << 30
-"""Bytes of one call: MPI counts in 32 bits."""
+"""Maximum size of one call [bytes], since MPI counts in 32 bits."""
 
 
 class SharedFile:
-    """Opened by all processes together. ``put`` may be called by any thread, of any of them, at any time."""
+    """File opened collectively by all processes; ``put`` may be called by any thread of any process at any time."""
 
     def __init__(self, world: World, path: Path, way: Way = "auto"):
         from mpi4py import MPI
@@ -44,7 +44,7 @@ class SharedFile:
             self.descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
 
     def put(self, data: np.ndarray, offset: int) -> None:
-        """Write all of ``data`` at ``offset``; no other process is waited for. Raises OSError."""
+        """Write all of ``data`` at ``offset`` [bytes] without waiting for other processes; raise OSError on failure."""
         if self.file is None:
             put(self.descriptor, data, offset)
             return
@@ -61,11 +61,11 @@ class SharedFile:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def sync(self) -> None:
-        """Bring what this process has written to the disk. Independent writes are not held back in MPI: the system has them."""
+        """Flush the data written by this process to disk; MPI does not buffer independent writes."""
         os.fsync(self.descriptor)
 
     def close(self, together: bool = True) -> None:
-        """Of all processes; ``together=False`` where others do not know of it, as when a run fails."""
+        """Close the file, collectively unless ``together`` is False, as after a failure the other processes do not know of."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -75,7 +75,7 @@ class SharedFile:
 
 
 def _as_system(error: Any) -> OSError:
-    """The system's error behind MPI's."""
+    """Return the operating system error that caused an MPI error."""
     from mpi4py import MPI
 
     known = {
@@ -83,5 +83,6 @@ def _as_system(error: Any) -> OSError:
         MPI.ERR_READ_ONLY: errno.EROFS, MPI.ERR_NO_SUCH_FILE: errno.ENOENT,
     }  # fmt: skip
     text = " ".join(error.Get_error_string().split())
-    told = (n for n in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if os.strerror(n) in text)  # MPICH has it in the text
+    # MPICH states the system error only in the text
+    told = (n for n in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if os.strerror(n) in text)
     return OSError(known.get(error.Get_error_class()) or next(told, errno.EIO), text)

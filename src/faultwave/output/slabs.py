@@ -1,8 +1,4 @@
-"""One file of cell fields that several processes write: each its own slab, side by side, at places laid out once.
-
-The file's cells are those of the first process, then those of the second and so on; ``global-id`` says which is which. The first process
-lays the file out without having seen them; each writes its part of the mesh, too.
-"""
+"""Writer of a cell field file shared by several processes, each of which writes a contiguous slab of every dataset."""
 
 from __future__ import annotations
 
@@ -26,9 +22,22 @@ Make = Callable[[np.ndarray, np.ndarray, dict[str, np.ndarray]], CellFieldWriter
 
 
 class SlabWriter(WholeOrNothing):
-    """This process's part of a file. ``make(points, cells, static)`` lays out the whole file, on the first process only, for a mesh of
-    which it gets the shapes, and where ``goes_on`` the numbers of its cells; points, cells, static: the part of it here. Opening and
-    closing are done by all processes together."""
+    """Portion of a shared file that is written by this process. Opening and closing are collective.
+
+    Parameters
+    ----------
+    world : World
+        Processes.
+    make : callable
+        ``make(points, cells, static)`` creates the file, on the first process only, for a mesh of which it receives the shapes and, if
+        ``goes_on``, the numbers of the cells.
+    points, cells, static
+        Local portion of the mesh.
+    way : Way
+        Method of writing to the shared file.
+    goes_on : bool
+        True if the file of an earlier run is continued.
+    """
 
     def __init__(
         self, world: World, make: Make, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray], way: Way = "auto",
@@ -43,7 +52,7 @@ class SlabWriter(WholeOrNothing):
         self.path, working, self.room, self.places, self.dtype, self.times, mesh, self.kind = found
         self.each = self.kind.per_cell(cells.shape[1])
         self.count = len(cells) * self.each
-        self.sums: list[int] = [] if self.whole is None else list(self.whole.sums)  # of the part here
+        self.sums: list[int] = [] if self.whole is None else list(self.whole.sums)  # checksums of the local portion
         self.sums += [0] * (len(self.times) - len(self.sums))
         self.total, self.promised = sum(count for _, count in counts) * self.each, bool(self.times)
         self.counts = ProgressCounts(world, working, len(self.times) if self.count else None)
@@ -58,7 +67,7 @@ class SlabWriter(WholeOrNothing):
     def _put_mesh(
         self, pieces: Mapping[str, tuple[int, np.ndarray]], places: Mapping[str, tuple[int, int, str]]
     ) -> None:
-        """Rows of each dataset, from the first on, at their places."""
+        """Write the rows of each dataset at their position, from the given first row on."""
         assert self.file is not None
         for name, (first, rows) in pieces.items():
             offset, _, number = places[name]
@@ -71,7 +80,7 @@ class SlabWriter(WholeOrNothing):
         return whole.path, *whole.target(), whole.dtype, list(whole.times), whole.described(), type(whole)
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """As ``CellFieldWriter.append``, of the cells here; no other process is waited for."""
+        """Append the snapshot of the local cells without waiting for other processes; see ``CellFieldWriter.append``."""
         step = len(self.times)
         if self.file is None:
             raise ValueError(f"{self.path.name} is closed")
@@ -89,7 +98,7 @@ class SlabWriter(WholeOrNothing):
         self.sums.append(sum(field_sum(n, part, first, total) for n, part in parts.items()) % MODULUS)
 
     def _at(self, name: str, array: np.ndarray, step: int) -> tuple[np.ndarray, int]:
-        """The numbers of a field as they stand in the file, and where."""
+        """Return the values of a field as stored in the file, and their offset [bytes]."""
         if name == TIME:
             return array, int(self.places[name][step])
         data = array.astype(self.dtype, copy=False)
@@ -98,7 +107,7 @@ class SlabWriter(WholeOrNothing):
         return data, int(self.places[name][step]) + self.start * self.each * self.dtype.itemsize
 
     def sync_for_checkpoint(self) -> list[float]:
-        """As ``CellFieldWriter.sync_for_checkpoint``."""
+        """Flush the local snapshots to disk; see ``CellFieldWriter.sync_for_checkpoint``."""
         if self.file is not None:
             with explaining(self.path):
                 self.file.sync()
@@ -108,7 +117,7 @@ class SlabWriter(WholeOrNothing):
         return list(self.times)
 
     def close(self) -> None:
-        """Finish the file, together."""
+        """Finish the file; collective."""
         if self.file is None:
             return
         self._shut(True)
@@ -128,7 +137,7 @@ class SlabWriter(WholeOrNothing):
             super().__exit__(kind, error, trace)
 
     def keep_complete(self) -> None:
-        """Close the file with the snapshots that all processes have written; the others do not know of it, and end soon."""
+        """Close the file with the snapshots that all processes have written, without involving the others."""
         if self.file is None:
             return
         self._shut(False)
@@ -136,7 +145,7 @@ class SlabWriter(WholeOrNothing):
             fields = [name for name in self.places if name != TIME]
             whole = self.kind.adopted(
                 self.path, self.total, fields, self.dtype, self.times[:complete]
-            )  # gone: already kept
+            )  # raises if the file has been finished already
             if self.promised:
                 whole.promise()
             whole.keep_complete()
@@ -144,7 +153,7 @@ class SlabWriter(WholeOrNothing):
         self.counts.close()
 
     def abort(self) -> None:
-        """Drop this part; the first process drops the file."""
+        """Discard the local portion; the first process discards the file."""
         self._shut(False)
         if self.whole is not None:
             self.whole.abort()
@@ -158,8 +167,19 @@ class SlabWriter(WholeOrNothing):
 
 @dataclass(frozen=True)
 class _Piece:
-    """What the first process hears of a part: numbers of points and cells, corners of a cell, kinds of the static fields, and which
-    cells they are where a file goes on."""
+    """Description of a portion of the mesh that is sent to the first process.
+
+    Attributes
+    ----------
+    points, cells : int
+        Numbers of points and cells.
+    corners : int
+        Number of corners of a cell.
+    static : dict of str to dtype
+        Data types of the static fields.
+    numbers : ndarray, optional
+        Numbers of the cells, if an earlier file is continued.
+    """
 
     points: int
     cells: int
@@ -174,7 +194,7 @@ class _Piece:
 
 
 def _joined(pieces: list[_Piece]) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """The whole mesh, of which only the numbers of cells are there, if they are."""
+    """Return the whole mesh as arrays of the right shape without values, except the numbers of cells, if known."""
     points, cells = sum(p.points for p in pieces), sum(p.cells for p in pieces)
     static = {n: blank((cells,), np.result_type(*(p.static[n] for p in pieces))) for n in pieces[0].static}
     numbers = [p.numbers for p in pieces if p.numbers is not None]

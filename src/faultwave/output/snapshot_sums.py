@@ -1,8 +1,8 @@
-"""Checksums of snapshots, by which a run that goes on knows that a file still holds what its checkpoint says.
+"""Checksums of snapshots, used on restart to verify that a file still holds what its checkpoint states.
 
-A snapshot's checksum is a sum over its numbers' bits, each multiplied by an odd number that depends on its place: processes that have parts
-of a snapshot add up theirs. Of large snapshots blocks are taken that lie evenly over each field, so that looking at a file with
-terabytes takes seconds.
+The checksum of a snapshot is a sum over the bits of its values, each multiplied by an odd number that depends on its position, so that
+the sums of the portions of several processes can be added. Of large snapshots only blocks that are distributed evenly over each field
+are used, so that checking a file of terabytes takes seconds.
 """
 
 from __future__ import annotations
@@ -16,14 +16,23 @@ from pathlib import Path
 import numpy as np
 
 BLOCK, BLOCKS = 1024, 64
-"""Numbers of a block, and the most blocks of a field."""
+"""Number of values in a block, and maximum number of blocks of a field."""
 MODULUS = 1 << 64
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """Snapshots that a run which goes on has written before: their times [s], by the file's name the checksum of each, and whether a file
-    that does not hold them is put aside, so that a new one begins."""
+    """Snapshots that were written before a run was restarted.
+
+    Attributes
+    ----------
+    times : sequence of float
+        Times of the snapshots [s].
+    sums : mapping of str to sequence of int
+        Checksum of each snapshot, by file name.
+    put_aside : bool
+        True if a file without these snapshots is renamed and a new one begun.
+    """
 
     times: Sequence[float] = ()
     sums: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -31,18 +40,18 @@ class Earlier:
 
 
 NOTHING = Earlier()
-"""Of a run that begins."""
+"""Empty set of earlier snapshots, for a new run."""
 
 
 def blocks(total: int) -> Iterator[tuple[int, int]]:
-    """Yield first and last place (exclusive) of each block of a field of ``total`` numbers that counts."""
+    """Yield start and end (exclusive) of each block of a field of ``total`` values that enters the checksum."""
     stride = max(BLOCK, -(-total // BLOCKS))
     for first in range(0, total, stride):
         yield first, min(first + BLOCK, total)
 
 
 def field_sum(name: str, values: np.ndarray, first: int = 0, total: int | None = None) -> int:
-    """Return the checksum of a field's numbers (n,), of which the first has the place ``first`` among ``total`` in the whole snapshot."""
+    """Return the checksum of field values (n,), the first of which has index ``first`` of ``total`` in the whole snapshot."""
     flat = np.ascontiguousarray(values).reshape(-1)
     found = 0
     for low, high in blocks(len(flat) if total is None else total):
@@ -53,7 +62,7 @@ def field_sum(name: str, values: np.ndarray, first: int = 0, total: int | None =
 
 
 def stored_sum(name: str, descriptor: int, offset: int, count: int, dtype: np.dtype) -> int | None:
-    """Return the checksum of a field of ``count`` numbers at ``offset`` of an open file; None where the file is too short."""
+    """Return the checksum of a field of ``count`` values at ``offset`` of an open file, or None if the file is too short."""
     found = 0
     for low, high in blocks(count):
         size = (high - low) * dtype.itemsize
@@ -71,18 +80,18 @@ def _block_sum(name: str, values: np.ndarray, place: int) -> int:
 
 
 def added(sums: Sequence[Sequence[int]]) -> list[int]:
-    """Return the checksums of snapshots of which several processes have parts; who has none of a file may have none of its sums."""
+    """Return the checksums of snapshots as sums over processes; a process without values in a file may have no sums."""
     length = max((len(s) for s in sums), default=0)
     return [sum(s[n] for s in sums if n < len(s)) % MODULUS for n in range(length)]
 
 
 def first_difference(expected: Sequence[int], stored: Callable[[int], int | None]) -> int | None:
-    """Return the number of the first snapshot whose stored checksum is not the expected one; None where all are."""
+    """Return the index of the first snapshot whose stored checksum differs from the expected one, or None."""
     return next((n for n, known in enumerate(expected) if stored(n) != known), None)
 
 
 def put_aside(path: Path) -> Path:
-    """Rename a file so that another can take its name; returns the new name."""
+    """Rename a file so that its name becomes free, and return the new name."""
     for number in range(1, 1000):
         aside = path.with_name(f"{path.name}.aside{number}")
         if not aside.exists():

@@ -1,4 +1,4 @@
-"""Snapshot files of a run as Datasets: fields with their times and places."""
+"""Reader of snapshot files into Datasets: fields with their times and coordinates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AXES = ("x", "y", "z")
 
 
 def series(folder: Path, prefix: str) -> list[str]:
-    """Kinds of snapshots and maps that a run has left: 'fault', 'rupture', 'surface', 'volume'."""
+    """Return the kinds of snapshots and maps that a run has written, such as 'fault', 'rupture', 'surface' and 'volume'."""
     return sorted(
         path.stem.removeprefix(f"{prefix}-") for path in folder.glob("*.vtkhdf") if path.stem.startswith(f"{prefix}-")
     )
@@ -26,14 +26,28 @@ def series(folder: Path, prefix: str) -> list[str]:
 def snapshots(
     folder: str | Path, kind: str, fields: Sequence[str] | None = None, *, prefix: str | None = None
 ) -> Dataset:
-    """Read the snapshots of a kind ('surface', 'fault', 'volume', or the maps 'rupture') from a run's folder.
+    """Read the snapshots of one kind from a run folder.
 
-    The Dataset has ``time`` (time,) [s] and ``fields``, by default all there are; ``.to_xarray()`` gives it to xarray.
+    On a mesh the Dataset holds ``time`` (time,) [s], fields (time, cell) or (cell,), the cell centres ``x``, ``y``, ``z`` (cell,) [m],
+    ``points`` (point, component) [m] and ``cells`` (cell, corner), indices into the points. For cells of high degree (``degree``),
+    ``points`` are nodes, and ``cells`` (cell, node) and fields (time, cell, node) hold all nodes of a cell in VTK's order. On a grid it
+    holds fields (time, z, y, x) or (time, y, x), and the axes ``x``, ``y``, ``z`` [m]. ``.to_xarray()`` converts it to xarray.
 
-    On a mesh: fields (time, cell) or (cell,), ``x``, ``y``, ``z`` (cell,) [m] of the cells' centres, ``points`` (point, component) [m] and
-    ``cells`` (cell, corner), their numbers. Cells of high degree (``degree``): ``points`` are nodes, ``cells`` (cell, node) and fields
-    (time, cell, node) hold all of a cell, in VTK's order. On a grid: fields (time, z, y, x) or (time, y, x), and ``x``, ``y``, ``z`` [m] of
-    the points along each axis. Raises InputError where there are none of that kind, and for unknown fields.
+    Parameters
+    ----------
+    folder : str or Path
+        Run folder.
+    kind : str
+        'surface', 'fault', 'volume', or the maps 'rupture'.
+    fields : sequence of str, optional
+        Fields to read, by default all.
+    prefix : str, optional
+        Prefix of the run's files.
+
+    Raises
+    ------
+    InputError
+        If there are no snapshots of this kind, or a field is unknown.
     """
     where = Path(folder)
     prefix = find_prefix(where) if prefix is None else prefix

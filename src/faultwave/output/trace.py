@@ -20,13 +20,34 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Trace:
-    """Time series of one receiver: time (ns,) [s], columns (ns,) by quantity name, location (3,) [m].
+    """Time series of one receiver.
 
-    vectors holds 'normal', 'strike', 'dip' and 'initial_traction' (3,) where the file states them, geographic longitude,
-    latitude and the direction of the y axis, clockwise from true north [deg]. units: of the columns, where the file states them.
-    station, network: its codes; origin: date and UTC of the start of the simulated time, None if unknown.
-    event: known properties of the earthquake, such as ``event_magnitude`` (see ``run.event``).
-    relative_error: estimated relative error of velocity, or of the electric field; None if it was not estimated.
+    Attributes
+    ----------
+    kind : str
+        Receiver or fault receiver.
+    number : int
+        Number of the receiver, from 1.
+    time : ndarray of shape (ns,)
+        Times [s].
+    columns : dict of str to ndarray of shape (ns,)
+        Values by quantity.
+    location : ndarray of shape (3,)
+        Location [m].
+    vectors : dict of str to ndarray of shape (3,)
+        'normal', 'strike', 'dip' and 'initial_traction', if the file states them.
+    geographic : tuple of float, optional
+        Longitude, latitude and direction of the y axis, clockwise from true north [deg].
+    units : mapping of str to str
+        Units of the columns, if the file states them.
+    station, network : str
+        Codes.
+    origin : datetime, optional
+        UTC date and time of the start of the simulated time, None if unknown.
+    relative_error : float, optional
+        Estimated relative error of velocity, or of the electric field; None if it was not estimated.
+    event : mapping
+        Known properties of the earthquake, such as ``event_magnitude`` (see ``run.event``).
     """
 
     kind: Kind

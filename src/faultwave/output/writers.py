@@ -1,4 +1,4 @@
-"""Which formats write the results of a run: found by scanning ``output/formats``.
+"""Registry of the formats that write the results of a run, found by scanning ``output/formats``.
 
 A format module that writes results has ``RESULTS``, a list of ``Writer``. Modules of other packages register by the entry point group
 ``faultwave.output.formats``.
@@ -17,8 +17,17 @@ from faultwave.observe.result import Result
 
 @dataclass(frozen=True)
 class Writer:
-    """``write(results, folder, prefix)`` gives the files it has written, for all results of ``kinds`` together; ``layouts``: of a run's
-    folder in which it writes: 'native', and 'seissol' for decks."""
+    """Writer of certain kinds of results in one format.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        Kinds of results that it writes.
+    write : callable
+        ``write(results, folder, prefix)`` writes all results of these kinds together and returns the files.
+    layouts : tuple of str
+        Layouts of the run folder in which it is active: 'native', and 'seissol' for SeisSol parameter files.
+    """
 
     kinds: tuple[str, ...]
     write: Callable[[Sequence[Result], Path, str], list[Path]]
@@ -27,13 +36,16 @@ class Writer:
 
 @cache
 def writers() -> tuple[Writer, ...]:
-    """Every writer, module by module in the order of their names."""
+    """Return every writer, ordered by module name."""
     package = "faultwave.output.formats"
     return tuple(writer for module in modules(package, package) for writer in getattr(module, "RESULTS", ()))
 
 
 def write_results(results: Sequence[Result], folder: Path, prefix: str, layout: str = "native") -> list[Path]:
-    """Write every result in each format that takes its kind; returns the files. Results that no format takes stay in memory."""
+    """Write every result in each format that supports its kind, and return the files.
+
+    Results that no format supports stay in memory.
+    """
     files: list[Path] = []
     for writer in writers():
         found = [r for r in results if r.kind in writer.kinds]

@@ -1,4 +1,4 @@
-"""Pictures of runs, from files only, and of plans; a live run is never needed."""
+"""Figures of runs, drawn from result files only, and of plans."""
 
 from faultwave.base.callable_module import make_callable
 from faultwave.plot.entry import plot

@@ -1,4 +1,4 @@
-"""Energies and moment over time."""
+"""Figures of energies and seismic moment over time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOMENTS = {"seismic_moment": "seismic moment", "plastic_moment": "plastic momen
 
 @style.house()
 def plot_energies(energies: Dataset, path: Path) -> Path | None:
-    """Energies [J], and moments [N m] with the moment magnitude; series that stay zero are left out. None if all do."""
+    """Draw energies [J], and moments [N m] with the moment magnitude, without series that stay zero; return None if all do."""
     panels = [(names, label) for names, label in ((_ENERGIES, "energy [J]"), (_MOMENTS, "moment [N m]"))]
     panels = [(drawn, label) for names, label in panels if (drawn := _moving(energies, names))]
     if not panels or len(energies["time"]) < 2:
@@ -47,7 +47,7 @@ def plot_energies(energies: Dataset, path: Path) -> Path | None:
         ax.set_xlim(time[0], time[-1])
         lowest = min(float(energies[name][np.isfinite(energies[name])].min()) for name in names)
         highest = max(float(energies[name][np.isfinite(energies[name])].max()) for name in names)
-        rows = -(-len(names) // 2)  # of the legend, which stands above the curves
+        rows = -(-len(names) // 2)  # rows of the legend, which is placed above the curves
         ax.set_ylim(min(0.0, 1.05 * lowest), max((1.03 + 0.09 * rows) * highest, 0.0) or None)
         ax.grid(color="#e4e4e4", lw=0.5)
         ax.set_axisbelow(True)
@@ -61,7 +61,7 @@ def plot_energies(energies: Dataset, path: Path) -> Path | None:
 
 
 def _moving(energies: Dataset, names: dict[str, str]) -> dict[str, str]:
-    """Return those of the names whose finite values are not all zero."""
+    """Return the names whose finite values are not all zero."""
     found = {n: energies[n][np.isfinite(energies[n])] for n in names if n in energies}
     return {n: names[n] for n, values in found.items() if values.any()}
 
@@ -74,10 +74,10 @@ def _magnitude(ax: Axes, energies: Dataset) -> None:
 
 
 IN_REPORT = True
-"""A report has figures of this, which can be zoomed."""
+"""True since reports contain an interactive version of this figure."""
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
-    """PREFIX-energies."""
+    """Draw PREFIX-energies."""
     if results.energies is not None:
         yield plot_energies(results.energies, Path(f"{stem}-energies.png"))

@@ -1,4 +1,4 @@
-"""``faultwave.plot``: pictures of a run's folder, or of a plan."""
+"""Function ``faultwave.plot``: figures of the results in a run folder, or of a plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from faultwave.plot.run import Look, Pictures, plot_run
 
 
 class Planned(Protocol):
-    """What ``faultwave.plan`` gives."""
+    """Interface of the result of ``faultwave.plan``."""
 
     @property
     def case(self) -> Any: ...
@@ -29,14 +29,28 @@ def plot(
     prefix: str | None = None,
     **asked: Any,
 ) -> Pictures:
-    """Draw what the files of a run hold, or, given what ``faultwave.plan`` returned, what will be run; returns the pictures written.
+    """Draw the results of a run, or a plan returned by ``faultwave.plan``, and return the figures written.
 
-    A run's pictures go into its folder, a plan's into PREFIX-plan, unless ``out`` is given. field: only maps of this field ('v3', 'PGV',
-    'slip', 'speed' for the horizontal ground speed, ...) of the snapshots; time: at the snapshot nearest to it, seconds or a text with a
-    unit, else the last; format: 'png', 'pdf' or 'svg'; dpi; log: logarithmic colours on maps; stations: codes or numbers of the receivers
-    that are drawn, with their codes on maps, default all; axes: what x, y and z are called, default east, north and up where the case's
-    projection says so. ``look`` holds the same in one record. Of a plan there are format, dpi and axes.
-    Raises InputError for a folder without anything to draw and for unknown words.
+    Parameters
+    ----------
+    folder : str, Path or Planned
+        Run folder, or a plan.
+    out : str or Path, optional
+        Folder of the figures, by default the run folder, or PREFIX-plan for a plan.
+    look : Look, optional
+        All of the options below in one record.
+    prefix : str, optional
+        Prefix of the run's files.
+    **asked
+        Options. field: draw only maps of this field of the snapshots ('v3', 'PGV', 'slip', 'speed' for the horizontal ground speed, ...);
+        time: use the nearest snapshot, in seconds or as a text with a unit, by default the last; format: 'png', 'pdf' or 'svg'; dpi;
+        log: logarithmic colours on maps; stations: codes or numbers of the receivers to draw, with their codes on maps, default all;
+        axes: labels of x, y and z, default east, north and up if the case's projection implies it. For a plan only format, dpi and axes.
+
+    Raises
+    ------
+    InputError
+        If the folder contains nothing to draw, or an option is invalid.
     """
     if isinstance(folder, str | Path):
         return plot_run(folder, out, look, prefix=prefix, **asked)

@@ -1,4 +1,4 @@
-"""Radar cross sections, from the files of a run."""
+"""Figures of radar cross sections, from the files of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from faultwave.plot.scattering import frequency_unit
 
 @style.house()
 def plot_far_field(table: Path, path: Path, exact: np.ndarray | None = None) -> Path | None:
-    """Radar cross section of the first frequency against theta, a line for each phi; ``exact``, one value a row, as dots."""
+    """Draw the radar cross section of the first frequency against theta, a line per phi; ``exact`` values (one per row) as dots."""
     columns = read_columns(table)
     if not columns:
         return None
@@ -47,7 +47,7 @@ def plot_far_field(table: Path, path: Path, exact: np.ndarray | None = None) -> 
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
-    """PREFIX-far-field."""
+    """Draw PREFIX-far-field."""
     table = results.folder / f"{results.prefix}-far-field.csv"
     if table.exists():
         yield plot_far_field(table, Path(f"{stem}-far-field.png"))

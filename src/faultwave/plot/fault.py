@@ -1,4 +1,4 @@
-"""Pictures of a fault: rupture-time contours over final slip, and peak slip rate."""
+"""Figures of a fault: rupture-time contours over final slip, and peak slip rate."""
 
 from __future__ import annotations
 
@@ -22,16 +22,31 @@ from faultwave.plot import style
 from faultwave.plot.smooth import at_corners, at_points, merged_points
 
 CONTOUR_STEP = 0.5
-"""Interval of rupture-time contours [s]; larger only where there would be more than 40 of them."""
+"""Interval of rupture-time contours [s]; larger only if there would be more than 40 of them."""
 
 TOGETHER = 0.01
-"""Triangles break at the same time if they do so within this share of the whole rupture's duration."""
+"""Fraction of the rupture duration within which triangles are considered to rupture simultaneously."""
 
 
 @dataclass(frozen=True)
 class FaultMap:
-    """One fault unrolled: xy (np, 2) = along strike, down dip [km] of merged points, cells (nc, 3), values (nc,);
-    ``centre`` (3,) [m] of its points."""
+    """Unrolled fault.
+
+    Attributes
+    ----------
+    xy : ndarray of shape (np, 2)
+        Distances along strike and down dip of merged points [km].
+    cells : ndarray of shape (nc, 3)
+        Corners of the triangles.
+    values : dict of str to ndarray of shape (nc,)
+        Values of the triangles.
+    rupture_time : ndarray of shape (nc,), optional
+        Rupture times [s].
+    time : float
+        Time of the values [s].
+    centre : ndarray of shape (3,)
+        Mean of the points [m].
+    """
 
     title: str
     xy: np.ndarray
@@ -43,7 +58,7 @@ class FaultMap:
 
 
 def read_fault_maps(path: Path) -> list[FaultMap]:
-    """The faults of a snapshot file at its last time, one a fault tag; slip and peak slip rate where written."""
+    """Return the faults of a snapshot file at its last time, one per fault tag, with slip and peak slip rate if stored."""
     with VtkHdfReader(path) as file:
         if not len(file.times) or not len(file.cells):
             return []
@@ -58,7 +73,7 @@ def read_fault_maps(path: Path) -> list[FaultMap]:
 
 
 def fault_maps(file: VtkHdfReader, values: dict[str, np.ndarray], rupture: np.ndarray | None) -> list[FaultMap]:
-    """``values`` and rupture times of a file's cells (nc,) by name, one map a fault tag."""
+    """Return ``values`` and rupture times of a file's cells (nc,), one map per fault tag."""
     tags = file.field("fault-tag") if "fault-tag" in file else np.zeros(len(file.cells), dtype=int)
     return [_map(file, values, rupture, tags == tag, int(tag)) for tag in np.unique(tags)]
 
@@ -84,12 +99,12 @@ def _map(
 
 
 def plot_rupture(maps: list[FaultMap], path: Path) -> Path | None:
-    """Final slip in colour, rupture time as contours; None if the file has no slip."""
+    """Draw final slip in colour with rupture-time contours; return None if the file has no slip."""
     return _plot(maps, "slip", "slip [m]", "Slip and rupture time [s]", path, contours=True)
 
 
 def plot_peak_slip_rate(maps: list[FaultMap], path: Path) -> Path | None:
-    """Peak slip rate in colour; None if the file does not have it."""
+    """Draw the peak slip rate in colour; return None if the file does not contain it."""
     return _plot(maps, "peak slip rate", "peak slip rate [m/s]", "Peak slip rate", path, contours=False)
 
 
@@ -102,7 +117,7 @@ def _plot(maps: list[FaultMap], name: str, label: str, title: str, path: Path, c
     heights = [float(np.clip(5.7 * aspect, 1.2, 7.0)) for aspect in aspects]
     fig = style.figure(height=sum(heights) + 0.75 * len(maps) + 0.1)
     axes = style.mosaic(fig, len(maps), 1, gridspec_kw={"height_ratios": heights})[:, 0]
-    # one outlier, at the fault's edge for example, must not set the scale of a peak value
+    # a single outlier, for example at the fault's edge, must not determine the scale of a peak value
     every = np.concatenate([m.values[name] for m in maps])
     norm, extend = style.positive_scale(every, 100.0 if contours else 99.8)
     for ax, fault in zip(axes, maps, strict=True):
@@ -119,20 +134,20 @@ def _plot(maps: list[FaultMap], name: str, label: str, title: str, path: Path, c
 
 
 def draw_values(ax: Axes, fault: FaultMap, values: np.ndarray, colours: Colormap, norm: Normalize) -> Collection:
-    """Finite values (nc,) of the triangles in colours that change smoothly from one to the next."""
+    """Draw the finite values (nc,) of the triangles in smoothly varying colours."""
     known = np.isfinite(values)
     cells = fault.cells[known]
     return style.draw_smooth(ax, fault.xy[cells], at_corners(cells, values[known]), colours, norm)
 
 
 def frame_fault(ax: Axes, fault: FaultMap) -> None:
-    """Limits of the axes: the whole fault, depth growing downwards."""
+    """Set the limits of the axes to the whole fault, with depth increasing downwards."""
     ax.set_xlim(fault.xy[:, 0].min(), fault.xy[:, 0].max())
     ax.set_ylim(fault.xy[:, 1].max(), fault.xy[:, 1].min())
 
 
 def draw_contours(ax: Axes, fault: FaultMap) -> None:
-    """Contours of rupture time, labelled [s], and a star where rupture starts."""
+    """Draw labelled contours of the rupture time [s], and a star at the hypocentre."""
     time = fault.rupture_time
     if time is None or not np.isfinite(time).any():
         return
@@ -154,8 +169,11 @@ def draw_contours(ax: Axes, fault: FaultMap) -> None:
 
 
 def hypocentre(xy: np.ndarray, cells: np.ndarray, time: np.ndarray) -> np.ndarray:
-    """Where rupture starts: the centre of the first patch of triangles, side by side, that break at about the same time, each on its own
-    as those of an overstressed patch do; a front takes longer to come as far."""
+    """Return the centre of the patch of connected triangles that rupture first.
+
+    Triangles of an overstressed patch rupture at about the same time, independently of each other; a front takes longer to propagate as
+    far.
+    """
     first = int(np.nanargmin(time))
     earliest, latest = float(time[first]), float(np.nanmax(time))
     near = time <= earliest + TOGETHER * (latest - earliest)  # false where time is NaN
@@ -171,11 +189,11 @@ def hypocentre(xy: np.ndarray, cells: np.ndarray, time: np.ndarray) -> np.ndarra
 
 
 IN_REPORT = True
-"""A report has figures of this, which can be zoomed."""
+"""True since reports contain an interactive version of this figure."""
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
-    """PREFIX-rupture (slip and rupture-time contours) and PREFIX-peak-slip-rate."""
+    """Draw PREFIX-rupture (slip and rupture-time contours) and PREFIX-peak-slip-rate."""
     file = results.folder / f"{results.prefix}-fault.vtkhdf"
     if file.exists():
         maps = read_fault_maps(file)

@@ -1,4 +1,4 @@
-"""A map of one field of the snapshots at one time: on the surface, on faults, or of the finished rupture."""
+"""Maps of one field of the snapshots at one time: on the surface, on faults, or of the finished rupture."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ ASK_FOR = (
 )
 KINDS = ("surface", "fault", "rupture")
 SPEED = "speed"
-"""Not in the files: horizontal ground speed."""
+"""Name of the horizontal ground speed, which is computed and not stored."""
 OTHERS = {SPEED: ("m/s", "horizontal ground speed"), "slip_rate": ("m/s", "slip rate"), "slip": ("m", "slip")}
 PARTS = {SPEED: ("v1", "v2"), "slip_rate": ("SRs", "SRd"), "slip": ("Sls", "Sld")}
-"""Fields that are the length of others."""
+"""Components of fields that are the length of a vector."""
 
 
 def plot_field(results: Results, stem: str, field: str, time: float | None) -> Iterator[Path]:
-    """PREFIX-KIND-FIELD of every file of snapshots that has the field, at the snapshot nearest to ``time`` [s], else the last.
+    """Draw PREFIX-KIND-FIELD for every snapshot file that has the field, at the snapshot nearest to ``time`` [s] or the last.
 
-    Raises InputError for a field that none has, and for times without snapshots.
+    Raises InputError for a field that no file has, and for times without snapshots.
     """
     there: dict[str, None] = {}
     drawn = False
@@ -76,7 +76,7 @@ def _opened(results: Results, stack: ExitStack) -> dict[str, Surface]:
 
 
 def _names(file: Surface) -> list[str]:
-    """What can be drawn of a file: fields that it has, and lengths of pairs of them."""
+    """Return the fields of a file that can be drawn, including lengths of vectors."""
     if not len(file.times):
         return []
     held = [name for name in (*file.fields, *file.static) if name not in ("global-id", "locationFlag")]

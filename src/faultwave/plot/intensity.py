@@ -1,4 +1,4 @@
-"""Maps of ground motion intensity: shaking as Mercalli intensity, peak velocity, spectral acceleration, duration."""
+"""Maps of ground motion intensity: Mercalli intensity, peak velocity, spectral acceleration and duration."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ MERCALLI = (
     "#ff0000",
     "#c80000",
 )
-"""Colours of intensities I to X+, the scale that ShakeMap readers know."""
+"""Colours of intensities I to X+, as in ShakeMap."""
 EXAGGERATED, SHADE, BRIGHT = 0.15, 0.45, 0.18
-"""Of hillshades: the relief over the map's extent, the deepest shade, and the brightest light."""
+"""Hillshade parameters: relief relative to the map's extent, darkest shade, and brightest light."""
 LIGHT = (-0.5, 0.5, 0.5**0.5)
 """Direction to the light: north-west, 45 degrees high."""
 PERIOD = re.compile(r"SA_\d+(\.\d+)?(e-?\d+)?s")
@@ -45,7 +45,7 @@ NAMES = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
 @style.house()
 def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
-    """Four maps of a file of maps; ``stations`` (n, 2) [km] are marked on the first."""
+    """Draw four maps of a file of maps; ``stations`` (n, 2) [km] are marked on the first."""
     maps = checked_maps(source)
     x, y = style.KM * maps["x"], style.KM * maps["y"]
     shape = float(np.clip((y[-1] - y[0]) / max(x[-1] - x[0], 1e-9), 0.4, 1.6))
@@ -86,7 +86,7 @@ def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
 
 @style.house()
 def plot_map(maps: Dataset, name: str, path: Path) -> Path:
-    """One map of a file of maps, by its name."""
+    """Draw one map of a file of maps by its name."""
     x, y = style.KM * maps["x"], style.KM * maps["y"]
     shape = float(np.clip((y[-1] - y[0]) / max(x[-1] - x[0], 1e-9), 0.4, 1.6))
     fig = style.figure(height=5.5 * shape + 0.8)
@@ -103,12 +103,12 @@ def plot_map(maps: Dataset, name: str, path: Path) -> Path:
 
 
 def checked_maps(source: Path) -> Dataset:
-    """Read a file of maps and return those that can be drawn.
+    """Read a file of maps and return the drawable ones.
 
     Raises
     ------
     InputError
-        Where axes, velocity or duration are missing, shapes do not go together, or a map has no finite value.
+        If axes, velocity or duration are missing, shapes are inconsistent, or a map has no finite value.
     """
     maps, problems = read_maps(source), Problems()
     for name in ("x", "y", "PGV", "D5_95"):
@@ -137,13 +137,13 @@ def checked_maps(source: Path) -> Dataset:
 
 
 def _damaged(maps: Dataset) -> str:
-    """Return how many values of the maps are not finite, in words; empty where all are."""
+    """Return a text with the number of values that are not finite, empty if there are none."""
     bad = sum(int((~np.isfinite(v.data)).sum()) for v in maps.variables.values() if v.dims == ("y", "x"))
     return f"without {bad} values that are not finite" if bad else ""
 
 
 def _hillshade(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
-    """The ground's relief under light from north-west, if it has one."""
+    """Draw the relief of the ground under light from the north-west, if known."""
     if "elevation" not in maps or not np.isfinite(maps["elevation"]).all():
         return
     shade = shades(style.KM * maps["elevation"], x, y)
@@ -154,8 +154,10 @@ def _hillshade(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
 
 
 def shades(ground: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Colours (ny, nx, 4) to lay over a map of a ``ground`` (ny, nx) at ``x`` (nx,) and ``y`` (ny,), all in the same unit: white on
-    slopes towards the light, black on those away from it, and nothing where it is flat, so that colours stay those of their bar."""
+    """Return the hillshade colours (ny, nx, 4) of a ``ground`` (ny, nx) at ``x`` (nx,) and ``y`` (ny,), all in the same unit.
+
+    Slopes towards the light are white, the others black, and flat ground is transparent, so that colours below remain as in their bar.
+    """
     relief, extent = float(np.ptp(ground)), float(max(np.ptp(x), np.ptp(y)))
     up, right = np.gradient(EXAGGERATED * extent / max(relief, 1e-9) * ground, y, x)
     lit = (LIGHT[2] - LIGHT[0] * right - LIGHT[1] * up) / np.sqrt(1.0 + right**2 + up**2)
@@ -192,7 +194,7 @@ def _logarithmic(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, tit
 
 
 def _earthquake(ax: Axes, maps: Dataset) -> None:
-    """Where sources reach on the map, and the one that acts first as a star."""
+    """Draw the outline of the sources on the map, and the first source as a star."""
     if "source_x" not in maps:
         return
     at = style.KM * np.stack([maps["source_x"], maps["source_y"]], 1)
@@ -221,7 +223,7 @@ def _earthquake(ax: Axes, maps: Dataset) -> None:
 
 
 def _graticule(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
-    """Meridians and parallels, where the maps have longitudes and latitudes."""
+    """Draw meridians and parallels, if the maps have longitudes and latitudes."""
     text: dict[str, Any] = {
         "fontsize": "x-small",
         "textcoords": "offset points",
@@ -260,7 +262,7 @@ def _image(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, norm: Nor
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
-    """PREFIX-intensity."""
+    """Draw PREFIX-intensity."""
     maps = results.folder / f"{results.prefix}-intensity.nc"
     if maps.exists():
         places = [style.KM * t.location[:2] for t in results.traces["receiver"].values()]

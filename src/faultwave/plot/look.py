@@ -1,4 +1,4 @@
-"""How pictures are asked for: what all of them take, checked, and the list of those that were written."""
+"""Options common to all figures, their validation, and the list of figures written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INLINE = {"png": "image/png", "svg": "image/svg+xml"}
 
 
 class Pictures(list[Path]):
-    """Paths of the pictures that were written; a notebook shows the pictures themselves. ``notes``: why others were not drawn."""
+    """Paths of the figures written; a notebook displays the figures. ``notes`` states why others were not drawn."""
 
     def __init__(self, paths: Iterable[Path] = (), notes: Iterable[Problem] = ()):
         super().__init__(paths)
@@ -37,7 +37,7 @@ def _shown(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Look:
-    """What is asked of pictures: see ``faultwave.plot``."""
+    """Options of figures: see ``faultwave.plot``."""
 
     field: str | None = None
     time: float | str | None = None
@@ -49,7 +49,7 @@ class Look:
 
 
 def changed(look: Look | None, asked: dict[str, Any]) -> Look:
-    """``look`` with what else is asked. Raises TypeError for what no picture knows."""
+    """Return ``look`` with other options replaced; raise TypeError for unknown ones."""
     names = list(Look.__dataclass_fields__)
     wrong = [name for name in asked if name not in names]
     if wrong:
@@ -60,7 +60,7 @@ def changed(look: Look | None, asked: dict[str, Any]) -> Look:
 
 
 def checked(look: Look, axes: Sequence[str], problems: Problems) -> style.Options:
-    """How pictures are drawn; ``axes``: what x, y and z are called where nobody says."""
+    """Return validated drawing options; ``axes`` are the default labels of x, y and z."""
     if look.format not in style.FORMATS:
         told = suggest(look.format, style.FORMATS)
         problems.error("format", f"'{look.format}' is no format of pictures", ", ".join(style.FORMATS), told)

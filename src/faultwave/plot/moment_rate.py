@@ -15,14 +15,17 @@ from faultwave.output.results import Results
 from faultwave.plot import style
 
 _DECADES = 4.0
-"""Of the spectrum that are shown below the moment."""
+"""Number of decades of the spectrum shown below the moment."""
 
 
 @style.house()
 def plot_moment_rate(
     rate: dict[str, np.ndarray], spectrum: dict[str, np.ndarray], told: dict[str, float], path: Path
 ) -> Path | None:
-    """Columns of PREFIX-moment-rate.csv and PREFIX-moment-spectrum.csv, source parameters; None where nothing slips."""
+    """Draw moment rate and spectrum with source parameters; return None if nothing slips.
+
+    ``rate`` and ``spectrum`` are the columns of PREFIX-moment-rate.csv and PREFIX-moment-spectrum.csv.
+    """
     if not rate or not spectrum:
         return None
     fig = style.figure(height=2.9)
@@ -48,7 +51,7 @@ def _draw_spectrum(ax: Axes, spectrum: dict[str, np.ndarray], told: dict[str, fl
     ax.loglog(frequency, spectrum["brune [N*m]"], "--", color=style.COLOURS[1], label="Brune")
     ax.axvline(corner, color=style.INK, lw=0.7, ls=":")
     ax.set_xlim(frequency[0], frequency[-1])
-    if frequency[-1] > 10.0 * frequency[0]:  # numbers between powers of ten would run into each other
+    if frequency[-1] > 10.0 * frequency[0]:  # labels between powers of ten would overlap
         ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_ylim(moment * 10**-_DECADES, 3.0 * moment)
     ax.set_xlabel("frequency [Hz]")
@@ -58,11 +61,11 @@ def _draw_spectrum(ax: Axes, spectrum: dict[str, np.ndarray], told: dict[str, fl
 
 
 IN_REPORT = True
-"""A report has figures of this, which can be zoomed."""
+"""True since reports contain an interactive version of this figure."""
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
-    """PREFIX-moment-rate."""
+    """Draw PREFIX-moment-rate."""
     start = results.folder / results.prefix
     files = [Path(f"{start}-{name}") for name in ("moment-rate.csv", "moment-spectrum.csv", "rupture.json")]
     if all(file.exists() for file in files):

@@ -1,4 +1,4 @@
-"""Spectra with their resonances, from the files of a run."""
+"""Figures of spectra with their resonances, from the files of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from faultwave.plot.scattering import frequency_unit
 
 
 def clustered(values: np.ndarray, apart: float) -> list[np.ndarray]:
-    """Sorted values in groups with gaps of more than ``apart`` between them: labels of one group would overlap."""
+    """Return sorted values in groups separated by gaps larger than ``apart``; labels within a group would overlap."""
     values = np.sort(values)
     groups = np.split(values, np.flatnonzero(np.diff(values) > apart) + 1)
     return [group for group in groups if len(group)]
@@ -23,7 +23,7 @@ def clustered(values: np.ndarray, apart: float) -> list[np.ndarray]:
 
 @style.house()
 def plot_resonances(traces: list[Trace], found: Path, path: Path) -> Path | None:
-    """Spectrum of the first receiver's electric field, and the resonances found. None without either."""
+    """Draw the spectrum of the first receiver's electric field, and the resonances found; return None without either."""
     table = read_columns(found)
     if not traces or not table:
         return None
@@ -59,7 +59,7 @@ def plot_resonances(traces: list[Trace], found: Path, path: Path) -> Path | None
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
-    """PREFIX-resonances."""
+    """Draw PREFIX-resonances."""
     found = results.folder / f"{results.prefix}-resonances.csv"
     if found.exists():
         yield plot_resonances(list(results.traces["receiver"].values()), found, Path(f"{stem}-resonances.png"))

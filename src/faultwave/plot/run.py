@@ -1,6 +1,6 @@
-"""All pictures of a run, from its folder: those of every module of this package with a function ``pictures``.
+"""All figures of a run folder, drawn by every module of this package that has a function ``pictures``.
 
-Modules of other packages register by the entry point group ``faultwave.plot``.
+Modules of other packages register by the entry point group ``faultwave.plot``. ``pictures(results, stem)`` yields the files drawn.
 """
 
 from __future__ import annotations
@@ -34,11 +34,10 @@ def plot_run(
     prefix: str | None = None,
     **asked: Any,
 ) -> Pictures:
-    """Draw what the files of a run hold and return the pictures written, into its folder unless ``out`` is given.
+    """Draw the results of a run into its folder, or ``out``, and return the figures written.
 
-    What may be asked stands at ``faultwave.plot``. Raises InputError for a folder without anything to draw and for unknown words.
-
-    Each ``pictures(results, stem)`` gives files that begin with ``stem``.
+    The options are described at ``faultwave.plot``. Each ``pictures(results, stem)`` writes files whose names begin with ``stem``. Raises
+    InputError for a folder without anything to draw and for invalid options.
     """
     look = changed(look, asked)
     results = load_results(folder, prefix)
@@ -66,15 +65,16 @@ def plot_run(
 
 
 def drawn(results: Results, stem: str, skipped: Callable[[Any], bool] = lambda module: False) -> Pictures:
-    """Draw every picture that the files allow, and note why others are left out.
+    """Draw every figure that the files allow, and note why others are omitted.
 
     Parameters
     ----------
     results : Results
+        Results of the run.
     stem : str
-        What the names of the pictures begin with.
+        Beginning of the names of the figures.
     skipped : callable
-        Whether a module of pictures is passed over.
+        Returns True for modules to skip.
     """
     written: list[Path] = []
     notes = Problems()
@@ -97,7 +97,7 @@ def drawn(results: Results, stem: str, skipped: Callable[[Any], bool] = lambda m
 
 
 def _checked(results: Results, look: Look) -> tuple[Results, style.Options, float | None]:
-    """What of the results is drawn, how, and at which time; raises InputError with all that is wrong."""
+    """Return the results to draw, the drawing options and the time [s], or raise InputError with all errors."""
     problems = Problems()
     options = checked(look, axes_of(results), problems)
     if look.time is not None and look.field is None:
@@ -109,7 +109,7 @@ def _checked(results: Results, look: Look) -> tuple[Results, style.Options, floa
 
 
 def _with_stations(results: Results, wanted: Iterable[str | int], problems: Problems) -> Results:
-    """The results with those receivers only."""
+    """Return the results with the selected receivers only."""
     traces = results.traces["receiver"]
     names = {name: number for number, trace in traces.items() for name in _called(trace)}
     for name in wanted:
@@ -122,12 +122,12 @@ def _with_stations(results: Results, wanted: Iterable[str | int], problems: Prob
 
 
 def _called(trace: Trace) -> list[str]:
-    """Words for a receiver: its number, its code, and both codes."""
+    """Return the names of a receiver: its number, its code, and network with code."""
     return [str(trace.number), *([trace.station, f"{trace.network}.{trace.station}"] if trace.station else [])]
 
 
 def axes_of(results: Results) -> tuple[str, str, str]:
-    """What x, y and z are called: the map's directions where a projection that is not turned says that they are those."""
+    """Return the labels of x, y and z: east, north, up if the projection is not rotated."""
     path = results.folder / f"{results.prefix}-manifest.json"
     case = read_manifest(path).get("case") if path.is_file() else {}
     projection = case.get("projection") if isinstance(case, dict) else None

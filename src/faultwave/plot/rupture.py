@@ -16,12 +16,12 @@ from faultwave.plot import style
 from faultwave.plot.fault import FaultMap, draw_contours, draw_values, fault_maps, frame_fault
 
 UNKNOWN = "#e8e8e8"
-"""Colour of faces of which a value is not known."""
+"""Colour of faces without a value."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One quantity: its field, title with unit, factor from SI, colour map and scale: from 'zero' or 'signed'."""
+    """Quantity of one panel: field, title with unit, factor from SI, colour map, and scale from 'zero' or 'signed'."""
 
     field: str
     title: str
@@ -41,7 +41,7 @@ PANELS = (
 
 @style.house()
 def plot_maps(path: Path, target: Path) -> Path | None:
-    """The panels of every fault of a PREFIX-rupture.vtkhdf; None where nothing has ruptured."""
+    """Draw the panels of every fault of a PREFIX-rupture.vtkhdf; return None if nothing has ruptured."""
     with VtkHdfReader(path) as file:
         if not len(file.cells) or not np.isfinite(file.field("rupture_time")).any():
             return None
@@ -89,7 +89,7 @@ def _draw(ax: Axes, fault: FaultMap, panel: Panel) -> None:
 
 
 def _scale(values: np.ndarray, scale: str) -> tuple[Normalize, str]:
-    """Colours from the second to the 98th percentile: single faces at edges of patches must not set the scale."""
+    """Return the colour scale from the 2nd to the 98th percentile, so that single faces at patch edges do not determine it."""
     known = values[np.isfinite(values)]
     if not len(known):
         return Normalize(0.0, 1.0), "neither"
@@ -102,11 +102,11 @@ def _scale(values: np.ndarray, scale: str) -> tuple[Normalize, str]:
 
 
 IN_REPORT = True
-"""A report has figures of this, which can be zoomed."""
+"""True since reports contain an interactive version of this figure."""
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
-    """PREFIX-rupture-maps."""
+    """Draw PREFIX-rupture-maps."""
     file = results.folder / f"{results.prefix}-rupture.vtkhdf"
     if file.exists():
         yield plot_maps(file, Path(f"{stem}-rupture-maps.png"))

@@ -1,4 +1,4 @@
-"""Scattering parameters from Touchstone files."""
+"""Figures of scattering parameters from Touchstone files."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _UNITS = ((1e12, "THz"), (1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz"))
 
 
 def frequency_unit(frequencies: np.ndarray) -> tuple[float, str]:
-    """A unit that gives the frequencies few digits: its size [Hz] and name."""
+    """Return size [Hz] and name of a unit that gives the frequencies few digits."""
     return next(((size, name) for size, name in _UNITS if frequencies.max() >= size), (1.0, "Hz"))
 
 
 @style.house()
 def plot_scattering(path: str | Path, out: str | Path | None = None) -> Path:
-    """Magnitudes [dB] of all parameters against frequency, as a PNG beside the file unless ``out`` is given."""
+    """Draw magnitudes [dB] of all parameters against frequency into a PNG adjacent to the file, or ``out``."""
     path = Path(path)
     frequencies, s = read_touchstone(path)
     size, name = frequency_unit(frequencies)
     fig = style.figure(height=3.4)
     ax = style.mosaic(fig, 1, 1)[0, 0]
     decibels = 20 * np.log10(np.maximum(np.abs(s), 1e-8))
-    groups: list[list[tuple[int, int]]] = []  # curves that lie on each other are one
+    groups: list[list[tuple[int, int]]] = []  # coinciding curves are drawn once
     for i in range(s.shape[1]):
         for j in range(s.shape[2]):
             same = [g for g in groups if np.abs(np.abs(s[:, i, j]) - np.abs(s[:, g[0][0], g[0][1]])).max() < 5e-3]

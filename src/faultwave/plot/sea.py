@@ -1,4 +1,4 @@
-"""Pictures of a sea: its height at several times, and how the sea floor has moved."""
+"""Figures of a sea: its height at several times, and the final displacement of the sea floor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SNAPSHOTS = 5
 
 @dataclass(frozen=True)
 class Panel:
-    """One map: uplift (nc,) [m] of the cells that ``file`` has chosen."""
+    """One map: uplift (nc,) [m] of the cells selected in ``file``."""
 
     title: str
     file: VtkHdfReader
@@ -29,7 +29,7 @@ class Panel:
 
 
 def _panels(path: Path, fault: Path | None, stack: ExitStack) -> list[Panel]:
-    """Of the sea at up to five times after the first, and of the sea floor at the end; none without a sea."""
+    """Return the panels of the sea at up to five times after the first, and of the final sea floor; empty without a sea."""
     found = []
     for place in ("sea surface", "rock"):
         file = stack.enter_context(VtkHdfReader(path))
@@ -49,7 +49,7 @@ def _panels(path: Path, fault: Path | None, stack: ExitStack) -> list[Panel]:
 
 @style.house()
 def plot_heights(path: Path, fault: Path | None, target: Path) -> Path | None:
-    """Maps of the uplift of sea and sea floor, all with one scale; None where there is no sea."""
+    """Draw the uplift of sea and sea floor on a common scale; return None if there is no sea."""
     with ExitStack() as stack:
         panels = _panels(path, fault, stack)
         if not panels:
@@ -74,7 +74,7 @@ def plot_heights(path: Path, fault: Path | None, target: Path) -> Path | None:
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
-    """PREFIX-sea-surface."""
+    """Draw PREFIX-sea-surface."""
     fault, surface = (results.folder / f"{results.prefix}-{name}.vtkhdf" for name in ("fault", "surface"))
     if surface.exists() and not is_image(surface):
         yield plot_heights(surface, fault if fault.exists() else None, Path(f"{stem}-sea-surface.png"))

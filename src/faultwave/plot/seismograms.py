@@ -1,4 +1,4 @@
-"""Record sections: one row a receiver, one column a quantity."""
+"""Figures of seismograms: one row per receiver, one column per quantity."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from faultwave.output.trace import Trace
 from faultwave.plot import style
 
 MOST = 40
-"""Rows in one figure; of more receivers an even choice is drawn and the title says so."""
+"""Maximum number of rows in a figure; of more receivers an even selection is drawn and the title says so."""
 
 
-_ROW = 0.9  # of the distance between rows that the strongest trace fills
+_ROW = 0.9  # fraction of the row distance filled by the strongest trace
 
 
 @dataclass(frozen=True)
 class Column:
-    """names drawn together, the first strongest; factor brings them into ``unit``; change: relative to the start."""
+    """Quantities ``names`` drawn together, the first strongest; ``factor`` converts to ``unit``; ``change``: relative to the start."""
 
     title: str
     names: tuple[str, ...]
@@ -42,8 +42,10 @@ FAULT = (
 
 
 def plot_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
-    """Velocities of off-fault receivers. Each receiver has its own scale, common to its components; the peak of its
-    speed stands next to its name. None without velocities."""
+    """Draw the velocities of off-fault receivers; return None without velocities.
+
+    Each receiver has its own scale, common to its components; its peak speed is printed next to its name.
+    """
     traces = [t for t in traces if any(name in t.columns for c in VELOCITY for name in c.names)]
     if not traces:
         return None
@@ -56,7 +58,7 @@ def plot_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
 
 
 def _velocities() -> tuple[Column, ...]:
-    """Their titles tell the directions where these have names."""
+    """Return the velocity columns, whose titles include the directions if these have names."""
     named = zip(VELOCITY, AXES, style.options().axes, strict=True)
     return tuple(
         column if axis == name else replace(column, title=f"{name} ({column.title})") for column, axis, name in named
@@ -64,8 +66,10 @@ def _velocities() -> tuple[Column, ...]:
 
 
 def plot_fault_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
-    """Slip rate, slip and shear traction of fault receivers, along strike (blue) and dip (orange). One scale a column,
-    given by a bar. None without any of them."""
+    """Draw slip rate, slip and shear traction of fault receivers, along strike (blue) and dip (orange).
+
+    Each column has one scale, shown by a bar. The result is None if no quantity exists.
+    """
     columns = [c for c in FAULT if any(name in t.columns for t in traces for name in c.names)]
     if not columns:
         return None
@@ -86,7 +90,7 @@ def _title(text: str, traces: Sequence[Trace], chosen: Sequence[Trace]) -> str:
 
 
 def _labels(traces: Sequence[Trace]) -> list[str]:
-    """Number and place of each, in metres where a model is so small that kilometres would show zeros."""
+    """Return number and place of each receiver, in metres if the model is so small that kilometres would show zeros."""
     places = np.array([t.location for t in traces])
     small = np.nanmax(np.abs(places), initial=0.0) < 100.0 and np.any(places)
     return [_label(t, 1.0 if small else style.KM, "m" if small else "km") for t in traces]
@@ -112,7 +116,7 @@ def _peak(trace: Trace) -> float:
 
 
 def _range(traces: Sequence[Trace], columns: Sequence[Column]) -> float:
-    """Height of the strongest trace: what one row must hold so that neighbours do not overlap."""
+    """Return the largest amplitude range of the traces, by which rows are scaled so that they do not overlap."""
     parts = [_series(t, c, n) for t in traces for c in columns for n in c.names if n in t.columns]
     return max((float(np.nanmax(p, initial=0.0) - np.nanmin(p, initial=0.0)) for p in parts), default=0.0)
 
@@ -149,7 +153,7 @@ def _section(
 
 def _draw(ax: Axes, trace: Trace, column: Column, row: int, scale: float) -> None:
     ax.axhline(row, color="#cccccc", lw=0.5, zorder=0)
-    # the weaker component first, so that it never hides the stronger
+    # the weaker component first, so that it does not hide the stronger
     for colour, name in reversed(list(zip(("#1f4e79", "#e39b6b"), column.names, strict=False))):
         if name in trace.columns:
             values = _series(trace, column, name)
@@ -157,7 +161,7 @@ def _draw(ax: Axes, trace: Trace, column: Column, row: int, scale: float) -> Non
 
 
 def _bar(ax: Axes, scale: float, unit: str) -> None:
-    """A vertical bar of a round length at the right, in the column's unit."""
+    """Draw a vertical scale bar of a round length at the right, in the column's unit."""
     length = 10.0 ** np.floor(np.log10(scale))
     length *= next((m for m in (5.0, 2.0) if m * length <= scale), 1.0)
     height = _ROW * length / scale
@@ -168,10 +172,10 @@ def _bar(ax: Axes, scale: float, unit: str) -> None:
 
 
 IN_REPORT = True
-"""A report has figures of this, which can be zoomed."""
+"""True since reports contain an interactive version of this figure."""
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
-    """PREFIX-receivers and PREFIX-fault-receivers."""
+    """Draw PREFIX-receivers and PREFIX-fault-receivers."""
     yield plot_receivers(list(results.traces["receiver"].values()), Path(f"{stem}-receivers.png"))
     yield plot_fault_receivers(list(results.traces["faultreceiver"].values()), Path(f"{stem}-fault-receivers.png"))

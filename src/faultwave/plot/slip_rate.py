@@ -16,7 +16,7 @@ from faultwave.plot.fault import FaultMap, draw_values, fault_maps, frame_fault
 
 _SNAPSHOTS = 8
 _MOVES = 0.03
-"""Share of the largest mean slip rate that a snapshot must reach to be shown."""
+"""Minimum mean slip rate of a snapshot that is shown, as a fraction of the largest."""
 
 
 def _rate(file: VtkHdfReader, step: int) -> np.ndarray:
@@ -24,7 +24,7 @@ def _rate(file: VtkHdfReader, step: int) -> np.ndarray:
 
 
 def chosen_steps(means: np.ndarray, count: int = _SNAPSHOTS) -> np.ndarray:
-    """Numbers of at most ``count`` snapshots, evenly spread over those whose mean slip rates ``means`` (n,) are worth a look."""
+    """Return the indices of at most ``count`` snapshots, evenly distributed over those with significant mean slip rates (n,)."""
     moving = np.flatnonzero(means > _MOVES * means.max(initial=0.0)) if len(means) else np.zeros(0, int)
     if len(moving) <= count:
         return moving
@@ -33,7 +33,7 @@ def chosen_steps(means: np.ndarray, count: int = _SNAPSHOTS) -> np.ndarray:
 
 @style.house()
 def plot_slip_rate(path: Path, target: Path) -> Path | None:
-    """Slip rate at up to eight times; None where a file of snapshots has no slip rates, or none moves."""
+    """Draw the slip rate at up to eight times; return None if the file has no slip rates, or the fault does not slip."""
     with VtkHdfReader(path) as file:
         if not len(file.cells) or "SRs" not in file or "SRd" not in file:
             return None
@@ -44,7 +44,7 @@ def plot_slip_rate(path: Path, target: Path) -> Path | None:
     if not rates:
         return None
     every = np.concatenate(list(rates.values()))
-    moving = every[every > 0.01 * every.max()]  # most of the fault is at rest most of the time
+    moving = every[every > 0.01 * every.max()]  # most of the fault does not slip most of the time
     top = style.top_value(moving, 98.0)
     return _draw(maps, list(rates), times, (top, style.beyond(every, top)), target)
 
@@ -86,7 +86,7 @@ def _draw(maps: list[FaultMap], names: list[str], times: np.ndarray, scale: tupl
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
-    """PREFIX-slip-rate."""
+    """Draw PREFIX-slip-rate."""
     file = results.folder / f"{results.prefix}-fault.vtkhdf"
     if file.exists():
         yield plot_slip_rate(file, Path(f"{stem}-slip-rate.png"))

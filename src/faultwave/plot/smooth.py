@@ -1,4 +1,4 @@
-"""Values at the corners of triangles whose means are those of the triangles: what a smooth picture is drawn from."""
+"""Interpolation of triangle values to corners, preserving the mean of each triangle, for smooth shading."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ ROUNDS = 12
 
 
 def merged_points(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Points (n, d) of which files repeat one for every triangle: the first of each place (m,), and the place of each (n,).
+    """Merge points (n, d) repeated for every triangle: the index of the first at each place (m,), and the place of each (n,).
 
-    Points within a millionth of the whole are one.
+    Points within a millionth of the extent are merged.
     """
     grain = 1e-6 * max(float(np.ptp(points, axis=0).max(initial=0.0)), 1e-30)
     _, first, merged = np.unique(np.round(points / grain), axis=0, return_index=True, return_inverse=True)
@@ -18,10 +18,9 @@ def merged_points(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def at_points(cells: np.ndarray, count: int, values: np.ndarray) -> np.ndarray:
-    """Values (count,) at points whose means over the ``cells`` (nc, 3) come near the finite ``values`` (nc,); 0 where there are none.
+    """Return values (count,) at points whose means over the ``cells`` (nc, 3) approximate the finite ``values`` (nc,), else 0.
 
-    Plain averages of the cells around a point are one-sided at edges; a few corrections by what is missing in the cells straighten
-    them.
+    Plain averages of the cells around a point are one-sided at edges; a few corrections by the residuals of the cells remove that error.
     """
     finite = np.isfinite(values)
     cells, given = cells[finite], values[finite]
@@ -34,9 +33,9 @@ def at_points(cells: np.ndarray, count: int, values: np.ndarray) -> np.ndarray:
 
 
 def at_corners(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Values (nc, 3) at the corners of ``cells`` (nc, 3), whose points are merged, from finite ``values`` (nc,).
+    """Return values (nc, 3) at the corners of ``cells`` (nc, 3) with merged points, from finite ``values`` (nc,).
 
-    No corner leaves the range of the cells around its point: steps stay steps, and what is positive stays so.
+    No corner value exceeds the range of the cells around its point: steps remain steps, and positive values positive.
     """
     count = int(cells.max(initial=-1)) + 1
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
@@ -47,9 +46,9 @@ def at_corners(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def split_along(xy: np.ndarray, cells: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """``cells`` (nc, 3) with other numbers for points on ``edges`` (k, 2, 2) on either side of them: motion jumps across a fault.
+    """Return ``cells`` (nc, 3) with separate point indices on either side of ``edges`` (k, 2, 2), since motion jumps across a fault.
 
-    xy (n, 2): merged points.
+    ``xy`` (n, 2) are the merged points.
     """
     if not len(edges):
         return cells
@@ -61,7 +60,7 @@ def split_along(xy: np.ndarray, cells: np.ndarray, edges: np.ndarray) -> np.ndar
     middle, along = edges.mean(axis=1), edges[:, 1] - edges[:, 0]
     along = np.where(
         (along[:, :1] < 0) | ((along[:, :1] == 0) & (along[:, 1:] < 0)), -along, along
-    )  # sides alike for all edges
+    )  # consistent sides for all edges
     nearest = np.array([int(np.square(middle - centre).sum(1).argmin()) for centre in centres], dtype=int)
     offset, direction = centres - middle[nearest], along[nearest]
     left = direction[:, 0] * offset[:, 1] - direction[:, 1] * offset[:, 0] > 0

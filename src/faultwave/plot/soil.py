@@ -1,4 +1,4 @@
-"""Soft soil: loops of stress over strain at points, and maps of peak strain."""
+"""Figures of soft soil: stress-strain loops at points, and maps of peak strain."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from faultwave.output.results import Results
 from faultwave.plot import style
 
 MOST, COLUMNS = 9, 3
-"""Points that are drawn, and beside each other."""
+"""Maximum number of points drawn, and number of columns."""
 SHEAR = ("xy", "yz", "xz")
 
 
 @style.house()
 def plot_loops(data: Dataset, path: Path) -> Path:
-    """Of each point, the component of shear whose strain goes farthest; its largest half loop is thick."""
+    """Draw, for each point, the loops of the shear component of the largest strain, with its largest half loop thick."""
     count = min(MOST, data["values"].shape[1])
     chosen = np.round(np.linspace(0, data["values"].shape[1] - 1, count)).astype(int)
     columns = min(COLUMNS, count)
@@ -58,7 +58,7 @@ def _loops(ax: Axes, data: Dataset, n: int) -> None:
 
 @style.house()
 def plot_maps(source: Path, path: Path) -> Path | None:
-    """Peak strain, and how deep in its column it is. None where there is no soil."""
+    """Draw peak strain and its depth in the soil column; return None if there is no soil."""
     maps = read_maps(source)
     strain, depth = (np.ma.masked_invalid(maps[n]) for n in ("peak_strain", "peak_strain_depth"))
     if strain.mask.all() or not strain.max() > 0:
@@ -82,7 +82,7 @@ def plot_maps(source: Path, path: Path) -> Path | None:
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
-    """PREFIX-soil-loops and PREFIX-soil."""
+    """Draw PREFIX-soil-loops and PREFIX-soil."""
     records, maps = (results.folder / f"{results.prefix}-{end}" for end in ("receivers.h5", "soil.nc"))
     if records.exists():
         found = read_receivers(records).get("soil_receivers")

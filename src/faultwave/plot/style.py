@@ -1,4 +1,4 @@
-"""What all pictures share: sizes, fonts, colours, units on axes, and saving whole files."""
+"""Style common to all figures: sizes, fonts, colours, units on axes, and atomic saving."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from faultwave.base.words import printable
 from faultwave.output.atomic import atomic_path
 
 WIDTH = 7.2
-"""Width of a figure [inch]: a page of two columns."""
+"""Width of a figure [inch], for a page of two columns."""
 DPI = 200
 KM = 1e-3
 INK = "#222222"
 COLOURS = ("#1f4e79", "#c8553d", "#3a7d44", "#7d5ba6", "#b8860b", "#5f6b76")
-"""Line colours that stay apart in print and for most colour-blind readers."""
+"""Line colours that are distinguishable in print and for most colour-blind readers."""
 
 RC: dict[Any, Any] = {
     "font.size": 9.0,
@@ -57,23 +57,23 @@ RC: dict[Any, Any] = {
 
 @contextmanager
 def house() -> Iterator[None]:
-    """Within it, or within a function it decorates, new artists get the house's fonts and lines."""
+    """Apply the fonts and line styles of Faultwave to artists created in the context or decorated function."""
     with mpl.rc_context(RC):
         yield
 
 
 def colours(name: str) -> Colormap:
-    """A colour map of matplotlib's by name."""
+    """Return a matplotlib colour map by name."""
     return mpl.colormaps[name]
 
 
 def light(name: str = "magma_r", start: float = 0.0, end: float = 0.58) -> Colormap:
-    """The light part of a perceptually uniform map, on which dark lines and text stay readable."""
+    """Return the light part of a perceptually uniform colour map, on which dark lines and text remain legible."""
     return ListedColormap(colours(name)(np.linspace(start, end, 256)), name=f"{name}-light")
 
 
 def figure(width: float = WIDTH, height: float = 4.0) -> Figure:
-    """A figure with constrained layout that belongs to no window and no global state."""
+    """Return a figure with constrained layout, independent of windows and global state."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -82,8 +82,21 @@ FORMATS = ("png", "pdf", "svg")
 
 @dataclass(frozen=True)
 class Options:
-    """How pictures are drawn and written: ``format`` and resolution; ``log``: colour scales of maps are logarithmic; ``axes``: what x, y
-    and z are called; ``codes``: stations are named on maps."""
+    """Options of drawing and saving figures.
+
+    Attributes
+    ----------
+    format : str
+        File format.
+    dpi : int
+        Resolution [dots per inch].
+    log : bool
+        True for logarithmic colour scales of maps.
+    axes : tuple of str
+        Labels of x, y and z.
+    codes : bool
+        True if stations are labelled on maps.
+    """
 
     format: str = "png"
     dpi: int = DPI
@@ -97,13 +110,13 @@ _options: ContextVar[Options] = ContextVar("options", default=USUAL)
 
 
 def options() -> Options:
-    """Those of the pictures that are being drawn."""
+    """Return the options of the figures that are being drawn."""
     return _options.get()
 
 
 @contextmanager
 def drawn_with(chosen: Options) -> Iterator[None]:
-    """Within it pictures are drawn and written so."""
+    """Draw and save figures in the context with these options."""
     token = _options.set(chosen)
     try:
         yield
@@ -112,24 +125,24 @@ def drawn_with(chosen: Options) -> Iterator[None]:
 
 
 def along(axis: int, unit: str) -> str:
-    """Label of an axis of a map: 'east [km]'."""
+    """Return the label of an axis of a map, such as 'east [km]'."""
     return f"{options().axes[axis]} [{unit}]"
 
 
 def save(fig: Figure, path: Path) -> Path:
-    """Write a picture whole or not at all, in the format that is asked for; returns its path."""
+    """Save a figure atomically in the requested format and return its path."""
     if path.suffix == ".png":
         path = path.with_name(f"{path.name.removesuffix('png')}{options().format}")
     for text in _texts(fig):
         text.set_text(printable(text.get_text()))
-        text.set_parse_math(False)  # titles, stations and fields are words of users: a dollar is a dollar
+        text.set_parse_math(False)  # texts of users may contain dollar signs
     with atomic_path(path) as temporary, np.errstate(all="ignore"):
         fig.savefig(temporary, format=options().format, dpi=options().dpi)
     return path
 
 
 def _texts(artist: Artist) -> Iterator[Text]:
-    """Every text of a figure but the numbers of its axes, which matplotlib writes itself when it draws."""
+    """Yield every text of a figure except tick labels, which matplotlib creates itself when it draws."""
     for child in artist.get_children():
         if isinstance(child, Axis):
             yield child.label
@@ -140,8 +153,7 @@ def _texts(artist: Artist) -> Iterator[Text]:
 
 
 def positive_scale(values: np.ndarray, percentile: float = 100.0) -> tuple[Normalize, str]:
-    """Scale of values from 0 to a percentile, or three decades below it where it is to be logarithmic; how it says that values go
-    on."""
+    """Return a scale from 0 to a percentile, or over three decades below it if logarithmic, and the ``extend`` of its colour bar."""
     top = top_value(values, percentile)
     if not options().log:
         return Normalize(0.0, top), beyond(values, top)
@@ -149,19 +161,22 @@ def positive_scale(values: np.ndarray, percentile: float = 100.0) -> tuple[Norma
 
 
 def signed_scale(values: np.ndarray, percentile: float = 100.0) -> tuple[Normalize, str]:
-    """Scale around 0 that is as wide as a percentile of the sizes, linear or, beyond a thousandth of it, logarithmic."""
+    """Return a scale around 0 up to a percentile of the magnitudes, and the ``extend`` of its colour bar.
+
+    A logarithmic scale is linear up to a thousandth of the limit.
+    """
     top = top_value(np.abs(values), percentile)
     extend = "both" if beyond(np.abs(values), top) == "max" else "neither"
     return (SymLogNorm(1e-3 * top, vmin=-top, vmax=top) if options().log else Normalize(-top, top)), extend
 
 
 def mosaic(fig: Figure, rows: int, columns: int, **options: Any) -> np.ndarray:
-    """Axes, always (rows, columns); options as of ``Figure.subplots``."""
+    """Return axes, always of shape (rows, columns); options as for ``Figure.subplots``."""
     return np.asarray(fig.subplots(rows, columns, squeeze=False, **options))
 
 
 def field_scale(values: np.ndarray) -> tuple[Normalize, str, str]:
-    """Return the norm of a field, how its bar says that values go on, and the colour map: around 0 where there are both signs."""
+    """Return norm, colour bar ``extend`` and colour map of a field, symmetric around 0 if it has both signs."""
     known = values[np.isfinite(values)]
     if len(known) and known.min() < 0:
         return (*signed_scale(known, 99.8), "RdBu_r")
@@ -169,7 +184,7 @@ def field_scale(values: np.ndarray) -> tuple[Normalize, str, str]:
 
 
 def colour_bar(axes: Axes, mappable: ScalarMappable, label: str, extend: str = "neither") -> Colorbar:
-    """A colour bar exactly as high as axes of equal aspect, at their right."""
+    """Add a colour bar of exactly the height of axes of equal aspect, at their right."""
     place = axes.inset_axes((1.025, 0.0, 0.028, 1.0))
     bar = axes.figure.colorbar(mappable, cax=place, label=label, extend=extend)
     bar.outline.set_linewidth(0.5)
@@ -177,16 +192,16 @@ def colour_bar(axes: Axes, mappable: ScalarMappable, label: str, extend: str = "
 
 
 def _shown(values: np.ndarray, norm: Normalize) -> np.ndarray:
-    """What is below a logarithmic scale, 0 too, has its lowest colour and is no hole."""
+    """Return values clipped to the lower end of a logarithmic scale, so that zeros are drawn in its lowest colour."""
     return np.maximum(values, norm.vmin) if isinstance(norm, LogNorm) and norm.vmin is not None else values
 
 
 def draw_cells(
     axes: Axes, xy: np.ndarray, cells: np.ndarray, values: np.ndarray, cmap: Colormap, norm: Normalize
 ) -> PolyCollection:
-    """Triangles in flat colours: xy (np, 2), cells (nc, 3), values (nc,)."""
+    """Draw triangles in flat colours: xy (np, 2), cells (nc, 3), values (nc,)."""
     values = _shown(values, norm)
-    # without anti-aliasing neighbours meet exactly; with it the paper shines through between them
+    # without anti-aliasing neighbours meet exactly; with it the background is visible between them
     patches = PolyCollection(
         xy[cells], array=values, cmap=cmap, norm=norm, edgecolors="none", linewidths=0.0, antialiaseds=False
     )
@@ -197,7 +212,7 @@ def draw_cells(
 
 
 def draw_smooth(axes: Axes, xy: np.ndarray, corners: np.ndarray, cmap: Colormap, norm: Normalize) -> Collection:
-    """Triangles (nc, 3, 2) in colours between those of their corners' values (nc, 3)."""
+    """Draw triangles (nc, 3, 2) with colours interpolated between the values (nc, 3) at their corners."""
     x, y = xy.reshape(-1, 2).T
     triangles = np.arange(len(x)).reshape(-1, 3)
     values = _shown(corners.reshape(-1), norm)
@@ -208,23 +223,23 @@ def draw_smooth(axes: Axes, xy: np.ndarray, corners: np.ndarray, cmap: Colormap,
 
 
 def top_value(values: np.ndarray, percentile: float = 100.0) -> float:
-    """Upper end of a colour scale from 0; 1 where nothing moved, so that the scale exists."""
+    """Return the upper end of a colour scale from 0; 1 if all values are zero."""
     finite = values[np.isfinite(values)]
     top = float(np.percentile(finite, percentile)) if finite.size else 0.0
     return top if top > 0 else 1.0
 
 
 def beyond(values: np.ndarray, top: float) -> str:
-    """How a colour bar that ends at ``top`` must say that values go on: 'max' or 'neither'."""
+    """Return the ``extend`` of a colour bar that ends at ``top``: 'max' or 'neither'."""
     return "max" if values.size and np.nanmax(values) > top * (1 + 1e-9) else "neither"
 
 
 def nice_step(span: float, most: int, steps: Sequence[float]) -> float:
-    """The first of ``steps`` that divides the span into at most ``most`` pieces, else the last."""
+    """Return the first of ``steps`` that divides the span into at most ``most`` pieces, else the last."""
     return next((step for step in steps if span / step <= most), steps[-1])
 
 
 def time_unit(end: float) -> tuple[float, str]:
-    """A unit that gives times up to ``end`` [s] few digits: its size [s] and name."""
+    """Return size [s] and name of a unit in which times up to ``end`` [s] have few digits."""
     units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
     return next((unit for unit in units if end >= unit[0]), units[-1] if 0 < end else units[0])

@@ -1,4 +1,4 @@
-"""Pictures of the free surface: peak horizontal ground speed, and the horizontal ground speed at several times."""
+"""Figures of the free surface: peak horizontal ground speed, and horizontal ground speed at several times."""
 
 from __future__ import annotations
 
@@ -24,16 +24,29 @@ Surface = VtkHdfReader | PlaneReader
 
 _SNAPSHOTS = 6
 WIDE = 5.0
-"""Times that a surface is larger than what stations span, from which a map shows what is around those."""
+"""Ratio of the surface to the extent of the stations above which a map shows the surroundings of the stations only."""
 AROUND = 0.3
-"""That much, in what they span."""
+"""Margin around the stations, as a fraction of their extent."""
 _SHALLOW = 200.0  # [m]: receivers this near the surface are marked on its map
 
 
 @dataclass(frozen=True)
 class MapFrame:
-    """What every map shows besides colours: outline of the fault (n, 2, 2), limits (2, 2), stations (m, 2), all km, and what these are
-    called. ``cells`` (nc, 3): merged points of the surface, apart on both sides of the fault; None: the cells are pixels."""
+    """Elements common to all maps, in km.
+
+    Attributes
+    ----------
+    outline : ndarray of shape (n, 2, 2)
+        Segments of the outline of the fault.
+    limits : ndarray of shape (2, 2)
+        Lower and upper limits.
+    stations : ndarray of shape (m, 2)
+        Places of the stations.
+    codes : tuple of str
+        Codes of the stations.
+    cells : ndarray of shape (nc, 3), optional
+        Merged points of the surface, separate on both sides of the fault; None if the cells are pixels.
+    """
 
     outline: np.ndarray
     limits: np.ndarray
@@ -43,8 +56,10 @@ class MapFrame:
 
 
 def map_frame(surface: Surface, fault: Path | None, traces: list[Trace]) -> MapFrame:
-    """The map around the fault, half its length to every side; without one all of the surface, or what is around stations if it is
-    much larger."""
+    """Return the map around the fault with a margin of half its length.
+
+    Without a fault it covers the whole surface, or the surroundings of the stations if the surface is much larger.
+    """
     xy = style.KM * surface.points[:, :2]
     limits = np.array([xy.min(axis=0), xy.max(axis=0)])
     outline = np.zeros((0, 2, 2))
@@ -67,7 +82,7 @@ def map_frame(surface: Surface, fault: Path | None, traces: list[Trace]) -> MapF
 
 
 def opened(path: Path) -> Surface:
-    """What is seen from above: without the sea floor where the file has it."""
+    """Open the surface as seen from above, without the sea floor."""
     if is_image(path):
         return PlaneReader(path)
     file = VtkHdfReader(path)
@@ -76,13 +91,13 @@ def opened(path: Path) -> Surface:
 
 
 def choose_locations(file: VtkHdfReader, *names: str) -> None:
-    """Keep the faces that are at these places, where a file says where they are."""
+    """Select the faces at these locations, if the file states locations."""
     if "locationFlag" in file and len(file.cells):
         file.choose(np.isin(file.field("locationFlag"), [LOCATIONS[name] for name in names]))
 
 
 def _shallow(points: np.ndarray, traces: list[Trace]) -> list[Trace]:
-    """Receivers near the surface with ``points`` (n, 3): not far below the lowest of the three next to them."""
+    """Return the receivers that are not far below the lowest of the three nearest surface ``points`` (n, 3)."""
     from scipy.spatial import cKDTree
 
     if not traces:
@@ -101,7 +116,7 @@ def _merged(surface: Surface, outline: np.ndarray) -> np.ndarray | None:
 
 
 def _outline(fault: Path) -> np.ndarray:
-    """Edges that belong to one triangle only, seen from above, (n, 2, 2) [km]."""
+    """Return the edges that belong to a single triangle in map view, (n, 2, 2) [km]."""
     with VtkHdfReader(fault) as file:
         first, merged = merged_points(file.points)
         cells = merged[file.cells]
@@ -111,7 +126,7 @@ def _outline(fault: Path) -> np.ndarray:
 
 
 def _speed(surface: Surface, step: int) -> np.ndarray:
-    """Horizontal, as peak ground velocity is."""
+    """Return the horizontal ground speed (nc,) [m/s], as used for peak ground velocity."""
     return np.sqrt(sum(np.square(surface.field(f"v{i}", step), dtype=np.float64) for i in (1, 2)))
 
 
@@ -120,7 +135,7 @@ def _has_velocity(surface: Surface) -> bool:
 
 
 def peak_velocity(surface: Surface) -> np.ndarray | None:
-    """Peak horizontal ground speed (nc,) [m/s]: as written, else the largest of the snapshots; None without velocities."""
+    """Return the peak horizontal ground speed (nc,) [m/s] as stored, else the largest of the snapshots; None without velocities."""
     if "PGV" in surface and len(surface.times):
         return np.asarray(surface.field("PGV"), dtype=np.float64)
     if not _has_velocity(surface):
@@ -133,11 +148,11 @@ def peak_velocity(surface: Surface) -> np.ndarray | None:
 
 @style.house()
 def plot_peak_velocity(surface: Surface, frame: MapFrame, path: Path) -> Path | None:
-    """Map of the peak horizontal ground speed; None if the file holds no velocity."""
+    """Draw the map of the peak horizontal ground speed; return None if the file holds no velocity."""
     peak = peak_velocity(surface)
     if peak is None:
         return None
-    fig = style.figure(height=map_height(frame, 5.2) + 0.8)  # leaves room beside the map for the colour bar's label
+    fig = style.figure(height=map_height(frame, 5.2) + 0.8)  # leaves space next to the map for the colour bar's label
     ax = style.mosaic(fig, 1, 1)[0, 0]
     visible = peak[visible_cells(surface, frame)]
     # points next to the fault trace move with the slip rate: they may saturate, or the rest of the map would be dark
@@ -155,7 +170,7 @@ def plot_peak_velocity(surface: Surface, frame: MapFrame, path: Path) -> Path | 
 
 @style.house()
 def plot_snapshots(surface: Surface, frame: MapFrame, path: Path) -> Path | None:
-    """Horizontal ground speed at up to six times after the first; None if the file holds fewer than two velocities."""
+    """Draw the horizontal ground speed at up to six times after the first; return None for fewer than two velocities."""
     later = np.flatnonzero(surface.times > surface.times.min()) if _has_velocity(surface) else np.zeros(0, dtype=int)
     if not len(later):
         return None
@@ -174,7 +189,7 @@ def plot_snapshots(surface: Surface, frame: MapFrame, path: Path) -> Path | None
     speeds = [_speed(surface, int(step)) for step in steps]
     shown = np.concatenate([speed[visible] for speed in speeds])
     top = style.top_value(shown, 99.5)
-    norm = PowerNorm(0.5, 0.0, top)  # waves far from the fault are weak beside those at it
+    norm = PowerNorm(0.5, 0.0, top)  # waves far from the fault are weak compared with waves near it
     for ax, step, speed in zip(axes.flat, steps, speeds, strict=False):
         patches = draw_map(ax, surface, speed, frame, norm, stations=False)
         ax.set_title(f"t = {surface.times[step]:.4g} s")
@@ -190,13 +205,13 @@ def plot_snapshots(surface: Surface, frame: MapFrame, path: Path) -> Path | None
 
 
 def map_height(frame: MapFrame, width: float) -> float:
-    """Of a map of this width [inch]."""
+    """Return the height of a map of this width [inch]."""
     size = frame.limits[1] - frame.limits[0]
     return float(np.clip(width * size[1] / max(size[0], 1e-9), 0.35 * width, 1.4 * width))
 
 
 def visible_cells(surface: Surface, frame: MapFrame) -> np.ndarray:
-    """Which cells (nc,) lie on the map."""
+    """Return True for each cell (nc,) on the map."""
     centres = style.KM * surface.points[surface.cells][:, :, :2].mean(axis=1)
     inside = np.all((centres >= frame.limits[0]) & (centres <= frame.limits[1]), axis=1)
     return inside if inside.any() else np.ones_like(inside)
@@ -211,7 +226,7 @@ def draw_map(
     stations: bool,
     colours: str = "inferno",
 ) -> Collection:
-    """Values (nc,) of the surface's cells in colours, the fault's outline, and the stations where wanted."""
+    """Draw values (nc,) of the surface's cells in colours, the fault's outline, and, if wanted, the stations."""
     xy, cmap = style.KM * surface.points[:, :2], style.colours(colours)
     if frame.cells is None:
         patches: Collection = style.draw_cells(ax, xy, surface.cells, values, cmap, norm)
@@ -229,7 +244,7 @@ def draw_map(
 
 
 def _name(ax: Axes, frame: MapFrame) -> None:
-    """Codes beside the stations, with a light rim that is seen on every colour."""
+    """Draw the codes next to the stations, with a light rim that is visible on every colour."""
     rim: list[effects.AbstractPathEffect] = [effects.withStroke(linewidth=1.6, foreground="white")]
     for place, code in zip(frame.stations, frame.codes, strict=True):
         text = ax.annotate(code, place, (4, 3), textcoords="offset points", fontsize=7, color=style.INK, clip_on=True)
@@ -237,11 +252,11 @@ def _name(ax: Axes, frame: MapFrame) -> None:
 
 
 IN_REPORT = True
-"""A report has figures of this, which can be zoomed."""
+"""True since reports contain an interactive version of this figure."""
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
-    """PREFIX-surface-peak-velocity and PREFIX-surface-snapshots."""
+    """Draw PREFIX-surface-peak-velocity and PREFIX-surface-snapshots."""
     fault, surface = (results.folder / f"{results.prefix}-{name}.vtkhdf" for name in ("fault", "surface"))
     if not surface.exists():
         return

@@ -1,6 +1,6 @@
-"""One self-contained HTML file that tells of a run: figures that can be zoomed, seismograms, energies, cost, where it came from.
+"""Self-contained HTML report of a run: interactive figures, seismograms, energies, cost and provenance.
 
-Each module of ``faultwave.report.sections`` gives sections of it; others register by the entry point group of that name.
+Each module of ``faultwave.report.sections`` yields sections; other packages register theirs by the entry point group of that name.
 """
 
 from __future__ import annotations
@@ -28,9 +28,26 @@ def write_report(
     observed: str | Path | None = None,
     prefix: str | None = None,
 ) -> Path:
-    """Write PREFIX-report.html into the folder of a run, or ``out``, and return its path. With ``compare``, the folder of another run,
-    figures show both; with ``observed``, a folder of miniSEED or SAC files, seismograms show what was recorded. Raises InputError for a
-    folder without results, or without records of the run's receivers."""
+    """Write PREFIX-report.html into the run folder, or to ``out``, and return its path.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Run folder.
+    out : str or Path, optional
+        Destination.
+    compare : str or Path, optional
+        Folder of another run; figures show both.
+    observed : str or Path, optional
+        Folder of miniSEED or SAC files; seismograms show the observed records.
+    prefix : str, optional
+        Prefix of the run's files.
+
+    Raises
+    ------
+    InputError
+        If the folder has no results, or ``observed`` has no records of the run's receivers.
+    """
     run = load(Path(folder), prefix)
     other = None if compare is None else load(Path(compare))
     if other is not None:
@@ -47,7 +64,7 @@ def write_report(
 
 
 def contents(run: Run, other: Run | None = None) -> list[Section]:
-    """All sections, in the order of each module's ``ORDER``."""
+    """Return all sections, in the order of each module's ``ORDER``."""
     made: list[Section] = []
     notes: list[str] = []
     for module in sorted(modules(SECTIONS, SECTIONS), key=lambda module: module.ORDER):
@@ -58,7 +75,7 @@ def contents(run: Run, other: Run | None = None) -> list[Section]:
                 np.errstate(all="ignore"),
             ):
                 for section in module.sections(run, other):
-                    section_html(0, section)  # numbers that a page cannot hold show here
+                    section_html(0, section)  # reveals values that cannot be encoded in a page
                     made.append(section)
         except InputError as error:
             notes += map(str, error.problems)

@@ -1,4 +1,4 @@
-"""What a report is made of: sections of figures, tables, texts, pictures and a browser of seismograms, as plain data."""
+"""Building blocks of a report as plain data: sections of figures, tables, texts, pictures and seismogram browsers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,21 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure that can be zoomed. ``data``, ``layout``: those of plotly.js; ``description``: what a reader who cannot see it is told."""
+    """Interactive figure.
+
+    Attributes
+    ----------
+    title : str
+        Caption.
+    description : str
+        Text for readers who cannot see the figure.
+    data : sequence of mapping
+        Traces of plotly.js.
+    layout : mapping
+        Layout of plotly.js.
+    height : int
+        Height in pixels.
+    """
 
     title: str
     description: str
@@ -23,7 +37,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts under a title."""
+    """Table of texts with a title."""
 
     title: str
     header: Sequence[str]
@@ -32,7 +46,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph; with ``verbatim`` a text to be kept line by line."""
+    """Paragraph; ``verbatim`` preserves its line breaks."""
 
     text: str
     verbatim: bool = False
@@ -40,7 +54,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG image, put into the page."""
+    """PNG image embedded in the page."""
 
     title: str
     content: bytes
@@ -48,8 +62,17 @@ class Picture:
 
 @dataclass(frozen=True)
 class Browser:
-    """Seismograms to choose from. ``stations``: names; ``quantities``: name -> unit; ``runs``: mappings with 'name' and 'stations', of
-    each None or its 'time' and 'values' by quantity (``numbers``)."""
+    """Browser of seismograms.
+
+    Attributes
+    ----------
+    stations : sequence of str
+        Names of the stations.
+    quantities : mapping of str to str
+        Units by quantity.
+    runs : sequence of mapping
+        Mappings with 'name' and 'stations': for each station None, or its 'time' and 'values' by quantity, encoded by ``numbers``.
+    """
 
     title: str
     description: str
@@ -63,21 +86,21 @@ Block = Figure | Table | Text | Picture | Browser
 
 @dataclass(frozen=True)
 class Section:
-    """``title``, and what stands under it."""
+    """Section of a report: ``title`` and blocks."""
 
     title: str
     blocks: Sequence[Block]
 
 
 def numbers(values: Any) -> dict[str, Any]:
-    """An array as plotly.js takes it: little-endian 32-bit numbers in base64, NaN where there is none."""
+    """Return an array in the encoding of plotly.js: little-endian 32-bit floats in base64, NaN for missing values."""
     array = np.asarray(values, "<f4")
     told: dict[str, Any] = {"dtype": "f4", "bdata": base64.b64encode(array.tobytes()).decode("ascii")}
     return told | ({"shape": ", ".join(map(str, array.shape))} if array.ndim > 1 else {})
 
 
 def indices(values: Any) -> dict[str, Any]:
-    """Whole numbers likewise."""
+    """Return integers in the encoding of plotly.js: little-endian 32-bit integers in base64."""
     return {"dtype": "i4", "bdata": base64.b64encode(np.asarray(values, "<i4").tobytes()).decode("ascii")}
 
 

@@ -1,4 +1,4 @@
-"""Figures that several sections use: lines, and maps of one run or of two."""
+"""Figures used by several sections: lines, and maps of one run or of two."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from faultwave.plot.style import COLOURS, colours
 from faultwave.report.blocks import Figure, numbers
 
 DASHES = ("solid", "dash")
-"""Of the run itself, and of the one it is compared with."""
+"""Line styles of the run, and of the run it is compared with."""
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
 
 
 def length_unit(places: np.ndarray) -> tuple[float, str]:
-    """Factor from metres, and unit, in which places (..., 3) [m] have few digits."""
+    """Return factor from metres and name of a unit in which places (..., 3) [m] have few digits."""
     size = float(np.nanmax(np.abs(places), initial=0.0))
     return next(
         ((1.0 / metres, name) for metres, name in ((1e3, "km"), (1.0, "m"), (1e-3, "mm")) if size >= metres),
@@ -28,7 +28,7 @@ def length_unit(places: np.ndarray) -> tuple[float, str]:
 
 
 def scale(name: str) -> list[list[Any]]:
-    """A colour map of matplotlib's as plotly.js takes it, so that pictures and report look alike."""
+    """Return a matplotlib colour map in plotly.js's format, so that figures and report look alike."""
     shares = np.linspace(0.0, 1.0, 17)
     return [
         [float(at), "rgb({}, {}, {})".format(*(int(round(255 * x)) for x in colours(name)(at)[:3]))] for at in shares
@@ -40,7 +40,7 @@ def bar(label: str) -> dict[str, Any]:
 
 
 def line(name: str, x: Any, y: Any, colour: int = 0, run: int = 0, **more: Any) -> dict[str, Any]:
-    """A curve; ``colour`` counts quantities, ``run`` runs."""
+    """Return a curve; ``colour`` is the index of the quantity, ``run`` the index of the run."""
     style = {"color": COLOURS[colour % len(COLOURS)], "dash": DASHES[run], "width": 1.8}
     return {"type": "scatter", "mode": "lines", "name": name, "x": numbers(x), "y": numbers(y), "line": style} | more
 
@@ -49,11 +49,11 @@ def lines(title: str, description: str, data: Sequence[Mapping[str, Any]], x: st
     return Figure(title, description, data, {"xaxis": axis(x), "yaxis": axis(y), **layout})
 
 
-Shown = Mapping[str, np.ndarray]  # values (ny, nx) by the name of the run, or 'difference'
+Shown = Mapping[str, np.ndarray]  # values (ny, nx) by name of the run, or 'difference'
 
 
 def colour_range(values: Sequence[np.ndarray], signed: bool = False) -> tuple[float, float]:
-    """From zero to the 99.5th percentile: single elements must not set a scale."""
+    """Return a colour range from zero to the 99.5th percentile, so that single elements do not determine it."""
     known = np.concatenate([v[np.isfinite(v)] for v in values]) if values else np.zeros(0)
     top = float(np.percentile(np.abs(known), 99.5)) if len(known) else 1.0
     top = top or 1.0
@@ -69,8 +69,21 @@ def map_figure(
     look: Mapping[str, Any],
     over: Sequence[Any] = (),
 ) -> Figure:
-    """A map of square cells. ``shown``: one is seen, a menu changes it; ``look``: 'label' of the colours, 'x', 'y' of the axes, and as
-    wanted 'colours', 'signed', 'down' (y grows downwards); ``over``: curves drawn above it."""
+    """Return a map of square cells with a menu.
+
+    Parameters
+    ----------
+    title, description : str
+        Caption, and text for readers who cannot see the figure.
+    x, y : ndarray of shape (nx,) and (ny,)
+        Coordinates of the cells.
+    shown : mapping of str to ndarray of shape (ny, nx)
+        Values by the name of the run, or 'difference'; a menu selects one.
+    look : mapping
+        'label' of the colours, 'x', 'y' of the axes, and optionally 'colours', 'signed', 'down' (y increases downwards).
+    over : sequence
+        Curves drawn on top.
+    """
     plain = {name: values for name, values in shown.items() if name != "difference"}
     low, high = colour_range(list(plain.values()), bool(look.get("signed")))
     data: list[dict[str, Any]] = []

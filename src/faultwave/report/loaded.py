@@ -1,4 +1,4 @@
-"""A run as a report needs it: its results, its manifest, the files it left."""
+"""Run as needed by a report: its results, its manifest and its files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,19 @@ from faultwave.output.results import Results, load_results
 
 @dataclass(frozen=True)
 class Run:
-    """``name``: what figures call it; ``records``: what was observed, in the folder ``data``."""
+    """Run with its results.
+
+    Attributes
+    ----------
+    name : str
+        Name in figures.
+    results : Results
+        Results.
+    records : tuple of Pair
+        Observed records paired with receivers.
+    data : str
+        Folder of the observed records.
+    """
 
     name: str
     results: Results
@@ -26,13 +38,13 @@ class Run:
     data: str = ""
 
     def file(self, kind: str) -> Path | None:
-        """PREFIX-kind, where the run left it."""
+        """Return the path of PREFIX-kind, or None if the run has not written it."""
         path = self.results.folder / f"{self.results.prefix}-{kind}"
         return path if path.exists() else None
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """Empty where there is none, as for results of another program, or none that can be read."""
+        """Manifest, empty if missing, as for results of another program, or unreadable."""
         try:
             found = json.loads((self.results.folder / f"{self.results.prefix}{MANIFEST}").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -41,12 +53,12 @@ class Run:
 
     @property
     def case(self) -> dict[str, Any]:
-        """The case as it was run, every default filled in."""
+        """Case as it was run, with every default filled in."""
         found = self.manifest.get("case")
         return found if isinstance(found, dict) else {}
 
     def surface(self) -> VtkHdfReader | PlaneReader | None:
-        """The snapshots of the ground, where the run left any."""
+        """Return a reader of the snapshots of the surface, or None if there are none."""
         path = self.file("surface.vtkhdf")
         if path is None:
             return None
@@ -54,13 +66,13 @@ class Run:
 
 
 def load(folder: Path, prefix: str | None = None) -> Run:
-    """Raises InputError for a folder without results."""
+    """Load the results of a folder, or raise InputError if it has none."""
     results = load_results(folder, prefix)
     return Run("/".join(_parts(results)[-2:]), results)
 
 
 def with_records(run: Run, folder: str | Path) -> Run:
-    """A run with the records of a folder that belong to its receivers. Raises InputError where there are none."""
+    """Return a run with the records of a folder that belong to its receivers, or raise InputError if there are none."""
     found, _ = pairs(run.results, folder, Processing())
     return replace(run, records=tuple(found), data=str(folder))
 
@@ -70,7 +82,7 @@ def _parts(results: Results) -> tuple[str, ...]:
 
 
 def told_apart(run: Run, other: Run) -> tuple[Run, Run]:
-    """Both with names that differ: as much of their paths as that takes."""
+    """Return both runs with distinct names, the shortest distinct ends of their paths."""
     mine, theirs = _parts(run.results), _parts(other.results)
     longest = max(len(mine), len(theirs))
     count = next((n for n in range(2, longest + 1) if mine[-n:] != theirs[-n:]), longest)

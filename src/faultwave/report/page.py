@@ -1,4 +1,4 @@
-"""The page: one HTML file that holds its figures' data, scripts and style, and fetches nothing."""
+"""Page of a report: one HTML file that contains data, scripts and style of its figures, and fetches nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from faultwave.report.blocks import Block, Browser, Figure, Picture, Section, Ta
 
 
 def render(title: str, subtitle: str, sections: Sequence[Section]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     title, subtitle = printable(title), printable(subtitle)
     parts = [section_html(number, section) for number, section in enumerate(sections)]
     contents = "".join(f'<li><a href="#part{i}">{escape(s.title)}</a></li>' for i, s in enumerate(sections))
@@ -33,11 +33,11 @@ def render(title: str, subtitle: str, sections: Sequence[Section]) -> str:
             f"<script>{_plotly()}</script>\n<script>{_shipped('report.js')}</script></body></html>",
         ]
     )
-    return page.encode("utf-8", "replace").decode()  # half a surrogate pair, of a damaged file, can be written nowhere
+    return page.encode("utf-8", "replace").decode()  # lone surrogates, from a damaged file, cannot be encoded
 
 
 def section_html(number: int, section: Section) -> str:
-    """Return the HTML of a section, whose number makes the names of its elements."""
+    """Return the HTML of a section, whose number determines the ids of its elements."""
     blocks = [_block(f"part{number}-{i}", block) for i, block in enumerate(section.blocks)]
     heading = f'<h2 id="part{number}-title">{escape(section.title)}</h2>'
     return f'<section id="part{number}" aria-labelledby="part{number}-title">{heading}{"".join(blocks)}</section>'
@@ -65,8 +65,8 @@ def _block(key: str, block: Block) -> str:
 
 
 def _drawn(key: str, kind: str, title: str, description: str, content: Any, style: str = "") -> str:
-    """A figure that the script draws from data beside it."""
-    # '<' is spelled out so that no text of a case can end the script element
+    """Return a figure that the script draws from data in an adjacent element."""
+    # '<' is escaped so that no text of a case can end the script element
     data = json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return (
         f'<figure><figcaption id="{key}-title">{escape(title)}</figcaption>'
@@ -91,7 +91,7 @@ def _shipped(name: str) -> str:
 
 
 def _plotly() -> str:
-    """plotly.js, whole, from the package plotly (MIT licence)."""
+    """Return plotly.js from the package plotly (MIT licence)."""
     try:
         script = resources.files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
     except (ModuleNotFoundError, OSError) as error:
@@ -102,7 +102,7 @@ def _plotly() -> str:
 
 
 def write(path: Path, text: str) -> Path:
-    """The page as a file, whole or not at all."""
+    """Write the page to a file atomically."""
     from faultwave.output.atomic import atomic_text, explaining
 
     with explaining(path), atomic_text(path) as file:

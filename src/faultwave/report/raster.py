@@ -1,4 +1,4 @@
-"""Values of triangles on a regular grid, so that maps of any mesh can be zoomed, and compared point by point."""
+"""Sampling of triangle values on a regular grid, so that maps of any mesh can be zoomed, and compared point by point."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 MOST = 220
-"""Points along the longer side of a map."""
+"""Number of points along the longer side of a map."""
 AT_ONCE = 1 << 21
-"""Pairs of a triangle and a point that are looked at together."""
+"""Number of triangle-point pairs that are processed at once."""
 EDGE = 1e-9
-"""Share of a triangle by which a point may lie outside: those on an edge belong to it."""
+"""Relative tolerance by which points on an edge belong to a triangle."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Grid:
 
 
 def grid_over(xy: np.ndarray, most: int = MOST) -> Grid:
-    """Square cells over points (n, 2): ``most`` along the longer side, 24 at least along the other."""
+    """Return square cells over points (n, 2): ``most`` along the longer side, at least 24 along the other."""
     lower, upper = xy.min(0), xy.max(0)
     size = np.maximum(upper - lower, 1e-9)
     counts = np.maximum(np.ceil(most * size / size.max()).astype(int), 24)
@@ -32,7 +32,7 @@ def grid_over(xy: np.ndarray, most: int = MOST) -> Grid:
 
 
 class Raster:
-    """Which triangle each point of a grid lies in, of corners ``xy`` (np, 2) and ``cells`` (nc, 3)."""
+    """Assignment of grid points to triangles with corners ``xy`` (np, 2) and ``cells`` (nc, 3)."""
 
     def __init__(self, xy: np.ndarray, cells: np.ndarray, grid: Grid):
         self.grid, self.cells, self.corners = grid, np.asarray(cells), np.asarray(xy, float)[cells]
@@ -55,14 +55,14 @@ class Raster:
             self.cell[j[inside], i[inside]] = owner[inside]
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
-        """Values (nc,) of the triangles at the points (ny, nx), NaN outside all of them."""
+        """Return the values (nc,) of the triangles at the points (ny, nx), NaN outside all triangles."""
         found = np.full(self.cell.shape, np.nan)
         inside = self.cell >= 0
         found[inside] = np.asarray(values, float)[self.cell[inside]]
         return found
 
     def linear(self, values: np.ndarray) -> np.ndarray:
-        """(ny, nx) of values (np,) at the corners, linear in each triangle, NaN outside all of them."""
+        """Return corner values (np,) interpolated linearly to the points (ny, nx), NaN outside all triangles."""
         found = np.full(self.cell.shape, np.nan)
         j, i = np.nonzero(self.cell >= 0)
         owner = self.cell[j, i]
@@ -73,7 +73,10 @@ class Raster:
 
 
 def _shares(corners: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of the second and third corner in each point (n, 2) of its triangle (n, 3, 2); NaN in one without area."""
+    """Return the barycentric coordinates of points (n, 2) for the second and third corner of their triangles (n, 3, 2).
+
+    They are NaN in a triangle of zero area.
+    """
     a, b, p = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0], points - corners[:, 0]
     area = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
     inverse = np.divide(1.0, area, out=np.full(len(area), np.nan), where=area != 0.0)

@@ -1,1 +1,1 @@
-"""Ground motion in numbers: processing of records, intensity measures, scores of how alike two records are. Pure functions of arrays."""
+"""Ground motion processing, intensity measures and goodness-of-fit scores. Pure functions of arrays."""

@@ -1,8 +1,8 @@
-"""Goodness of fit of two records by ten criteria, 0 to 10 each (Anderson 2004).
+"""Goodness of fit of two records by ten criteria, from 0 to 10 each (Anderson 2004).
 
-Numbers p of both are compared by S = 10 exp(-((p1 - p2) / min(p1, p2))^2), growth curves by 10 (1 - max |F1 - F2|), and waveforms by ten
-times their correlation where that is positive. The mean over criteria and bands scores the fit: below 4 poor, to 6 fair, to 8 good, above
-excellent.
+Positive numbers p of both are compared by S = 10 exp(-((p1 - p2) / min(p1, p2))^2), growth curves by 10 (1 - max |F1 - F2|), and waveforms
+by ten times their correlation if it is positive. The mean over criteria and bands is the score of the fit: poor below 4, fair to 6, good
+to 8, excellent above.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ CRITERIA = (
     "Arias duration", "energy duration", "Arias intensity", "energy", "peak acceleration", "peak velocity", "peak displacement",
     "response spectrum", "Fourier spectrum", "correlation",
 )  # fmt: skip
-"""C1 to C10."""
+"""Criteria C1 to C10."""
 BANDS = ((0.05, 0.1), (0.1, 0.2), (0.2, 0.5), (0.5, 1.0), (1.0, 2.0), (2.0, 5.0), (5.0, 10.0), (10.0, 20.0))
-"""Of frequency [Hz], of which those count that a comparison resolves; and all of them together."""
+"""Frequency bands [Hz]; a comparison uses the ones it resolves, and the band that contains all of them."""
 CYCLES = 3.0
-"""Of the lowest frequency of a band that a record must be long."""
+"""Minimum length of a record in periods of the lowest frequency of a band."""
 GRADES = ((8.0, "excellent"), (6.0, "good"), (4.0, "fair"), (-np.inf, "poor"))
 
 
 def grade(score: float) -> str:
-    """Anderson's word for a score."""
+    """Return Anderson's term for a score."""
     return next(word for least, word in GRADES if score >= least)
 
 
 def similarity(p1: np.ndarray | float, p2: np.ndarray | float) -> np.ndarray:
-    """S of positive numbers; ten where both are zero, zero where one is."""
+    """Return the similarity S of positive numbers, ten if both are zero, zero if one is."""
     a, b = np.broadcast_arrays(np.asarray(p1, float), np.asarray(p2, float))
     least = np.minimum(a, b)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -41,7 +41,7 @@ def similarity(p1: np.ndarray | float, p2: np.ndarray | float) -> np.ndarray:
 
 
 def criteria(velocity: np.ndarray, reference: np.ndarray, step: float, low: float, high: float) -> np.ndarray:
-    """C1 to C10 (10,) of two records (n,) [m/s] that were filtered to a band [Hz]."""
+    """Return the criteria C1 to C10 (10,) of two records (n,) [m/s] that have been filtered to a band [Hz]."""
     v = np.array([velocity, reference], float)
     a, u = as_quantity(v, step, "velocity", "acceleration"), as_quantity(v, step, "velocity", "displacement")
     growth = [integrated(x**2, step) for x in (a, v)]
@@ -69,7 +69,10 @@ def _spectra(acceleration: np.ndarray, step: float, low: float, high: float) -> 
 
 
 def bands(step: float, length: float, low: float | None, high: float | None) -> list[tuple[float, float]]:
-    """Those of ``BANDS`` within the corners [Hz] of a comparison that samples and length [s] allow, and all of that together first."""
+    """Return the bands [Hz] that sampling interval [s], record length [s] and corner frequencies allow.
+
+    The first is the whole allowed band, followed by the members of ``BANDS`` within it.
+    """
     bottom = max(low or 0.0, CYCLES / length)
     top = min(high or np.inf, 0.4 / step)
     if bottom >= top:
@@ -81,7 +84,7 @@ def bands(step: float, length: float, low: float | None, high: float | None) -> 
 def anderson(
     velocity: np.ndarray, reference: np.ndarray, step: float, low: float | None = None, high: float | None = None
 ) -> tuple[float, Sequence[tuple[float, float]], np.ndarray]:
-    """The score of a record (n,) [m/s] against a reference (n,): 0 to 10, the bands [Hz], and C1 to C10 of each (b, 10)."""
+    """Return the score of a record (n,) [m/s] against a reference (n,), from 0 to 10, the bands [Hz], and C1 to C10 of each (b, 10)."""
     chosen = bands(step, step * (len(reference) - 1), low, high)
     rows = [criteria(filtered(velocity, step, *band), filtered(reference, step, *band), step, *band) for band in chosen]
     table = np.array(rows).reshape(-1, len(CRITERIA))

@@ -1,6 +1,6 @@
 """Intensity measures of horizontal ground motion at a station.
 
-Measures are taken of the motion turned to 180 directions; RotD50 and RotD100 are their median and maximum (Boore 2010). Spectral
+Measures are computed for the motion rotated to 180 directions; RotD50 and RotD100 are their median and maximum (Boore 2010). Spectral
 accelerations are pseudo-spectral, of oscillators advanced exactly for acceleration that is linear between samples (Nigam & Jennings 1969).
 Arias intensity: Arias (1970). Cumulative absolute velocity: the integral of |acceleration| (Reed & Kassawara 1990). The Fourier
 amplitude spectrum is the effective one of both components (Goulet et al. 2018), smoothed after Konno & Ohmachi (1998).
@@ -19,15 +19,18 @@ DIRECTIONS = 180
 PERIODS = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.5, 10.0)
 DAMPING = 0.05
 FINE = 40
-"""Samples in a period of an oscillator, at least, from which its peak is taken: within 0.5 %."""
+"""Minimum number of samples per period of an oscillator, which gives its peak within 0.5 %."""
 LONGEST_SWING = 10.0
-"""Periods after a record that are looked at, at most, where damping is nearly critical."""
+"""Maximum number of periods computed after the end of a record, for nearly critical damping."""
 SMOOTHING = 188.5
-"""Bandwidth b of Konno and Ohmachi's window, about a twentieth of a decade."""
+"""Bandwidth b of the Konno-Ohmachi window, about a twentieth of a decade."""
 
 
 def oscillator(period: float, damping: float, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """A (2, 2) and B (2, 2) of (x, x')(t + dt) = A (x, x')(t) + B (a(t), a(t + dt)) of x'' + 2 d w x' + w^2 x = -a."""
+    """Return the matrices A (2, 2) and B (2, 2) that advance a damped oscillator by one step.
+
+    They satisfy (x, x')(t + dt) = A (x, x')(t) + B (a(t), a(t + dt)) for x'' + 2 d w x' + w^2 x = -a, with a linear in the step.
+    """
     w = 2 * np.pi / period
     system = np.zeros((4, 4))
     system[0, 1], system[1, 0], system[1, 1] = 1.0, -w * w, -2 * damping * w
@@ -39,7 +42,7 @@ def oscillator(period: float, damping: float, step: float) -> tuple[np.ndarray, 
 
 
 def response(acceleration: np.ndarray, step: float, period: float, damping: float = DAMPING) -> np.ndarray:
-    """Displacement (..., n) [m] of an oscillator on ground with the acceleration (..., n) [m/s^2], from rest at the first sample."""
+    """Return the displacement (..., n) [m] of an oscillator under ground acceleration (..., n) [m/s^2], initially at rest."""
     from scipy.signal import lfilter
 
     a, b = oscillator(period, damping, step)
@@ -54,27 +57,32 @@ def response(acceleration: np.ndarray, step: float, period: float, damping: floa
 
 
 def padded(acceleration: np.ndarray, step: float, period: float, damping: float = DAMPING) -> np.ndarray:
-    """Return the acceleration (..., n) followed by zeros for half a swing of an oscillator of that period [s] and damping."""
+    """Return the acceleration (..., n) followed by zeros for half a period of a damped oscillator."""
     after = int(np.ceil(min(half_swing(period, damping), LONGEST_SWING * period) / step)) + 1
     return np.pad(acceleration, [(0, 0)] * (np.ndim(acceleration) - 1) + [(0, after)])
 
 
 def half_swing(period: float, damping: float) -> float:
-    """Return half the damped period [s], within which an oscillator left to itself goes farthest."""
+    """Return half the damped period [s], within which a free oscillator reaches its largest displacement."""
     return 0.5 * period / float(np.sqrt(1.0 - damping * damping))
 
 
 def left_alone(x: np.ndarray, v: np.ndarray, period: float, damping: float = DAMPING) -> np.ndarray:
-    """Return the largest displacement of oscillators from now on whose ground has come to rest.
+    """Return the largest future displacement of oscillators on ground that has come to rest.
 
     Parameters
     ----------
-    x, v : displacements [m] and velocities [m/s] now, arrays of one shape
-    period, damping : natural period [s], damping as a share of the critical
+    x, v : ndarray
+        Present displacements [m] and velocities [m/s], of the same shape.
+    period : float
+        Natural period [s].
+    damping : float
+        Fraction of critical damping.
 
     Returns
     -------
-    Array of that shape [m], nowhere below abs(x): x itself, or the first turn of the damped free oscillation.
+    ndarray
+        Displacement [m], at least abs(x): x itself, or the first extremum of the damped free oscillation.
     """
     w = 2 * np.pi / period
     slower = w * np.sqrt(1.0 - damping * damping)
@@ -84,15 +92,26 @@ def left_alone(x: np.ndarray, v: np.ndarray, period: float, damping: float = DAM
 
 
 def turned(east: np.ndarray, north: np.ndarray, directions: int = DIRECTIONS) -> np.ndarray:
-    """Motion (directions, n) along directions over half a turn."""
+    """Return the motion (directions, n) along directions distributed over 180 degrees."""
     angle = np.pi * np.arange(directions) / directions
     return np.asarray(np.cos(angle)[:, None] * east + np.sin(angle)[:, None] * north)
 
 
 @dataclass(frozen=True)
 class Measures:
-    """Of one station, SI: ``values`` of each direction (180,) by name; ``frequency`` and ``fourier`` (k,): effective amplitude spectrum of
-    the acceleration [Hz, m/s]; ``vertical``: peaks of the vertical motion by name, where there is one."""
+    """Intensity measures of one station in SI units.
+
+    Attributes
+    ----------
+    values : dict of str to ndarray of shape (180,)
+        Measures in each direction.
+    frequency : ndarray of shape (k,)
+        Frequencies of the spectrum [Hz].
+    fourier : ndarray of shape (k,)
+        Effective amplitude spectrum of the acceleration [m/s].
+    vertical : dict of str to float
+        Peaks of the vertical motion, if given.
+    """
 
     values: dict[str, np.ndarray]
     frequency: np.ndarray
@@ -100,7 +119,7 @@ class Measures:
     vertical: dict[str, float]
 
     def rotd(self, percentile: float) -> dict[str, float]:
-        """RotD50, RotD100 and so on of every measure."""
+        """Return the percentile over directions of every measure: 50 for RotD50, 100 for RotD100."""
         return {name: float(np.percentile(values, percentile)) for name, values in self.values.items()}
 
 
@@ -110,7 +129,7 @@ UNITS = {
 
 
 def spectral(period: float) -> str:
-    """SA(1.0) and so on, as OpenQuake has it."""
+    """Return OpenQuake's name of a spectral acceleration, such as SA(1.0)."""
     return f"SA({np.format_float_positional(period, trim='0')})"
 
 
@@ -122,7 +141,19 @@ def measures(
     periods: Sequence[float] = PERIODS,
     damping: float = DAMPING,
 ) -> Measures:
-    """Of the velocities (n,) [m/s] of a station, sampled every ``step`` [s]. Those of periods below ten samples are NaN."""
+    """Return the intensity measures of a station.
+
+    Parameters
+    ----------
+    step : float
+        Sampling interval [s].
+    east, north, up : ndarray of shape (n,)
+        Velocities [m/s].
+    periods : sequence of float
+        Periods of the spectral accelerations [s]; measures of periods below ten samples are NaN.
+    damping : float
+        Fraction of critical damping.
+    """
     both = np.array([east, north], float)
     motion = {"PGV": both, "PGA": derived(both, step), "PGD": summed(both, step)}
     way = {name: turned(*values) for name, values in motion.items()}
@@ -145,32 +176,34 @@ def measures(
 
 
 def _peak(velocity: np.ndarray, step: float, period: float, damping: float) -> np.ndarray:
-    """Return the pseudo-spectral acceleration (180,) of ground that moves with a velocity (2, n).
+    """Return the pseudo-spectral acceleration (180,) of ground with velocity (2, n).
 
     The acceleration is zero after the record, as in the processing of strong-motion records: an oscillator whose period is not much
-    shorter than the record is displaced most after its end.
+    shorter than the record reaches its largest displacement after the end of the record.
     """
-    times = max(1, int(np.ceil(FINE * step / period)))  # as many samples: a peak between coarse ones is missed
+    times = max(1, int(np.ceil(FINE * step / period)))  # avoids missing peaks between samples
     finer = step / times
     moved = response(padded(derived(velocity, step, times), finer, period, damping), finer, period, damping)
     return np.asarray((2 * np.pi / period) ** 2 * np.abs(turned(*moved)).max(1))
 
 
 def integrated(values: np.ndarray, step: float) -> np.ndarray:
-    """From the first sample on (..., n), by the trapezoidal rule: of what is nowhere negative, as squares are, it never falls."""
+    """Return the trapezoidal integral (..., n) from the first sample; it never decreases for non-negative samples."""
     from scipy.integrate import cumulative_trapezoid
 
     return np.asarray(cumulative_trapezoid(values, dx=step, axis=-1, initial=0.0))
 
 
 def derived(values: np.ndarray, step: float, times: int = 1) -> np.ndarray:
-    """Rate of change of samples (..., n), of the cubic spline through them, at ``times`` as many: 0.1 % low for ten samples a period, where
-    differences of neighbours are 6 % low."""
+    """Return the derivative of samples (..., n) from their cubic spline, at ``times`` as many points.
+
+    It is 0.1 % low for ten samples per period, where differences of adjacent samples are 6 % low.
+    """
     return np.asarray(_spline(values, step)(step / times * np.arange(times * (values.shape[-1] - 1) + 1), 1))
 
 
 def summed(values: np.ndarray, step: float) -> np.ndarray:
-    """Integral of samples (..., n) of both signs from the first on, of the cubic spline through them: the inverse of ``derived``."""
+    """Return the integral of samples (..., n) of both signs, from their cubic spline: the inverse of ``derived``."""
     return np.asarray(_spline(values, step).antiderivative()(step * np.arange(values.shape[-1])))
 
 
@@ -181,7 +214,7 @@ def _spline(values: np.ndarray, step: float) -> Any:
 
 
 def lasting(growth: np.ndarray, step: float, low: float, high: float) -> np.ndarray:
-    """Time (d,) [s] between shares of the final value of what grows (d, n); 0 where nothing moved."""
+    """Return the time (d,) [s] between two fractions of the final value of growth curves (d, n), 0 if nothing moved."""
     final = growth[:, -1:]
     share = growth / np.where(final > 0, final, 1.0)
     time = step * np.arange(growth.shape[1])
@@ -193,8 +226,17 @@ def lasting(growth: np.ndarray, step: float, low: float, high: float) -> np.ndar
 
 
 def fourier(acceleration: np.ndarray, step: float, count: int = 80) -> tuple[np.ndarray, np.ndarray]:
-    """Effective amplitude spectrum [m/s] of both components (2, n) at ``count`` frequencies [Hz], from one over the record to a fourth of
-    the sampling rate, smoothed."""
+    """Return frequencies [Hz] and the smoothed effective amplitude spectrum [m/s] of both components of an acceleration.
+
+    Parameters
+    ----------
+    acceleration : ndarray of shape (2, n)
+        Horizontal acceleration [m/s^2].
+    step : float
+        Sampling interval [s].
+    count : int
+        Number of logarithmically spaced frequencies, from the inverse record length to a quarter of the sampling rate.
+    """
     n = acceleration.shape[1]
     size = 1 << (2 * n - 1).bit_length()
     amplitude = np.sqrt((np.abs(step * np.fft.rfft(acceleration, size)) ** 2).mean(0))
@@ -204,7 +246,10 @@ def fourier(acceleration: np.ndarray, step: float, count: int = 80) -> tuple[np.
 
 
 def smoothed(frequency: np.ndarray, amplitude: np.ndarray, at: np.ndarray, bandwidth: float = SMOOTHING) -> np.ndarray:
-    """Means of an amplitude spectrum around frequencies ``at``: weights (sin z / z)^4 with z = b log10(f / f0)."""
+    """Return the Konno-Ohmachi means of an amplitude spectrum around frequencies ``at`` [Hz].
+
+    The weights are (sin z / z)^4 with z = b log10(f / f0), truncated at abs(z) = 3 pi.
+    """
     found = np.empty(len(at))
     for k, centre in enumerate(at):
         z = bandwidth * np.log10(frequency / centre)

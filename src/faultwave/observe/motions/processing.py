@@ -1,4 +1,4 @@
-"""Records made comparable: the same quantity, components, times and band, whatever they came as."""
+"""Processing that makes records comparable: common quantity, components, times and frequency band."""
 
 from __future__ import annotations
 
@@ -9,14 +9,23 @@ import numpy as np
 from faultwave.observe.motions.measures import derived, summed
 
 QUANTITIES = ("displacement", "velocity", "acceleration")
-"""Each is the derivative of the one before."""
+"""Quantities of motion, each the derivative of the preceding one."""
 CORNERS = 4
 
 
 @dataclass(frozen=True)
 class Processing:
-    """How both of two records are treated: as which ``quantity``, filtered by a Butterworth filter of order four run forwards and backwards
-    between ``low`` and ``high`` [Hz], None for no corner, until a time [s]."""
+    """Processing applied to both of two records.
+
+    Attributes
+    ----------
+    quantity : str
+        One of ``QUANTITIES``.
+    low, high : float, optional
+        Corners of a Butterworth filter of order four, run forwards and backwards [Hz]; None for no corner.
+    until : float, optional
+        End of the comparison [s].
+    """
 
     quantity: str = "velocity"
     low: float | None = None
@@ -24,7 +33,7 @@ class Processing:
     until: float | None = None
 
     def told(self) -> str:
-        """In words."""
+        """Return a description in words."""
         band = {
             (False, False): "all frequencies", (True, False): f"above {self.low or 0:g} Hz", (False, True): f"below {self.high or 0:g} Hz",
             (True, True): f"{self.low or 0:g} to {self.high or 0:g} Hz",
@@ -33,7 +42,7 @@ class Processing:
 
 
 def as_quantity(values: np.ndarray, step: float, given: str, wanted: str) -> np.ndarray:
-    """Values (..., n) differentiated or integrated from one of ``QUANTITIES`` to another."""
+    """Differentiate or integrate values (..., n) from one of ``QUANTITIES`` to another."""
     found = np.asarray(values, float)
     steps = QUANTITIES.index(wanted) - QUANTITIES.index(given)
     for _ in range(abs(steps)):
@@ -42,7 +51,7 @@ def as_quantity(values: np.ndarray, step: float, given: str, wanted: str) -> np.
 
 
 def filtered(values: np.ndarray, step: float, low: float | None, high: float | None) -> np.ndarray:
-    """Values (..., n) within a band. A high corner at or above half the sampling rate filters nothing."""
+    """Filter values (..., n) to a band; a corner at or above the Nyquist frequency has no effect."""
     from scipy.signal import butter, sosfiltfilt
 
     nyquist = 0.5 / step
@@ -57,7 +66,7 @@ def filtered(values: np.ndarray, step: float, low: float | None, high: float | N
 
 
 def resampled(time: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Values (..., n) at other times: what is above half the new rate is taken out first, then a cubic spline; zero outside."""
+    """Resample values (..., n) by a cubic spline, with anti-alias filter; zero outside the record."""
     from scipy.interpolate import CubicSpline
 
     step, wanted = float(time[1] - time[0]), float(at[1] - at[0])
@@ -70,8 +79,10 @@ def resampled(time: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarra
 
 
 def to_axes(components: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Motion (3, n) east, north and up from components (k, n), k = 2 or 3, along directions (k, 3); two components are horizontal, and up
-    is zero. Raises ValueError where they lie in a plane, or along a line."""
+    """Return motion (3, n) east, north and up from components (k, n), k = 2 or 3, along directions (k, 3).
+
+    Two components are horizontal, and up is then zero. Raises ValueError if the directions are linearly dependent.
+    """
     if len(components) == 2:
         flat = directions[:, :2]
         if abs(np.linalg.det(flat)) < 0.1:
@@ -83,13 +94,13 @@ def to_axes(components: np.ndarray, directions: np.ndarray) -> np.ndarray:
 
 
 def direction(azimuth: float, dip: float) -> np.ndarray:
-    """Unit vector (3,) east, north, up of a component with an azimuth [deg from north] and a dip [deg, down positive]."""
+    """Return the unit vector (3,) east, north, up of a component with azimuth [deg from north] and dip [deg, down positive]."""
     a, d = np.radians([azimuth, dip])
     return np.array([np.sin(a) * np.cos(d), np.cos(a) * np.cos(d), -np.sin(d)])
 
 
 def along_axes(motion: np.ndarray, turned: float) -> np.ndarray:
-    """Motion (3, n) along x, y, z of east, north and up; ``turned``: where y points [deg clockwise from north]."""
+    """Return motion (3, n) along x, y, z from east, north and up; ``turned`` is the azimuth of y [deg clockwise from north]."""
     a = np.radians(turned)
     return np.array(
         [np.cos(a) * motion[0] - np.sin(a) * motion[1], np.sin(a) * motion[0] + np.cos(a) * motion[1], motion[2]]

@@ -1,1 +1,1 @@
-"""One file format a module: open, append, close; or write and read of a whole Dataset."""
+"""File formats, one per module: incremental writers (open, append, close) or write and read functions of a Dataset."""

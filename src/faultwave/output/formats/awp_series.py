@@ -1,6 +1,6 @@
-"""AWP-ODC's outputs: a flat file of float32 a component, x fastest, then y, then z downwards, then time.
+"""AWP-ODC output: one flat float32 file per component, x fastest, then y, then z downwards, then time.
 
-AWP writes SX, SY, SZ of the points and steps asked for, without a header; here a text beside them says what they hold.
+AWP writes SX, SY, SZ for the requested points and steps, without a header; here an adjacent JSON file describes the contents.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ DTYPE = np.dtype("<f4")
 
 
 class AwpWriter(WholeOrNothing):
-    """Files STEM followed by X, Y, Z, and STEM.json; velocities [m/s], vertical positive up.
+    """Writer of the files STEM followed by X, Y, Z, and of STEM.json; velocities [m/s], vertical positive up.
 
-    ``append``, ``sync_for_checkpoint``, ``close`` and ``abort`` are those of ``FieldWriter``.
+    ``append``, ``sync_for_checkpoint``, ``close`` and ``abort`` correspond to ``FieldWriter``.
     """
 
     def __init__(self, stem: str | Path, lattice: Lattice, earlier: Earlier = NOTHING) -> None:
@@ -54,7 +54,7 @@ class AwpWriter(WholeOrNothing):
             raise
 
     def _go_on(self, earlier: Earlier) -> None:
-        """Take the files of an earlier run up; where they do not hold its snapshots, raise InputError or put them aside."""
+        """Continue the files of an earlier run; if they lack its snapshots, rename them or raise InputError."""
         there = {n: self._temporary(p) if self._temporary(p).exists() else p for n, p in self.parts.items()}
         wrong = {p: why for p in there.values() if p.exists() and (why := self._wrong(p, earlier))}
         lost = [p for p in there.values() if not p.exists()]
@@ -69,7 +69,7 @@ class AwpWriter(WholeOrNothing):
             return
         for name, path in there.items():
             if path == self.parts[name]:
-                os.replace(path, self._temporary(path))  # of a run that had finished
+                os.replace(path, self._temporary(path))  # the earlier run had finished
         self.times, self._promised = list(earlier.times), True
         self.sums = list(earlier.sums.get(self.path.name, ()))
 
@@ -78,7 +78,7 @@ class AwpWriter(WholeOrNothing):
         return f"has {size} bytes of {needed}" if size < needed else ""
 
     def _other_content(self, there: dict[str, Path], earlier: Earlier) -> dict[Path, str]:
-        """What is wrong with files of the right length, by their checksums."""
+        """Return the discrepancy of files of the right length, found by their checksums, by path."""
         with ExitStack() as stack:
             opened = {n: stack.enter_context(p.open("rb")).fileno() for n, p in there.items()}
 
@@ -92,7 +92,7 @@ class AwpWriter(WholeOrNothing):
         return {next(iter(there.values())): f"the snapshot at {earlier.times[other]:g} s is not what was written"}
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """Add the snapshot of one time [s]: arrays (nz, ny, nx), z up, or (ny, nx)."""
+        """Append the snapshot of one time [s], arrays (nz, ny, nx) with z up, or (ny, nx)."""
         if self.times and not time > self.times[-1]:
             raise ValueError(f"{self.stem.name}: time {time} does not follow {self.times[-1]}")
         sums = 0
@@ -151,9 +151,19 @@ class AwpWriter(WholeOrNothing):
 
 
 def read_awp(stem: str | Path) -> tuple[dict[str, np.ndarray], dict[str, object]]:
-    """Arrays (nt, nz, ny, nx) of v1, v2, v3, z downwards as in the files, and what STEM.json says of them.
+    """Read AWP-ODC output written by ``AwpWriter``.
 
-    Raises InputError where files are missing or their sizes do not fit.
+    Returns
+    -------
+    values : dict of str to ndarray of shape (nt, nz, ny, nx)
+        v1, v2, v3 [m/s], z downwards as in the files.
+    about : dict
+        Contents of STEM.json.
+
+    Raises
+    ------
+    InputError
+        If files are missing or have the wrong size.
     """
     stem = Path(stem)
     path = stem.with_name(stem.name + ".json")

@@ -1,4 +1,4 @@
-"""The wave field around a box in one HDF5 file, PREFIX-box.h5, which another run lets in: ``observe.box_records``."""
+"""Wave field around a box in one HDF5 file, PREFIX-box.h5, as input of another run; see ``observe.box_records``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from faultwave.output.hdf5 import whole_hdf5
 from faultwave.output.writers import Writer
 
 STEPS = 32
-"""Samples of a chunk."""
+"""Number of samples in a chunk."""
 
 
 def write_box(path: Path, data: Dataset) -> Path:
-    """Write a record, whole or not at all. Raises InputError if the path cannot be written, RunError if the disk fills."""
+    """Write a record atomically; raise InputError if the path cannot be written, RunError if the disk fills."""
     with whole_hdf5(path) as file:
         for key, value in data.attrs.items():
             file.attrs[key] = value

@@ -1,8 +1,8 @@
-"""How a sea floor moves, for tsunami codes: PREFIX-dtopo.tt3, a ``dtopo`` file of type 3 as GeoClaw reads it.
+"""Sea-floor motion for tsunami codes: PREFIX-dtopo.tt3, a ``dtopo`` file of type 3 as read by GeoClaw.
 
-The file holds the change of the floor's height on a regular grid at regular times. Water over a slope is lifted by horizontal motion, too:
-u_z - u_x db/dx - u_y db/dy with the height b of the floor (Tanioka & Satake 1996), which is u . n / n_z with the normal n of a triangle of
-the mesh's sea floor.
+The file holds the change of the sea-floor height on a regular grid at regular times. Horizontal motion of a slope lifts the water, too:
+u_z - u_x db/dx - u_y db/dy with the height b of the sea floor (Tanioka & Satake 1996), which equals u . n / n_z with the normal n of a
+triangle of the sea-floor mesh.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.manifest import read_manifest
 
 STEEPEST = 0.05
-"""Least vertical part of a normal: steeper walls lift no water by moving sideways."""
+"""Minimum vertical component of a unit normal; horizontal motion of steeper walls is ignored."""
 
 MOST = 20_000_000
-"""Numbers in a file at most."""
+"""Maximum number of values in a file."""
 
 DEGREE = 6371e3 * np.pi / 180.0
-"""Metres of a degree of latitude."""
+"""Length of a degree of latitude [m]."""
 
 
 def _write(conversion: Conversion) -> list[Path]:
@@ -61,7 +61,7 @@ def _write(conversion: Conversion) -> list[Path]:
 
 
 def _uplift(file: VtkHdfReader, path: Path) -> tuple[np.ndarray, np.ndarray, float]:
-    """Centres (n, 2) of the triangles of the floor and of dry land, what each lifts the water by (n, nt) [m], and their size [m]."""
+    """Return centres (n, 2) [m] and water uplift (n, nt) [m] of the sea-floor and land triangles, and the triangle size [m]."""
     lacking = [name for name in ("u1", "u2", "u3", "locationFlag") if name not in file]
     if lacking:
         raise InputError(Problem(str(path), f"does not hold {', '.join(lacking)}", "output.surface.fields: u1, u2, u3"))
@@ -85,7 +85,7 @@ def _uplift(file: VtkHdfReader, path: Path) -> tuple[np.ndarray, np.ndarray, flo
 
 
 def _checked(spacing: float, largest: float) -> float:
-    """A spacing [m] of a grid over a floor whose longer side is ``largest``. Raises InputError."""
+    """Return a valid grid spacing [m] for a floor of length ``largest`` [m], or raise InputError."""
     if 0.0 < spacing <= largest:
         return spacing
     allowed = f"above 0 m, up to the {largest:g} m of the floor"
@@ -93,7 +93,7 @@ def _checked(spacing: float, largest: float) -> float:
 
 
 def _regular(times: np.ndarray, path: Path) -> tuple[np.ndarray, slice]:
-    """Times that are as far apart as the first two, and which of all they are: a run that ends between two of them adds another."""
+    """Return the leading equally spaced times and their slice; a run that ends between snapshots adds one uneven time."""
     if len(times) < 2:
         return times, slice(None)
     step = times[1] - times[0]
@@ -105,14 +105,14 @@ def _regular(times: np.ndarray, path: Path) -> tuple[np.ndarray, slice]:
 
 
 def _projection(conversion: Conversion) -> Projection | None:
-    """The case's projection, None where it has none."""
+    """Return the projection of the case, or None."""
     path = conversion.results.folder / f"{conversion.results.prefix}-manifest.json"
     setting = read_manifest(path)["case"].get("projection") if path.is_file() else None
     return projected(SimpleNamespace(**setting), "projection") if setting else None
 
 
 def _axes(places: np.ndarray, spacing: float, degrees: bool, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of a grid over all places (n, 2) with about ``spacing`` [m], where these are in ``degrees`` or metres."""
+    """Return the axes of a grid over all places (n, 2) with about ``spacing`` [m]; places are in degrees or metres."""
     low, high = places.min(0), places.max(0)
     step = np.array([spacing, spacing])
     if degrees:
@@ -127,7 +127,7 @@ def _axes(places: np.ndarray, spacing: float, degrees: bool, count: int) -> tupl
 
 
 def _on_grid(places: np.ndarray, values: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Values (n, nt) at places (n, 2) interpolated to the grid (ny, nx, nt); beyond the outermost triangles' centres the nearest."""
+    """Interpolate values (n, nt) at places (n, 2) to a grid (ny, nx, nt), with the nearest value outside the convex hull."""
     from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
 
     grid = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)

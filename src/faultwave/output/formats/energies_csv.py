@@ -1,4 +1,4 @@
-"""Energies as a table: one row a time, one column a name (native), and every shape SeisSol has written."""
+"""Energy tables: one row per time and one column per name (native), and every layout that SeisSol has used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from faultwave.output.writers import Writer
 
 
 def write_energies(path: str | Path, energies: Dataset) -> Path:
-    """Write the wide table ``time,name,...``, SI, 17 significant digits; a value not computed is an empty field."""
+    """Write the wide table ``time,name,...`` in SI units with 17 significant digits; values not computed are empty fields."""
     path = Path(path)
     names = [name for name in energies.variables if name != "time"]
     with atomic_text(path) as file:
@@ -33,15 +33,15 @@ def write_energies(path: str | Path, energies: Dataset) -> Path:
 def read_energies(path: str | Path, simulation: int = 0) -> Dataset:
     """Read a wide table or the long form ``time,variable,[simulation_index,]measurement``.
 
-    Names repeated at one time (SeisSol's plastic_moment) count once; values missing at a time are NaN; of fused
-    simulations one is taken. Raises InputError with the line of the first mistake.
+    Names repeated at one time (SeisSol's plastic_moment) count once; values missing at a time are NaN; of fused simulations the one with
+    index ``simulation`` is read. Raises InputError with the line of the first mistake.
     """
     try:
         with open(path, newline="", encoding="utf-8", errors="replace") as file:
             table = _table(path, csv.DictReader(file), simulation)
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
-    except csv.Error as error:  # a field without end
+    except csv.Error as error:  # an unterminated quoted field
         raise InputError(Problem(str(path), f"is no table of energies: {error}")) from None
     times = sorted(table)
     names = list(dict.fromkeys(name for time in times for name in table[time]))
@@ -73,7 +73,7 @@ def _write(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
 
 
 def _write_flux(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
-    """One table a surface, called by it; a number is added where a name is there already."""
+    """Write one table per surface, with the name of the surface and, if that is not unique, a number."""
     files: list[Path] = []
     for result in results:
         name = re.sub(r"[^\w.-]+", "-", result.name)

@@ -1,4 +1,4 @@
-"""Errors against an exact solution as a table ``variable,norm,error``, as SeisSol's analysis file: PREFIX-analysis.csv."""
+"""Table ``variable,norm,error`` of errors against an exact solution, as in SeisSol's analysis file: PREFIX-analysis.csv."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from faultwave.output.writers import Writer
 
 
 def _writer(numbered: bool) -> Callable[[Sequence[Result], Path, str], list[Path]]:
-    """``numbered``: quantities by their number, not their name."""
+    """Return the write function; with ``numbered``, quantities are identified by number instead of name."""
 
     def write(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
         path, data = folder / f"{prefix}-analysis.csv", results[0].data

@@ -1,4 +1,4 @@
-"""Estimated errors of seismograms as a table: a row a receiver, relative errors of velocity and so on, then of every quantity."""
+"""Table of estimated seismogram errors: one row per receiver, relative errors per group such as velocity, then per quantity."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""SW4's files for soil and structures (its command ``ssioutput``): velocities of a block of the ground in one HDF5 file, which its
-converters turn into input of OpenSees and ESSI.
+"""SW4's files for soil-structure interaction (command ``ssioutput``): velocities of a block of the ground in one HDF5 file.
 
-``vel_0 ijk layout``, ``vel_1``, ``vel_2`` (samples, nx, ny, nz) along x north, y east and z down, as SW4 has them; ``z coordinates``
-(nx, ny, nz); ``ESSI xyz grid spacing``, ``ESSI xyz origin``, ``Grid lon-lat origin``, ``Grid azimuth``, ``time start``, ``timestep`` and
-``cycle start, end``.
+SW4's converters turn the file into input of OpenSees and ESSI. Datasets: ``vel_0 ijk layout``, ``vel_1``, ``vel_2`` (samples, nx, ny, nz)
+along x north, y east and z down, as in SW4; ``z coordinates`` (nx, ny, nz); ``ESSI xyz grid spacing``, ``ESSI xyz origin``,
+``Grid lon-lat origin``, ``Grid azimuth``, ``time start``, ``timestep`` and ``cycle start, end``.
 """
 
 from __future__ import annotations
@@ -25,12 +24,15 @@ from faultwave.output.snapshot_sums import MODULUS, NOTHING, Earlier, field_sum,
 
 FIELDS = ("v1", "v2", "v3")
 LAYOUTS = {"vel_0 ijk layout": ("v2", 1.0), "vel_1 ijk layout": ("v1", 1.0), "vel_2 ijk layout": ("v3", -1.0)}
-"""Datasets: which velocity, and its sign."""
+"""Velocity component and its sign, by dataset."""
 
 
 class EssiWriter(WholeOrNothing):
-    """STEM.essi. ``append``, ``sync_for_checkpoint``, ``close`` and ``abort`` are those of ``FieldWriter``. The file is laid out once, with
-    room for ``count`` snapshots, which are plain writes: a killed run leaves it sound."""
+    """Writer of STEM.essi.
+
+    ``append``, ``sync_for_checkpoint``, ``close`` and ``abort`` correspond to ``FieldWriter``. The file is created once with space for
+    ``count`` snapshots, which are plain writes: a killed run leaves a valid file.
+    """
 
     def __init__(self, stem: str | Path, lattice: Lattice, count: int, earlier: Earlier = NOTHING) -> None:
         self.path = Path(stem).with_name(Path(stem).name + ".essi")
@@ -54,7 +56,10 @@ class EssiWriter(WholeOrNothing):
             raise
 
     def _go_on(self, earlier: Earlier) -> bool:
-        """Take the file of an earlier run up; where it does not hold its snapshots, raise InputError, or put it aside and return False."""
+        """Continue the file of an earlier run and return True.
+
+        If it lacks the snapshots, it is renamed and the result is False, or InputError is raised.
+        """
         path = self._temporary if self._temporary.exists() else self.path
         wrong = {path: why} if path.exists() and (why := self._wrong(path, earlier)) else {}
         if wrong or not path.exists():
@@ -64,13 +69,13 @@ class EssiWriter(WholeOrNothing):
                 get_logger(__name__).warning("%s is put aside as %s: %s", path, put_aside(path), wrong[path])
             return False
         if path == self.path:
-            replace(self.path, self._temporary)  # of a run that had finished
+            replace(self.path, self._temporary)  # the earlier run had finished
         self.times, self._promised = list(earlier.times), True
         self.sums = list(earlier.sums.get(self.path.name, ()))
         return True
 
     def _wrong(self, path: Path, earlier: Earlier) -> str:
-        """Why a file does not hold the earlier snapshots; empty where it does."""
+        """Return why a file does not hold the earlier snapshots, or an empty string if it does."""
         count = int(np.prod(self.lattice.shape))
         try:
             with h5py.File(path, "r") as file:
@@ -91,7 +96,7 @@ class EssiWriter(WholeOrNothing):
         return "" if other is None else f"its snapshot at {earlier.times[other]:g} s is not what was written"
 
     def _begin(self) -> None:
-        """A new file with all that is known before the first snapshot."""
+        """Create the file with everything that is known before the first snapshot."""
         lattice = self.lattice
         nz, ny, nx = lattice.shape
         x, y, z = (lattice.nodes(axis) for axis in "xyz")
@@ -109,7 +114,7 @@ class EssiWriter(WholeOrNothing):
             file["time start"], file["timestep"], file["cycle start, end"] = [0.0], [0.0], [0, 0]
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """Add the snapshot of one time [s]: arrays (nz, ny, nx), z up."""
+        """Append the snapshot of one time [s], arrays (nz, ny, nx) with z up."""
         number = len(self.times)
         if number and not time > self.times[-1]:
             raise ValueError(f"{self.path.name}: time {time} does not follow {self.times[-1]}")

@@ -1,4 +1,4 @@
-"""Radar cross sections as a table: frequency [Hz], theta and phi [degrees], cross section [m^2]."""
+"""Table of radar cross sections: frequency [Hz], theta and phi [degrees], cross section [m^2]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maps of the ground as GeoTIFF 1.1: one band a map, float32, north up or turned, in the projection of the case."""
+"""GeoTIFF 1.1 maps of the ground: one float32 band per map, north up or rotated, in the projection of the case."""
 
 from __future__ import annotations
 
@@ -18,13 +18,22 @@ from faultwave.output.writers import Writer
 SCALE, TIE_POINT, TRANSFORMATION, KEYS, METADATA = 33550, 33922, 34264, 34735, 42112  # tags; the last is GDAL's
 MODEL_PROJECTED, PIXEL_IS_AREA = 1, 1
 UPRIGHT = 1e-9
-"""Sine of an angle below which rows run along the projection's axes."""
+"""Sine of the angle below which rows are parallel to the axes of the projection."""
 
 
 def write_geotiff(path: str | Path, maps: Dataset, epsg: int, to_map: np.ndarray) -> Path:
-    """Bands are the maps in their order, described in the image description.
+    """Write maps as the bands of a GeoTIFF, described in the image description. Rows run from large y to small.
 
-    ``to_map`` (2, 3): (easting, northing) = to_map @ (x, y, 1) of local coordinates. Rows go from large y to small.
+    Parameters
+    ----------
+    path : str or Path
+        Path of the file.
+    maps : Dataset
+        Maps with dimensions y and x.
+    epsg : int
+        EPSG code of the projection.
+    to_map : ndarray of shape (2, 3)
+        Affine map: (easting, northing) = to_map @ (x, y, 1) of local coordinates [m].
     """
     import tifffile
 
@@ -39,7 +48,7 @@ def write_geotiff(path: str | Path, maps: Dataset, epsg: int, to_map: np.ndarray
     matrix[3, 3] = 1.0
     keys = (1, 1, 1, 3, 1024, 0, 1, MODEL_PROJECTED, 1025, 0, 1, PIXEL_IS_AREA, 3072, 0, 1, epsg)
     place: list[tuple[int, int, int, tuple[float, ...], bool]] = [(TRANSFORMATION, 12, 16, tuple(matrix.ravel()), True)]
-    if abs(matrix[0, 1]) < UPRIGHT * h > abs(matrix[1, 0]):  # what every reader understands
+    if abs(matrix[0, 1]) < UPRIGHT * h > abs(matrix[1, 0]):  # this form is supported by every reader
         (width, _, _, left), (_, down, _, top) = matrix[:2]
         place = [(SCALE, 12, 3, (width, -down, 0.0), True), (TIE_POINT, 12, 6, (0.0, 0.0, 0.0, left, top, 0.0), True)]
     named = _metadata(maps, names)
@@ -54,7 +63,7 @@ def write_geotiff(path: str | Path, maps: Dataset, epsg: int, to_map: np.ndarray
 
 
 def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
-    """PREFIX-intensity.tif of maps of ground motion, where it is among their ``formats`` and they have a ``projection``."""
+    """Write PREFIX-intensity.tif for ground motion maps whose ``formats`` include geotiff and that have a ``projection``."""
     written = []
     for result in results:
         projection = result.settings["projection"]
@@ -62,15 +71,15 @@ def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> li
             continue
         origin, ex, ey = projection.to_map(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
         epsg = projection.epsg()
-        assert epsg is not None  # checked with the plan
+        assert epsg is not None  # checked when the run was planned
         to_map = np.stack([ex - origin, ey - origin, origin], 1)
         written.append(write_geotiff(folder / f"{prefix}-intensity.tif", without_degrees(result.data), epsg, to_map))
     return written
 
 
 def _metadata(maps: Dataset, names: list[str]) -> str:
-    """Names, units and descriptions of the bands as GDAL and what builds on it reads them."""
-    from xml.sax.saxutils import escape  # brings modules of the web with it, and few runs write this
+    """Return names, units and descriptions of the bands as GDAL metadata."""
+    from xml.sax.saxutils import escape  # slow import, needed by few runs
 
     items = []
     for band, name in enumerate(names):

@@ -1,9 +1,9 @@
-"""H5DRM: motion on two planes of nodes around a box, for the domain reduction method of OpenSees, in the layout that ShakerMaker writes.
+"""H5DRM format: motion on two layers of nodes around a box, for the domain reduction method of OpenSees, as written by ShakerMaker.
 
-``DRM_Data``: ``xyz`` (n, 3), ``internal`` (n,): whether a node belongs to the box or lies outside of it, ``data_location`` (n,): the
+``DRM_Data``: ``xyz`` (n, 3), ``internal`` (n,): True if a node belongs to the box, False if it lies outside, ``data_location`` (n,): the
 first of a node's three rows in ``velocity``, ``displacement`` and ``acceleration`` (3 n, samples). ``DRM_Metadata``: ``dt``, ``tstart``,
-``tend``, ``drmbox_x0`` (3,): the middle of the upper side, the extent ``drmbox_xmin`` ... ``drmbox_zmax``, ``h`` (3,) and names. Places
-are metres and motion metres and seconds along x, y and z (up) of the case.
+``tend``, ``drmbox_x0`` (3,): the centre of the upper side, the extent ``drmbox_xmin`` ... ``drmbox_zmax``, ``h`` (3,) and names. Places
+are in metres, motion is in SI units along x, y and z (up) of the case.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from faultwave.output.writers import Writer
 
 
 def write_h5drm(path: Path, data: Dataset, layers: int = 1) -> Path:
-    """Write a record on a lattice with so many ``layers`` of elements. Raises InputError if the path cannot be written, RunError if the
-    disk fills."""
+    """Write a record on a lattice with this number of ``layers`` of elements.
+
+    Raises InputError if the path cannot be written, RunError if the disk fills.
+    """
     lower, upper, h = data.attrs["lower"], data.attrs["upper"], float(data.attrs["spacing"])
     index = data["v1_index"]
     cells = np.rint((upper - lower) / h).astype(int)
@@ -53,8 +55,11 @@ def write_h5drm(path: Path, data: Dataset, layers: int = 1) -> Path:
 
 
 def _nodes(index: np.ndarray, cells: np.ndarray, layers: int, open_top: bool) -> np.ndarray:
-    """Whether nodes belong to so many layers of elements: the planes of the box's own faces and, outside, one more for each; of more
-    than one layer as many inside."""
+    """Return True for the nodes (n,) that belong to the given number of element layers.
+
+    These are the nodes on the faces of the box and one more plane outside for each layer, plus ``layers`` - 1 planes inside. With
+    ``open_top`` there are no planes above the box.
+    """
     out, inwards = layers, layers - 1
     last = cells + out
     if open_top:
@@ -67,7 +72,7 @@ def _nodes(index: np.ndarray, cells: np.ndarray, layers: int, open_top: bool) ->
 
 
 def displacement(velocity: np.ndarray, dt: float) -> np.ndarray:
-    """Integrals (rows, samples) over time of cubics through four neighbouring samples, from rest."""
+    """Integrate velocity (rows, samples) over time by cubics through four adjacent samples, from zero displacement."""
     v = np.concatenate([np.zeros((len(velocity), 1)), velocity, 2 * velocity[:, -1:] - velocity[:, -2:-1]], 1)
     pieces = dt * (13.0 * (v[:, 1:-2] + v[:, 2:-1]) - v[:, :-3] - v[:, 3:]) / 24.0
     return np.concatenate([np.zeros((len(velocity), 1)), np.cumsum(pieces, 1)], 1)

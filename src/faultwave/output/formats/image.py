@@ -1,6 +1,6 @@
-"""Fields on a regular lattice in time: one file that is VTKHDF (ImageData) for ParaView and NetCDF-4 (CF) for everybody else.
+"""Fields on a regular lattice in time: one file that is both VTKHDF (ImageData) for ParaView and NetCDF-4 (CF).
 
-Both are HDF5. The numbers stand once, /VTKHDF/PointData/NAME; NetCDF sees them at the root by hard links, with x, y, z and time as
+Both are HDF5. The values are stored once, in /VTKHDF/PointData/NAME; NetCDF sees them at the root by hard links, with x, y, z and time as
 coordinates. Formats: https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format, https://cfconventions.org.
 """
 
@@ -28,7 +28,7 @@ WHAT = "series of images (VTKHDF)"
 
 
 class ImageWriter(FieldWriter):
-    """One file, ``path``; ``append`` takes arrays of the lattice's shape."""
+    """Writer of one file ``path``; ``append`` takes arrays of the lattice's shape."""
 
     def __init__(
         self, path: str | Path, lattice: Lattice, fields: Sequence[str], dtype: DTypeLike = np.float32, steps: int = 0,
@@ -57,7 +57,7 @@ class ImageWriter(FieldWriter):
         self._link(file, root, dims)
 
     def _link(self, file: h5py.File, root: h5py.Group, dims: tuple[str, ...]) -> None:
-        """What makes it NetCDF."""
+        """Add the dimension scales, attributes and links that make the file NetCDF."""
         file.attrs["Conventions"], file.attrs["title"] = "CF-1.8", self.title
         file["time"] = root["Steps/Values"]
         for axis in ("z", "y", "x"):
@@ -85,7 +85,7 @@ class ImageWriter(FieldWriter):
                 file[name].attrs["coordinates"] = " ".join(placed)
 
     def _located(self) -> dict[str, tuple[np.ndarray, str, str]]:
-        """Where points are beside x, y and z: arrays (ny, nx), their units and standard names."""
+        """Return auxiliary coordinates (ny, nx) of the points, with units and standard names."""
         units = {"longitude": "degrees_east", "latitude": "degrees_north"}
         found = {name: (values, units[name], name) for name, values in self.lattice.degrees.items()}
         ground = self.lattice.elevation
@@ -106,7 +106,19 @@ class ImageWriter(FieldWriter):
 
 
 class ImageReader(OpenedHdf5):
-    """Reads what ``ImageWriter`` wrote: x, y, z (n,), times (nt,), fields, one field of one step at a time."""
+    """Reader of the files of ``ImageWriter``, one field of one snapshot at a time.
+
+    Attributes
+    ----------
+    x, y, z : ndarray of shape (n,)
+        Coordinates along each axis [m].
+    times : ndarray of shape (nt,)
+        Times [s].
+    spacing : float
+        Spacing [m].
+    fields : tuple of str
+        Names of the fields.
+    """
 
     what = WHAT
 
@@ -123,7 +135,7 @@ class ImageReader(OpenedHdf5):
                 raise ValueError(f"field '{name}' has shape {found.shape}, not {' or '.join(map(str, shapes))}")
 
     def field(self, name: str, step: int = -1) -> np.ndarray:
-        """Values (nz, ny, nx), or (ny, nx), of a step; the last one by default. InputError if absent."""
+        """Return the values (nz, ny, nx) or (ny, nx) of a snapshot, by default the last; raise InputError if absent."""
         if name not in self.fields:
             raise InputError(Problem(str(self.path), f"has no field '{name}'", ", ".join(self.fields)))
         with telling(self.path, WHAT):
@@ -131,9 +143,9 @@ class ImageReader(OpenedHdf5):
 
 
 class PlaneReader(ImageReader):
-    """A plane as triangles, two a point: what ``VtkHdfReader`` gives for a mesh.
+    """Reader of a plane as triangles, two per point, with the interface of ``VtkHdfReader`` for a mesh.
 
-    points (np, 3), cells (nc, 3), ``field`` gives (nc,).
+    ``points`` is (np, 3), ``cells`` (nc, 3), and ``field`` returns (nc,).
     """
 
     static: tuple[str, ...] = ()
@@ -152,12 +164,12 @@ class PlaneReader(ImageReader):
         return name in self.fields
 
     def field(self, name: str, step: int = -1) -> np.ndarray:
-        """Values (nc,) of a step."""
+        """Return the values (nc,) of a snapshot."""
         return np.repeat(super().field(name, step).reshape(-1), 2)
 
 
 def is_image(path: str | Path) -> bool:
-    """Whether a VTKHDF file holds ImageData."""
+    """Return True if a VTKHDF file holds ImageData."""
     try:
         with opened(path, WHAT) as file:
             return bytes(file["VTKHDF"].attrs["Type"]) == b"ImageData"

@@ -1,4 +1,4 @@
-"""Maps of the ground as NetCDF (CF): one variable a map, x and y as coordinates, longitude and latitude where known."""
+"""NetCDF (CF) maps of the ground: one variable per map, x and y as coordinates, longitude and latitude if known."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from faultwave.output.writers import Writer
 WHAT = "file of maps (NetCDF)"
 
 DEGREES = {"longitude": "degrees_east", "latitude": "degrees_north"}
-"""Units by which programs know them."""
+"""CF units of longitude and latitude."""
 
 
 def write_maps(path: str | Path, maps: Dataset) -> Path:
-    """Write a dataset with dimensions y and x, whole or not at all. Raises InputError, RunError as all writers do."""
+    """Write a dataset with dimensions y and x atomically; raise InputError and RunError like all writers."""
     import netCDF4
 
     path = Path(path)
@@ -44,17 +44,17 @@ def write_maps(path: str | Path, maps: Dataset) -> Path:
 
 
 def without_degrees(maps: Dataset) -> Dataset:
-    """The maps without longitude and latitude, which formats of their own coordinates do not repeat."""
+    """Return the maps without longitude and latitude, for formats with coordinates of their own."""
     return Dataset(maps.name, {k: v for k, v in maps.variables.items() if k not in DEGREES}, maps.attrs)
 
 
 def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
-    """PREFIX-intensity.nc of maps of ground motion."""
+    """Write PREFIX-intensity.nc for ground motion maps."""
     return [write_maps(folder / f"{prefix}-intensity.nc", result.data) for result in results]
 
 
 def read_maps(path: str | Path) -> Dataset:
-    """What ``write_maps`` wrote. Raises InputError if the file is no such file."""
+    """Read a file written by ``write_maps``, or raise InputError if it is not such a file."""
     file = open_netcdf(path, WHAT)
     with telling(path, WHAT):
         variables = {name: _variable(v) for name, v in file.variables.items()}
@@ -68,7 +68,7 @@ def _variable(found: NetcdfVariable) -> Variable:
 
 
 def _write_soil(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
-    """PREFIX-soil.nc of maps of strain in soft soil."""
+    """Write PREFIX-soil.nc for maps of strain in soft soil."""
     return [write_maps(folder / f"{prefix}-soil.nc", result.data) for result in results]
 
 

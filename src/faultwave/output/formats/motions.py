@@ -1,11 +1,11 @@
-"""Tables of ground motion by station: ours, one for gmprocess's readers, and OpenQuake's sites and ground motion fields.
+"""Ground motion tables by station: Faultwave's, gmprocess flat files, and OpenQuake's sites and ground motion fields.
 
 ``faultwave convert DIR motions`` writes, from the velocities of receivers of either engine,
 
 * PREFIX-motions.csv: a row for each station, RotD50 and RotD100 of every measure, peaks of the vertical motion and of strain, in SI;
 * PREFIX-fourier.csv: effective amplitude spectra;
 * PREFIX_metrics_rotd(percentile=50.0).csv and (percentile=100.0): flat files as gmprocess 2 exports them, PGA and SA in %g, PGV in cm/s;
-* PREFIX-sites.csv and PREFIX-gmfs.csv: what OpenQuake reads as ``sites_csv`` and ``gmfs_csv``, in g (needs longitude and latitude).
+* PREFIX-sites.csv and PREFIX-gmfs.csv: OpenQuake's ``sites_csv`` and ``gmfs_csv``, in g (requires longitude and latitude).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ GMPROCESS = {
     "Arias": 1.0,
     "CAV": 1.0 / GRAVITY,
 }
-"""From SI to gmprocess's units: %g, cm/s, cm, m/s, g s."""
+"""Factors from SI to gmprocess's units: %g, cm/s, cm, m/s, g s."""
 
 
 def _write(conversion: Conversion) -> list[Path]:
@@ -85,7 +85,7 @@ def _table(path: Path, found: Sequence[tuple[Trace, Measures]]) -> Path:
 
 
 def peak_strain(trace: Trace) -> float:
-    """Largest size of a principal strain, from rates of strain."""
+    """Return the largest absolute principal strain, from strain rates."""
     step = evenly_sampled(trace)
     xx, xy, xz, yy, yz, zz = (integrated(trace.columns[f"eps{c}"], step) for c in STRAINS)
     tensors = np.stack([np.stack(row, -1) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))], -2)
@@ -100,7 +100,7 @@ def _fourier(path: Path, found: Sequence[tuple[Trace, Measures]]) -> Path:
 
 
 def _gmprocess(path: Path, found: Sequence[tuple[Trace, Measures]], percentile: float) -> Path:
-    """Columns and units of gmprocess's flat files of metrics."""
+    """Write a flat file of metrics with the columns and units of gmprocess."""
     names = list(found[0][1].values)
     header = ["EarthquakeTime", "Network", "StationCode", "StationID", "StationDescription", "StationLatitude"]
     header += ["StationLongitude", "StationElevation", "SamplingRate", *(_gmprocess_name(name) for name in names)]
@@ -124,7 +124,7 @@ def _gmprocess_name(name: str) -> str:
 
 
 def _openquake(stem: Path, found: Sequence[tuple[Trace, Measures]]) -> list[Path]:
-    """One event, RotD50, g; measures that OpenQuake knows."""
+    """Write OpenQuake's sites and ground motion fields of one event: RotD50 [g; PGV cm/s] of the measures it supports."""
     names = [n for n in found[0][1].values if n in ("PGA", "PGV") or n.startswith("SA(")]
     names = [n for n in names if all(np.isfinite(m.values[n]).all() for _, m in found)]
     sites, fields = [], []

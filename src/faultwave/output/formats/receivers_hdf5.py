@@ -1,9 +1,9 @@
-"""Receivers of a whole run in one HDF5 array file, with units, descriptions and actual locations.
+"""Receivers of a whole run in one HDF5 file, with units, descriptions and actual locations.
 
-Groups ``receivers``, ``fault_receivers`` and ``soil_receivers``, one HDF5 dataset a variable with attributes ``dims``, ``unit`` and
+Groups ``receivers``, ``fault_receivers`` and ``soil_receivers``, one HDF5 dataset per variable with attributes ``dims``, ``unit`` and
 ``description``; ``quantities`` and ``units`` are attributes of the group. Every dimension has a dimension scale, so that NetCDF-4 and
-xarray see coordinates: times (on faults, where each receiver has its own, numbers of samples), numbers of receivers, names of quantities
-and components. The arrays of the first group stand at the root too (hard links), where ``xarray.open_dataset`` without a group looks.
+xarray see coordinates: times (on faults, where each receiver has its own, sample numbers), receiver numbers, names of quantities
+and components. The arrays of the first group are linked at the root too, where ``xarray.open_dataset`` without a group looks.
 SeisSol's own HDF5 receiver layout (``ReceiverData``) is read as well.
 """
 
@@ -31,7 +31,7 @@ LEGACY = {
     "ASI": "ASl",
     "pprime": "sigma",
 }
-"""Quantity names of SeisSol's files, older ones too, and ours where they differ."""
+"""Quantity names of SeisSol's files, including older ones, and Faultwave's names where they differ."""
 
 RECEIVERS = ("receivers", "fault_receivers", "soil_receivers")
 _PLACE = (("receiver", "component"),)
@@ -42,17 +42,17 @@ DIMENSIONS: dict[str, tuple[tuple[str, ...], ...]] = {
     "initial_traction": (("receiver", "traction"),),
     **dict.fromkeys(("longitude", "latitude", "y_azimuth"), (("receiver",),)),
 }
-"""What the variables of receivers depend on."""
+"""Allowed dimensions of each variable of receivers."""
 
 TEXT = h5py.string_dtype()
 WORDS = {"component": ("x", "y", "z"), "traction": ("P_0", "T_s", "T_d")}
-"""What the places along dimensions are called."""
+"""Labels of the entries along dimensions."""
 COORDINATES = {"sample", "receiver", "quantity", *WORDS, *CODES.values()}
-"""Datasets that say what stands along a dimension, and are no variables."""
+"""Datasets that are coordinates of a dimension and no variables."""
 
 
 def write_receivers(path: str | Path, datasets: Iterable[Dataset]) -> Path:
-    """Write datasets (by name: 'receivers', 'fault_receivers', 'soil_receivers') into one file, whole or not at all.
+    """Write datasets ('receivers', 'fault_receivers', 'soil_receivers') into one file, atomically.
 
     Raises InputError if the path cannot be written, RunError if the disk fills.
     """
@@ -74,8 +74,7 @@ def write_receivers(path: str | Path, datasets: Iterable[Dataset]) -> Path:
 
 
 def _link_first(file: h5py.File) -> None:
-    """Show the arrays of the first group at the root too, by hard links, so that programs that look only there find them; an attribute
-    says which groups there are."""
+    """Link the arrays of the first group at the root, for programs that look only there, and list the groups in an attribute."""
     groups = list(file)
     if not groups:
         return
@@ -88,12 +87,12 @@ def _link_first(file: h5py.File) -> None:
 
 
 def _make_scales(group: h5py.Group, dataset: Dataset) -> None:
-    """A coordinate for every dimension, and those of receivers that are words."""
+    """Create a coordinate for every dimension, and the text coordinates of receivers."""
     sizes, texts = dataset.sizes, {"quantity": dataset.quantities, **WORDS}
     for dim, size in sizes.items():
         name = dim
         if name in dataset and dataset.variables[name].dims != (dim,):
-            name = "sample"  # each receiver has times of its own
+            name = "sample"  # each receiver has its own times
         if name not in group:
             words = texts.get(dim, ())
             group[name] = np.array(words, dtype=TEXT) if len(words) == size else np.arange(1, size + 1)
@@ -109,7 +108,7 @@ def _make_scales(group: h5py.Group, dataset: Dataset) -> None:
 
 
 def read_receivers(path: str | Path) -> dict[str, Dataset]:
-    """Every dataset of a receiver file by name. Raises InputError if the file is no receiver file."""
+    """Return every dataset of a receiver file by name, or raise InputError if the file is not a receiver file."""
     path = Path(path)
     with opened(path, "receiver file") as file:
         if "ReceiverData" in file:
@@ -149,7 +148,7 @@ def _codes(path: Path, group: h5py.Group, name: str) -> list[str]:
 
 
 def _check(path: Path, found: Dataset) -> None:
-    """Raise InputError where receivers are not what ``observe.dataset`` says of them."""
+    """Raise InputError if receivers do not follow the conventions of ``observe.dataset``."""
     wrong = [f"no '{name}'" for name in ("time", "values", "location") if name not in found]
     for name, variable in found.variables.items():
         allowed = DIMENSIONS.get(name)

@@ -1,4 +1,4 @@
-"""Resonances as a table: frequency [Hz], quality factor, amplitude, share of the signals' energy."""
+"""Table of resonances: frequency [Hz], quality factor, amplitude and fraction of the signal energy."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""A finished rupture: PREFIX-rupture.vtkhdf (maps), PREFIX-rupture.json (source parameters, and units of the maps),
-PREFIX-moment-rate.csv and PREFIX-moment-spectrum.csv. Numbers that are not known are NaN, null in JSON."""
+"""Files of a finished rupture: PREFIX-rupture.vtkhdf, PREFIX-rupture.json, PREFIX-moment-rate.csv and PREFIX-moment-spectrum.csv.
+
+The first holds maps, the second source parameters and the units of the maps. Unknown numbers are NaN, null in JSON.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def _number(variable: Variable) -> float | None:
 
 
 def read_parameters(path: Path) -> dict[str, float]:
-    """Source parameters of a PREFIX-rupture.json by name, NaN where not known. Raises InputError if it is none."""
+    """Return the source parameters of a PREFIX-rupture.json by name, NaN if unknown; raise InputError for other files."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         known = {name: entry["value"] for name, entry in content.items() if "value" in entry}

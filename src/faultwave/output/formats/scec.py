@@ -3,7 +3,7 @@
 Conventions (https://strike.scec.org/cvws; Harris et al. 2018): a viewer looks across the fault, strike to the right. h is along
 strike, slip positive right-lateral; v is down dip, slip positive where the far side moves down; n points away from the viewer, to the
 far side, which is the hanging wall of a dipping fault. Stresses are in MPa, normal stress positive in extension. Distances along
-strike count from the coordinates' origin, those across the fault from its trace at z = 0.
+strike are measured from the origin of the coordinates, distances across the fault from its trace at z = 0.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from faultwave.output.trace import Trace
 
 State = Literal["none", "log-theta", "psi"]
 Columns = dict[str, tuple[str, np.ndarray]]
-"""What a column is and its values, by the name in the file."""
+"""Description and values of each column, by its name in the file."""
 
 NEVER = 1.0e9
-"""Rupture time of points that never ruptured."""
+"""Rupture time of points that never ruptured [s]."""
 
 _ON_FAULT = ("Sls", "SRs", "Ts0", "Sld", "SRd", "Td0", "Pn0")
 
 
 @dataclass(frozen=True)
 class ScecHeader:
-    """What the head of every file says; element_size as text with its unit, ``more`` further key=value lines."""
+    """Header common to all files; ``element_size`` is text with its unit, ``more`` holds further key=value lines."""
 
     problem: str = "unnamed"
     author: str = "unnamed"
@@ -65,12 +65,12 @@ def _km(metres: float) -> str:
 
 
 def fault_station_name(along_strike: float, down_dip: float, fault: str = "fault") -> str:
-    """Name of an on-fault station from its coordinates on the fault [m], e.g. faultst-020dp055, branchst020dp075."""
+    """Return the name of an on-fault station from its coordinates on the fault [m], e.g. faultst-020dp055."""
     return f"{fault}st{_hundreds(along_strike)}dp{_hundreds(down_dip)}"
 
 
 def body_station_name(across: float, along: float, depth: float) -> str:
-    """Name of an off-fault station from its distances [m] across and along the fault, e.g. body-030st-120dp000."""
+    """Return the name of an off-fault station from its distances [m] to and along the fault, e.g. body-030st-120dp000."""
     return f"body{_hundreds(across)}st{_hundreds(along)}dp{_hundreds(depth)}"
 
 
@@ -82,11 +82,29 @@ def write_fault_stations(
     state: State | None = None,
     fault: str = "fault",
 ) -> list[Path]:
-    """Write one file a fault receiver. Needs slip, slip rate and total traction among the columns.
+    """Write one file per fault receiver; slip, slip rate and total traction are required columns.
 
-    ``plane``: the fault's mean plane, by which stations are named after ``fault``, the main one or a branch; components follow the
-    strike and dip of each receiver. ``state`` says how the state variable is called ('log-theta' writes its logarithm); it must be
-    given where files do not state its unit, as SeisSol's. Raises InputError for missing columns and an undecided state.
+    Components follow the strike and dip of each receiver.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Output folder.
+    traces : sequence of Trace
+        Fault receivers.
+    plane : FaultPlane
+        Mean plane of the fault, which defines the coordinates in station names.
+    header : ScecHeader
+        Header of the files.
+    state : State, optional
+        Name of the state variable ('log-theta' writes its logarithm); required if the files do not state its unit, as SeisSol's.
+    fault : str
+        Prefix of the station names: the main fault or a branch.
+
+    Raises
+    ------
+    InputError
+        If columns are missing or the state variable is undecided.
     """
     used: set[str] = set()
     paths = []
@@ -104,7 +122,7 @@ def _fault_columns(trace: Trace, plane: FaultPlane, state: State | None) -> Colu
     if missing:
         raise InputError(Problem(f"fault receiver {trace.number}", f"lacks {', '.join(missing)}", ", ".join(_ON_FAULT)))
     _placed(trace)
-    # naming the other side plus flips the normal: strike components keep their sign, dip components change it
+    # exchanging the plus side flips the normal: strike components retain their sign, dip components change it
     side = -1.0 if "normal" in trace.vectors and trace.vectors["normal"] @ plane.left < 0 else 1.0
     c = trace.columns
     columns: Columns = {
@@ -121,13 +139,13 @@ def _fault_columns(trace: Trace, plane: FaultPlane, state: State | None) -> Colu
     if np.any(c.get("Tmp", 0.0)):
         columns["temperature"] = ("temperature (K)", c["Tmp"])
     if np.any(c.get("P_f", 0.0)):
-        # P_f counts as stress does: tension is positive. 0 - 0 is no negative zero.
+        # P_f has the sign of stress, tension positive. 0 - x avoids a negative zero.
         columns["pressure"] = ("pore pressure (MPa)", 0.0 - 1e-6 * c["P_f"])
     return columns
 
 
 def _placed(trace: Trace) -> None:
-    """Raise InputError for a receiver whose file does not say where it is."""
+    """Raise InputError for a receiver whose file does not state its location."""
     if not np.isfinite(trace.location).all():
         raise InputError(Problem(f"{trace.kind} {trace.number}", "has no location, by which its file would be named"))
 
@@ -153,10 +171,9 @@ def _state(trace: Trace, state: State | None) -> Columns:
 def write_body_stations(
     folder: str | Path, traces: Sequence[Trace], plane: FaultPlane, header: ScecHeader
 ) -> list[Path]:
-    """Write one file an off-fault receiver; displacement is the integral of velocity.
+    """Write one file per off-fault receiver; displacement is the integral of velocity.
 
-    ``plane``: the fault's mean plane, to which components and names refer; z points up. Raises InputError for receivers without
-    v1, v2, v3.
+    Components and names refer to ``plane``, the mean plane of the fault; z points up. Raises InputError for receivers without v1, v2, v3.
     """
     used: set[str] = set()
     paths = []
@@ -185,7 +202,7 @@ def write_body_stations(
 
 
 def body_place(plane: FaultPlane, location: np.ndarray) -> tuple[float, float, float]:
-    """Distances [m] across the fault (far side positive) and along strike, and depth of a place (3,)."""
+    """Return the distance [m] across the fault (far side positive), along strike, and the depth of a location (3,)."""
     return float(plane.off_trace(location)), float(plane.along_strike(location)), -float(location[2])
 
 
@@ -194,7 +211,7 @@ def _integrated(values: np.ndarray, time: np.ndarray) -> np.ndarray:
 
 
 def _unique(name: str, used: set[str]) -> str:
-    """Names round to 100 m; a second station of one name gets a number instead of replacing the first."""
+    """Return a unique station name; names are rounded to 100 m, so a repeated one gets a number."""
     found, number = name, 1
     while found in used:
         number += 1
@@ -220,9 +237,9 @@ def _write_station(path: Path, location: str, columns: Columns, header: ScecHead
 def write_contour(
     path: str | Path, points: np.ndarray, rupture_time: np.ndarray, plane: FaultPlane, header: ScecHeader
 ) -> Path:
-    """Write the contour file: rows along-strike [m], down-dip [m], rupture time [s] of points (n, 3).
+    """Write the contour file: rows of distance along strike [m], down dip [m] and rupture time [s] of points (n, 3).
 
-    rupture_time (n,) is NaN where the fault never ruptured, written as 1.0E+09.
+    ``rupture_time`` (n,) is NaN where the fault never ruptured, written as 1.0E+09.
     """
     path = Path(path)
     time = np.where(np.isfinite(rupture_time), rupture_time, NEVER)
@@ -238,7 +255,7 @@ def write_contour(
 
 
 def read_table(path: str | Path) -> dict[str, np.ndarray]:
-    """Columns of a station or contour file by name. Raises InputError if there is no line of names or no row."""
+    """Return the columns of a station or contour file by name, or raise InputError if names or rows are missing."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A run's receivers as SCEC's station files, and rupture times of its fault as contour files."""
+"""Conversion of a run's receivers to SCEC station files, and of its rupture times to contour files."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from faultwave.output.manifest import read_manifest
 from faultwave.output.trace import Results, Trace
 
 FAULT_FILES = ("fault", "rupture")
-"""Files of a run that know its fault: snapshots, and maps of the finished rupture."""
+"""Kinds of files that describe the fault: snapshots, and maps of the finished rupture."""
 
 NAMES = ("fault", *("branch" + (str(i) if i > 1 else "") for i in range(1, 100)))
-"""What stations on the largest fault and on the others are called after."""
+"""Prefixes of station names on the largest fault and on the others."""
 
 _THRESHOLD = 1e-3  # [m/s], of the rupture time
 
 
 @dataclass(frozen=True)
 class _Fault:
-    """One of a file's faults: its tag, the triangles that it has, its mean plane."""
+    """One fault of a file: its tag, the indices of its triangles, its mean plane and its area [m^2]."""
 
     tag: int
     cells: np.ndarray
@@ -45,7 +45,7 @@ class _Fault:
 
 
 def _write(conversion: Conversion) -> list[Path]:
-    """Options ``header`` and ``state``; they follow from the manifest and the receivers' files where these tell."""
+    """Write the SCEC files; options ``header`` and ``state`` default to what manifest and receiver files state."""
     results, target, options = conversion.results, conversion.folder, conversion.options
     files = (results.folder / f"{results.prefix}-{kind}.vtkhdf" for kind in FAULT_FILES)
     path = next((file for file in files if file.exists()), None)
@@ -65,7 +65,7 @@ def _write(conversion: Conversion) -> list[Path]:
 
 
 def _by_fault(on: Sequence[Trace], file: VtkHdfReader | None, faults: Sequence[_Fault]) -> list[list[Trace]]:
-    """Receivers by the fault that they are nearest to."""
+    """Group receivers by their nearest fault."""
     if file is None or len(faults) < 2:
         return [list(on)]
     centres = [file.points[file.cells[fault.cells]].mean(axis=1) for fault in faults]
@@ -76,7 +76,7 @@ def _by_fault(on: Sequence[Trace], file: VtkHdfReader | None, faults: Sequence[_
 
 
 def _faults(file: VtkHdfReader) -> list[_Fault]:
-    """The faults of a file of snapshots, one a fault tag, the largest first, each seen with its hanging wall on the far side."""
+    """Return the faults of a snapshot file by tag, the largest first, with the hanging wall on the far side."""
     if not len(file.cells):
         return []
     tags = file.field("fault-tag") if "fault-tag" in file else np.zeros(len(file.cells), dtype=int)
@@ -91,8 +91,10 @@ def _faults(file: VtkHdfReader) -> list[_Fault]:
 
 
 def _plane_of_receivers(results: Results, on: Sequence[Trace]) -> FaultPlane:
-    """The fault's plane from its receivers: their normals, or where these are not stated, their places. InputError where they tell
-    none."""
+    """Return the plane of the fault from the normals of its receivers, or else from their locations.
+
+    Raises InputError if they do not determine a plane.
+    """
     places = np.array([trace.location for trace in on if np.isfinite(trace.location).all()]).reshape(-1, 3)
     normals = [trace.vectors["normal"] for trace in on if "normal" in trace.vectors]
     if len(normals) == len(places) > 0:
@@ -119,20 +121,19 @@ def _header(results: Results, file: VtkHdfReader | None) -> ScecHeader:
 
 
 def _element_size(file: VtkHdfReader | None) -> float:
-    """Median edge length of the fault's triangles [m]; 0 where there is no file of them."""
+    """Return the median edge length of the fault's triangles [m], 0 without a file."""
     if file is None or not len(file.cells):
         return 0.0
     corners = file.points[file.cells]
     faces = len(np.unique(file.field("global-id"))) if "global-id" in file else len(file.cells)
-    refined = np.sqrt(len(file.cells) / faces)  # triangles that stand for one face
+    refined = np.sqrt(len(file.cells) / faces)  # number of triangles per mesh face
     return float(refined * np.median(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)))
 
 
 def rupture_times(file: VtkHdfReader) -> np.ndarray:
-    """Rupture time (nc,) [s] at the last snapshot of a fault file, or of a map; NaN where the fault never ruptured.
+    """Return the rupture times (nc,) [s] of the last fault snapshot or of a map, NaN where the fault never ruptured.
 
-    A time of 0 stands for 'not yet' in the file, but also for rupture in the very first step: the peak slip rate, where
-    it was written, tells them apart.
+    A time of 0 in the file means 'not yet', but also rupture in the very first step: the peak slip rate, if written, distinguishes the two.
     """
     if "rupture_time" in file:
         return np.asarray(file.field("rupture_time"), dtype=np.float64)
@@ -144,7 +145,7 @@ def rupture_times(file: VtkHdfReader) -> np.ndarray:
 
 
 def _contours(file: VtkHdfReader, faults: Sequence[_Fault], target: Path, header: ScecHeader) -> list[Path]:
-    """One contour file a fault; several if faces carry different fault tags."""
+    """Write one contour file per fault tag."""
     if not ("RT" in file or "rupture_time" in file) or not len(file.times):
         return []
     time, centroids = rupture_times(file), file.points[file.cells].mean(axis=1)

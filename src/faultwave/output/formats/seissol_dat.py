@@ -1,4 +1,4 @@
-"""SeisSol's ASCII receivers and long energy table: written as its current version does, read as any version did."""
+"""SeisSol's ASCII receivers and long energy table, written as the current version does and read from any version."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENERGIES = (
 """Order of the names within one time of the long table; others follow."""
 
 TODAY = {"sigma": "pprime"}
-"""Our names of quantities -> SeisSol's."""
+"""Current SeisSol names of quantities, by Faultwave's names."""
 
 _TRACTION = {"P_0": 0, "T_s": 1, "T_d": 2}
 _BARE_EXPONENT = re.compile(r"(\d)([-+]\d{3})$")  # Fortran drops the E of three-digit exponents
@@ -33,8 +33,19 @@ _BARE_EXPONENT = re.compile(r"(\d)([-+]\d{3})$")  # Fortran drops the E of three
 
 @dataclass(frozen=True)
 class DatFile:
-    """One receiver file: columns (ns,) by today's names, 'Time' among them; location (3,) [m], NaN if not stated;
-    initial_traction (3,) = (P_0, T_s, T_d) [Pa], NaN if not stated."""
+    """Contents of one receiver file.
+
+    Attributes
+    ----------
+    path : Path
+        Path of the file.
+    columns : dict of str to ndarray of shape (ns,)
+        Columns by their current names, including 'Time'.
+    location : ndarray of shape (3,)
+        Location [m], NaN if not stated.
+    initial_traction : ndarray of shape (3,)
+        P_0, T_s, T_d [Pa], NaN if not stated.
+    """
 
     path: Path
     columns: dict[str, np.ndarray]
@@ -59,11 +70,11 @@ def write_receivers(folder: str | Path, prefix: str, receivers: Dataset) -> list
 
 
 _SHORTEST = 1e-20
-"""Times [s] below it are written as 0, as SeisSol does for what breaks in the first step."""
+"""Time [s] below which 0 is written, as SeisSol does for rupture in the first step."""
 
 
 def write_fault_receivers(folder: str | Path, prefix: str, receivers: Dataset) -> list[Path]:
-    """Write PREFIX-faultreceiver-NNNNN.dat; samples padded with NaN are left out, so lengths may differ."""
+    """Write PREFIX-faultreceiver-NNNNN.dat; samples padded with NaN are omitted, so lengths may differ."""
     names = " ,".join(f'"{q}"' for q in ["Time", *receivers.quantities])
     instant = np.isin(receivers.quantities, ("RT", "DS"))
     paths = []
@@ -85,7 +96,7 @@ def write_fault_receivers(folder: str | Path, prefix: str, receivers: Dataset) -
 
 
 def write_energy(path: str | Path, energies: Dataset) -> Path:
-    """Write the long table ``time,variable,simulation_index,measurement``; values not computed are left out."""
+    """Write the long table ``time,variable,simulation_index,measurement``; values not computed are omitted."""
     path = Path(path)
     known = [name for name in ENERGIES if name in energies]
     names = known + [name for name in energies.variables if name not in (*ENERGIES, "time")]
@@ -100,7 +111,7 @@ def write_energy(path: str | Path, energies: Dataset) -> Path:
 
 
 def find_files(folder: str | Path, kind: Kind, prefix: str = "*") -> dict[int, Path]:
-    """Receiver files of a folder by number; of files that differ in the old rank suffix the first is taken."""
+    """Return the receiver files of a folder by number; of files that differ in the old rank suffix the first is used."""
     found: dict[int, Path] = {}
     for path in sorted(Path(folder).glob(f"{prefix}-{kind}-*.dat")):
         match = re.search(rf"-{kind}-(\d+)(?:-\d+)?\.dat$", path.name)
@@ -110,7 +121,7 @@ def find_files(folder: str | Path, kind: Kind, prefix: str = "*") -> dict[int, P
 
 
 def read_dat(path: str | Path) -> DatFile:
-    """Read one receiver or fault receiver file of any version. Raises InputError with the line of a mistake."""
+    """Read one receiver or fault receiver file of any version; raise InputError with the line of a mistake."""
     path = Path(path)
     names: list[str] = []
     rows: list[list[float]] = []
@@ -147,7 +158,7 @@ def _read_comment(text: str, header: dict[str, float]) -> None:
     words = text.lstrip("#").split()
     if len(words) != 2:
         return
-    # today's names of the initial traction carry the simulation index: P_01 is P_0 of simulation 1
+    # current names of the initial traction include the simulation index: P_01 is P_0 of simulation 1
     name = words[0][:-1] if words[0][:-1] in _TRACTION else words[0]
     if name in header and np.isnan(header[name]):
         header[name] = _number(words[1])
@@ -166,7 +177,7 @@ def _rectangular(path: Path, names: list[str], rows: list[list[float]]) -> np.nd
 
 
 def _write(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
-    """As SeisSol leaves them."""
+    """Write the receiver, fault receiver and energy files of SeisSol."""
     write = {"receivers": write_receivers, "fault_receivers": write_fault_receivers}
     files = [path for r in results if r.kind in write for path in write[r.kind](folder, prefix, r.data)]
     return files + [write_energy(folder / f"{prefix}-energy.csv", r.data) for r in results if r.kind == "energies"]

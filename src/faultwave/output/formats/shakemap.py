@@ -1,6 +1,6 @@
-"""ShakeMap's grid.xml: intensity and peaks on a grid of longitude and latitude, as text.
+"""ShakeMap's grid.xml: intensity and peak motion on a grid of longitude and latitude, as text.
 
-The format is that of the ShakeMap Manual (Worden et al. 2020, doi:10.5066/F7D21VPQ).
+The format is described in the ShakeMap Manual (Worden et al. 2020, doi:10.5066/F7D21VPQ).
 """
 
 from __future__ import annotations
@@ -19,29 +19,32 @@ from faultwave.output.formats.maps_netcdf import without_degrees
 from faultwave.output.writers import Writer
 
 PERCENT_G = 0.0980665
-"""One percent of gravity [m/s^2]."""
+"""One percent of the acceleration of gravity [m/s^2]."""
 NAMESPACE = "http://earthquake.usgs.gov/eqcenter/shakemap"
-"""Without it readers of ShakeMap's files do not find their elements."""
+"""XML namespace; readers of ShakeMap files require it."""
 SCHEMA = f"http://earthquake.usgs.gov {NAMESPACE}/xml/schemas/shakemap.xsd"
 UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
-"""Date of an event without one: readers of the format must find a date."""
+"""Date of an event without one; readers of the format require a date."""
 EVENT = ("event_id", "magnitude", "depth", "lat", "lon", "event_timestamp", "event_network", "event_description")
-"""Attributes that an event must have; numbers that are not known are nan."""
+"""Mandatory attributes of an event; unknown numbers are nan."""
 
 
 def instrumental_intensity(pgv: np.ndarray) -> np.ndarray:
-    """Modified Mercalli intensity of peak ground velocity [m/s] (Worden et al. 2012, table 1), 1 to 10."""
+    """Return the Modified Mercalli intensity of peak ground velocity [m/s], from 1 to 10 (Worden et al. 2012, table 1)."""
     log = np.log10(np.maximum(100.0 * pgv, 1e-6))
     return np.clip(np.where(log <= 0.53, 3.78 + 1.47 * log, 2.89 + 3.16 * log), 1.0, 10.0)
 
 
 def timestamp(date: datetime) -> str:
-    """2019-07-06T03:19:53GMT, as ShakeMap writes dates."""
+    """Return a date in ShakeMap's format, such as 2019-07-06T03:19:53GMT."""
     return date.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SGMT")
 
 
 def spectral_name(period: float) -> str:
-    """PSA03 for 0.3 s, as ShakeMap has it from 0.1 to 9.9 s; for periods that it has no name for, PSA0p25 and PSA10p0."""
+    """Return ShakeMap's name of a spectral period [s], such as PSA03 for 0.3 s.
+
+    ShakeMap has names for periods from 0.1 to 9.9 s in steps of 0.1 s; others are called PSA0p25 or PSA10p0.
+    """
     tenths = round(10 * period)
     if 1 <= tenths <= 99 and abs(10 * period - tenths) < 1e-6:
         return f"PSA{tenths:02d}"
@@ -50,13 +53,22 @@ def spectral_name(period: float) -> str:
 
 def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarray, np.ndarray], np.ndarray], corners: np.ndarray,
                    event: Mapping[str, object]) -> Path:  # fmt: skip
-    """Write grid.xml over the largest rectangle of longitudes and latitudes within ``corners`` (n, 2) that the maps cover, at about
-    their own spacing.
+    """Write grid.xml over the largest longitude-latitude rectangle covered by the maps, at about their spacing.
 
-    ``to_local(lon, lat)`` gives (n, 2) x, y; points that were not simulated are nan. ``event``: attributes of the event element; a comment
-    says where its date is none.
+    Parameters
+    ----------
+    path : str or Path
+        Path of the file.
+    maps : Dataset
+        Maps in local coordinates.
+    to_local : callable
+        ``to_local(lon, lat)`` returns local coordinates (n, 2) [m].
+    corners : ndarray of shape (n, 2)
+        Longitude and latitude [deg] of points whose extent limits the grid. Points that were not simulated are nan.
+    event : mapping
+        Attributes of the event element; a comment marks a date that is unknown.
     """
-    from xml.sax.saxutils import quoteattr  # brings modules of the web with it, and few runs write this
+    from xml.sax.saxutils import quoteattr  # slow import, needed by few runs
 
     path = Path(path)
     (west, south), (east, north) = corners.min(0), corners.max(0)
@@ -116,7 +128,7 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
 
 
 def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
-    """PREFIX-grid.xml of maps of ground motion, where it is among their ``formats`` and they have a ``projection``."""
+    """Write PREFIX-grid.xml for ground motion maps whose ``formats`` include shakemap and that have a ``projection``."""
     written = []
     for result in results:
         projection, maps = result.settings["projection"], result.data
@@ -133,7 +145,7 @@ def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> li
 
 
 def _sample(maps: Dataset, name: str, xy: np.ndarray) -> np.ndarray:
-    """Bilinear values of a map at local points (n, 2), in the outer half of its outermost cells theirs; nan outside."""
+    """Return bilinear values of a map at local points (n, 2), constant in the outer half cell, nan outside."""
     from scipy.interpolate import RegularGridInterpolator
 
     made = RegularGridInterpolator((maps["y"], maps["x"]), maps[name], bounds_error=False, fill_value=np.nan)
@@ -141,7 +153,7 @@ def _sample(maps: Dataset, name: str, xy: np.ndarray) -> np.ndarray:
 
 
 def _near(maps: Dataset, xy: np.ndarray) -> np.ndarray:
-    """Local points (n, 2) moved into the maps where they lie at most half a cell outside of them, else nan."""
+    """Return local points (n, 2) clipped to the maps if at most half a cell outside, else nan."""
     x, y = maps["x"], maps["y"]
     low, high, half = np.array([x[0], y[0]]), np.array([x[-1], y[-1]]), 0.5 * np.array([x[1] - x[0], y[1] - y[0]])
     within = (xy >= low - half) & (xy <= high + half)
@@ -149,8 +161,10 @@ def _near(maps: Dataset, xy: np.ndarray) -> np.ndarray:
 
 
 def largest_rectangle(covered: np.ndarray) -> tuple[slice, slice]:
-    """Return rows and columns of the largest rectangle of at least 2 x 2 points of a mask (ny, nx) that are all True; all of it where
-    there is none."""
+    """Return rows and columns of the largest rectangle of at least 2 x 2 points of a mask (ny, nx) that are all True.
+
+    If there is none, the slices select the whole mask.
+    """
     best, found = 0, (slice(None), slice(None))
     above = np.zeros(covered.shape[1], int)  # covered points that end in this row, by column
     for row, line in enumerate(covered):

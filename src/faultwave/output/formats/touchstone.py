@@ -20,11 +20,23 @@ def write_touchstone(
     reference: float = 50.0,
     impedances: np.ndarray | None = None,
 ) -> Path:
-    """Write S (nf, n, n), S[:, i, j] from port j + 1 to port i + 1, at ``frequencies`` (nf,) [Hz], real and imaginary parts.
+    """Write scattering parameters as real and imaginary parts.
 
-    ``reference`` [ohm] is what the header states, the only impedance that this version of the format knows. Where waves are normalised by
-    others, ``impedances`` (nf, n) [ohm], they follow every frequency as comments, ``! Port Impedance`` with real and imaginary part of
-    each port as HFSS writes them; scikit-rf and others read those.
+    Parameters
+    ----------
+    path : str or Path
+        Path of the file; its suffix is replaced by .sNp.
+    frequencies : ndarray of shape (nf,)
+        Frequencies [Hz].
+    scattering : ndarray of shape (nf, n, n)
+        S[:, i, j] from port j + 1 to port i + 1.
+    comments : sequence of str
+        Comment lines.
+    reference : float
+        Impedance [ohm] stated in the header, the only one that this version of the format supports.
+    impedances : ndarray of shape (nf, n), optional
+        Port impedances [ohm] if the waves are normalised by others than ``reference``. They follow every frequency as comments
+        ``! Port Impedance`` with real and imaginary parts as HFSS writes them, which scikit-rf and others read.
     """
     f, s = np.asarray(frequencies, float), np.asarray(scattering, complex)
     if s.ndim != 3 or s.shape[1] != s.shape[2] or len(s) != len(f):
@@ -46,12 +58,12 @@ def write_touchstone(
 
 
 def _four(row: np.ndarray) -> list[np.ndarray]:
-    """A row of a matrix in lines of at most four numbers."""
+    """Split a row of a matrix into lines of at most four numbers."""
     return [row[i : i + 4] for i in range(0, len(row), 4)]
 
 
 def read_touchstone(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies (nf,) [Hz] and S (nf, n, n) of a file in any of the formats RI, MA and DB. Raises InputError."""
+    """Return frequencies (nf,) [Hz] and S (nf, n, n) of a file in format RI, MA or DB; raise InputError if invalid."""
     path = Path(path)
     found = re.fullmatch(r"\.s(\d+)p", path.suffix.lower())
     try:

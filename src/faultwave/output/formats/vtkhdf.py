@@ -22,16 +22,16 @@ WHAT = "temporal VTKHDF file of one cell type"
 
 
 class VtkHdfWriter(CellFieldWriter):
-    """One file, ``path``; the snapshots of a field are concatenated, the mesh and static fields stand once."""
+    """Writer of one file ``path`` in which the snapshots of a field are concatenated; mesh and static fields are stored once."""
 
     GEOMETRY = ("VTKHDF/Points", "VTKHDF/Connectivity", "VTKHDF/Offsets", "VTKHDF/Types")
     STATIC = "VTKHDF/CellData"
     FIELDS = "CellData"
-    """Where fields in time are."""
+    """Group of the fields in time."""
 
     @staticmethod
     def cell_type(corners: int) -> int:
-        """VTK's number of cells with so many corners, or nodes."""
+        """Return VTK's cell type for this number of corners, or nodes."""
         return _LINEAR[corners]
 
     def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
@@ -75,7 +75,7 @@ class VtkHdfWriter(CellFieldWriter):
     def pieces(cls, mesh: Mesh, point: int, cell: int) -> dict[str, tuple[int, np.ndarray]]:
         points, cells, static = mesh
         count, corners = cells.shape
-        ends = corners * np.arange(cell, cell + count + 1, dtype=np.int64)  # the first is the last of the cells before
+        ends = corners * np.arange(cell, cell + count + 1, dtype=np.int64)  # the first is the end of the preceding cell
         found = {
             "Points": (point, points), "Connectivity": (corners * cell, cells.reshape(-1).astype(np.int64) + point),
             "Offsets": (cell, ends), "Types": (cell, np.full(count, cls.cell_type(corners), np.uint8)),
@@ -102,8 +102,11 @@ class VtkHdfWriter(CellFieldWriter):
 
 
 class _LagrangeWriter(VtkHdfWriter):
-    """Cells of high degree: ``points`` are the nodes, cells (nc, n) their numbers in VTK's order, each node of one cell only; fields have a
-    value at every node, one cell after the other."""
+    """Writer of cells of high degree, with a value at every node.
+
+    ``points`` are the nodes, ``cells`` (nc, n) their indices in VTK's order, and each node belongs to one cell only. Fields hold the nodes
+    of one cell after the other.
+    """
 
     FIELDS = "PointData"
 
@@ -129,10 +132,21 @@ class LagrangeTetrahedra(_LagrangeWriter):
 
 
 class VtkHdfReader(OpenedHdf5):
-    """Reads what ``VtkHdfWriter`` wrote, one field of one step at a time.
+    """Reader of the files of ``VtkHdfWriter``, one field of one snapshot at a time.
 
-    points (np, 3), cells (nc, 3|4), times (nt,), fields: names that change in time, static: names that do not. Of cells of high degree
-    ``cells`` are the corners, ``nodes`` (nc, n) all nodes, and a field's value is its mean over the cell; ``at_nodes`` gives the others.
+    Attributes
+    ----------
+    points : ndarray of shape (np, 3)
+        Points [m].
+    cells : ndarray of shape (nc, 3) or (nc, 4)
+        Indices of the corners of each cell.
+    nodes : ndarray of shape (nc, n)
+        Indices of all nodes of each cell; for cells of high degree a field's value is its mean over the cell, and ``at_nodes`` returns the
+        values at the nodes.
+    times : ndarray of shape (nt,)
+        Times [s].
+    fields, static : tuple of str
+        Names of the fields that change with time, and of the static ones.
     """
 
     what = WHAT
@@ -156,7 +170,7 @@ class VtkHdfReader(OpenedHdf5):
             raise ValueError(f"its cells are not made of its {len(self.points)} points")
         steps = int(
             self._file["VTKHDF/Steps"].attrs.get("NSteps", -1)
-        )  # a disk that was full may have left room for more
+        )  # after a full disk the file may have space for more snapshots
         whole: np.ndarray = self._read("Steps/Values", 1, "f")
         steps = steps if 0 <= steps <= len(whole) else len(whole)
         self.times = whole[:steps]
@@ -165,7 +179,7 @@ class VtkHdfReader(OpenedHdf5):
         self._count = count
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
-        """The corners of each cell, and the weights of nodes in a mean."""
+        """Return the corners of each cell, and the weights of its nodes in a mean."""
         kinds = np.unique(self._read("Types", 1))
         lagrange = [_LAGRANGE[int(k)] for k in kinds if int(k) in _LAGRANGE]
         if not lagrange:
@@ -177,7 +191,7 @@ class VtkHdfReader(OpenedHdf5):
         return self.nodes[:, : lagrange[0]], weights
 
     def _find_fields(self, count: int) -> None:
-        """Where each field begins at each time, which of them change, and in which group they are."""
+        """Find offset, group and time dependence of each field."""
         self._groups, self._offsets, lengths, widths = {}, {}, {}, {}
         for group, width in (("CellData", count), ("PointData", len(self.points))):
             for name in self._file["VTKHDF"].get(group, ()):
@@ -189,13 +203,13 @@ class VtkHdfReader(OpenedHdf5):
                     len(first) and not 0 <= first.min() <= first.max() <= lengths[name] - width
                 ):
                     raise ValueError(f"field '{name}' has no {width} values at each of {len(self.times)} times")
-        # with one step a field that changes and one that does not look alike
+        # with one step a static field cannot be distinguished from one that changes
         still = {n for n in lengths if lengths[n] == widths[n] and not self._offsets[n].any() and len(self.times) != 1}
         self.static = tuple(n for n in lengths if n in still)
         self.fields = tuple(n for n in lengths if n not in self.static)
 
     def choose(self, cells: np.ndarray) -> None:
-        """Give these of the present cells (nc,) only, of numbers or as a mask, from now on."""
+        """Restrict the reader to a subset of the present cells (nc,), given by indices or as a mask."""
         kept = np.arange(self._count)[self._chosen][cells]
         self._chosen, self.cells, self.nodes = kept, self.cells[cells], self.nodes[cells]
 
@@ -203,12 +217,12 @@ class VtkHdfReader(OpenedHdf5):
         return name in self._offsets
 
     def field(self, name: str, step: int = -1) -> np.ndarray:
-        """Values (nc,) of a field, changing or static, at a step; the last one by default. InputError if absent."""
+        """Return the values (nc,) of a field at a snapshot, by default the last; raise InputError if absent."""
         values = self.at_nodes(name, step)
         return values if values.ndim == 1 else np.asarray(values @ self._mean, values.dtype)
 
     def at_nodes(self, name: str, step: int = -1) -> np.ndarray:
-        """As ``field``; of a field with a value at every node these (nc, n)."""
+        """Return the values of a field like ``field``, but (nc, n) if it has a value at every node."""
         if name not in self._offsets:
             raise InputError(Problem(str(self.path), f"has no field '{name}'", ", ".join(sorted(self._offsets))))
         offsets, group = self._offsets[name], self._groups[name]

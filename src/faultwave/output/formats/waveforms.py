@@ -1,9 +1,8 @@
-"""Seismograms for the tools of seismology: SAC, miniSEED and StationXML (through ObsPy, an extra) and CSV.
+"""Seismograms for seismological tools: SAC, miniSEED and StationXML (through ObsPy, an extra) and CSV.
 
-Coordinates of a run are local metres, so files carry them as x, y, z, and as longitude and latitude where the case has a projection: x
-is taken as east, y as north, z as up. Velocities are in m/s. Time 0 is the case's origin time. Where the case has none, SAC's reference
-time is undefined and StationXML has no start dates, as both formats allow; miniSEED must have a date, which is then 1970-01-01, and that
-is warned of.
+Coordinates of a run are local metres, so files store them as x, y, z, and as longitude and latitude if the case has a projection: x is
+taken as east, y as north, z as up. Velocities are in m/s. Time 0 is the case's origin time. If the case has none, SAC's reference time is
+undefined and StationXML has no start dates, as both formats allow; miniSEED must have a date, which is then 1970-01-01, with a warning.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from faultwave.output.converters import Conversion, Converter
 from faultwave.output.trace import Trace
 
 UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
-"""What miniSEED says where no origin time is given."""
+"""Date in miniSEED files if no origin time is given."""
 NETWORK = "FW"
 log = get_logger(__name__)
 _COMPONENTS = {"v1": ("E", 90.0, 90.0), "v2": ("N", 0.0, 90.0), "v3": ("Z", 0.0, 0.0)}  # letter, azimuth, incidence
@@ -33,7 +32,7 @@ _BANDS = ((1000.0, "F"), (250.0, "C"), (80.0, "H"), (10.0, "B"), (1.0, "M"))
 
 
 def write_csv(folder: str | Path, prefix: str, traces: Sequence[Trace]) -> list[Path]:
-    """One table a receiver, PREFIX-KIND-NNNNN.csv; the head names columns with units, a comment the location."""
+    """Write one table per receiver, PREFIX-KIND-NNNNN.csv, with units in the header and the location in a comment."""
     paths = []
     for trace in traces:
         path = Path(folder) / f"{prefix}-{trace.kind}-{trace.number:05d}.csv"
@@ -54,23 +53,24 @@ def _with_unit(name: str) -> str:
 
 
 def channel(rate: float, component: str) -> str:
-    """Channel code of a synthetic from its sampling rate [1/s] and E, N or Z: band code, X, component."""
+    """Return the channel code of a synthetic: band code of its sampling rate [1/s], X, and component E, N or Z."""
     band = next((letter for lowest, letter in _BANDS if rate >= lowest * (1 - 1e-9)), "L")
     return f"{band}X{component}"
 
 
 def codes(trace: Trace) -> tuple[str, str]:
-    """Codes of network and station; those of a receiver whose file names none are FW and R0007 by its number."""
+    """Return the network and station codes of a receiver, by default FW and its number, such as R0007."""
     return trace.network or NETWORK, trace.station or default_code(trace.number)
 
 
 def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
-    """Write NETWORK.STATION..CHANNEL.sac, one file a velocity component, float32 as the format demands.
+    """Write NETWORK.STATION..CHANNEL.sac, one file per velocity component, float32 as the format requires.
 
-    user0-2 hold x, y, z [m] of the station, stdp its depth -z [m]; of the event, as far as it is known, user3-5 x, y, z [m], evla and evlo
-    [deg], evdp its depth [km], mag, and o its onset [s] since the simulated time began, else 0. Without an origin time the reference
-    time is undefined (nzyear to nzmsec -12345, iztype unknown).
-    Raises InputError without ObsPy or for receivers without velocity or even sampling.
+    Headers user0-2 hold x, y, z [m] of the station, stdp its depth -z [m]; of the event, as far as known, user3-5 hold x, y, z [m], evla
+    and evlo its place [deg], evdp its depth [km], mag its magnitude, and o its onset [s] after the start of the simulated time, else 0.
+    Without an origin time the reference time is undefined (nzyear to nzmsec -12345, iztype unknown).
+
+    Raises InputError if ObsPy is missing, and for receivers without velocity or even sampling.
     """
     needs_obspy()
     from obspy.io.sac import SACTrace
@@ -107,32 +107,32 @@ def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
 
 
 def _event_headers(trace: Trace) -> dict[str, float]:
-    """Return the headers of SAC that describe the event, as far as it is known."""
+    """Return the SAC headers that describe the event, as far as known."""
     known = _numbers(trace.event)
     names = {"event_latitude": "evla", "event_longitude": "evlo", "event_magnitude": "mag"}
     found = {header: known[name] for name, header in names.items() if name in known}
     if "event_depth" in known:
         found["evdp"] = 1e-3 * known["event_depth"]
     if {"evla", "evlo"} <= found.keys() and trace.geographic is not None:
-        found["lcalda"] = True  # distance and azimuths follow
+        found["lcalda"] = True  # SAC then computes distance and azimuths
     place = np.asarray(trace.event.get("event_location", ()), float)
     return found | {f"user{3 + i}": float(x) for i, x in enumerate(place[:3])}
 
 
 def _numbers(event: Mapping[str, Any]) -> dict[str, float]:
-    """Return those of an event's attributes that are finite numbers."""
+    """Return the attributes of an event that are finite numbers."""
     found = {k: float(v) for k, v in event.items() if isinstance(v, int | float | np.number)}
     return {k: v for k, v in found.items() if np.isfinite(v)}
 
 
 def _refer(sac: Any, trace: Trace) -> None:
-    """Set the times of a SAC header; they count from the origin time, or from one that is not known."""
+    """Set the times of a SAC header, relative to the origin time or to an undefined reference time."""
     if trace.origin is not None:
         sac.reftime = needs_obspy().UTCDateTime(trace.origin)
     sac.b, sac.o = (
         float(trace.time[0]),
         _numbers(trace.event).get("event_onset", 0.0),
-    )  # setting the reference time shifts them
+    )  # after reftime, which shifts them
     if trace.origin is None:
         sac.iztype = "iunkn"
         for part in _REFERENCE:
@@ -142,8 +142,8 @@ def _refer(sac: Any, trace: Trace) -> None:
 def write_mseed(path: str | Path, traces: Sequence[Trace]) -> Path:
     """Write every velocity component of every receiver into one miniSEED file, float64.
 
-    Without an origin time samples count from 1970-01-01, as the format must have a date; a warning says so. Raises InputError without
-    ObsPy, for receivers without velocity or even sampling, and for codes that the format has no room for.
+    Without an origin time samples count from 1970-01-01, as the format requires a date, and a warning is logged. Raises InputError if
+    ObsPy is missing, for receivers without velocity or even sampling, and for codes that are too long for the format.
     """
     obspy = needs_obspy()
     stream = obspy.Stream()
@@ -170,7 +170,7 @@ def write_mseed(path: str | Path, traces: Sequence[Trace]) -> Path:
 
 
 def _check_codes(traces: Sequence[Trace]) -> None:
-    """Codes of two and five characters are all that miniSEED 2 holds."""
+    """Raise InputError for codes longer than the two and five characters that miniSEED 2 holds."""
     problems = Problems()
     for trace in traces:
         network, station = codes(trace)
@@ -181,11 +181,10 @@ def _check_codes(traces: Sequence[Trace]) -> None:
 
 
 def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
-    """Write networks, stations and channels with places and directions as StationXML 1.1.
+    """Write networks, stations and channels with locations and directions as StationXML 1.1.
 
-    Channels are those of SAC and miniSEED files: m/s, without a response, and without dates where the run has no origin time.
-    Raises InputError without ObsPy, and for receivers without
-    longitude and latitude.
+    Channels correspond to the SAC and miniSEED files: m/s, without a response, and without dates if the run has no origin time. Raises
+    InputError if ObsPy is missing, and for receivers without longitude and latitude.
     """
     obspy = needs_obspy()
     from obspy.core.inventory import Channel, Inventory, Network, Site, Station
@@ -218,7 +217,7 @@ def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
 
 
 def needs_obspy() -> Any:
-    """The package; InputError that says how to get it where it is not installed."""
+    """Return the module obspy, or raise InputError with installation advice if it is not installed."""
     try:
         import obspy
     except ImportError:
@@ -228,10 +227,10 @@ def needs_obspy() -> Any:
 
 
 def evenly_sampled(trace: Trace) -> float:
-    """The sampling interval [s]. Raises InputError where samples are uneven: no format here holds such."""
+    """Return the sampling interval [s], or raise InputError if samples are uneven, which no format here supports."""
     steps = np.diff(trace.time)
     step = float(np.mean(steps)) if len(steps) else 0.0
-    # refuse rather than bend the time axis
+    # refuse rather than distort the time axis
     if step <= 0 or np.max(np.abs(steps - step)) > 1e-3 * step:
         where = f"{trace.kind} {trace.number}"
         raise InputError(Problem(where, "is not evenly sampled", advice="Convert to csv instead"))
@@ -239,7 +238,7 @@ def evenly_sampled(trace: Trace) -> float:
 
 
 def velocity(trace: Trace, name: str) -> np.ndarray:
-    """A component of the velocity. Raises InputError where the receiver has none."""
+    """Return a component of the velocity [m/s], or raise InputError if the receiver has none."""
     if name not in trace.columns:
         raise InputError(Problem(f"{trace.kind} {trace.number}", f"has no {name}", advice="Convert to csv instead"))
     return np.asarray(trace.columns[name], dtype=np.float64)

@@ -1,6 +1,6 @@
-"""XDMF 3 with HDF5: for tools that do not read VTKHDF.
+"""XDMF 3 with HDF5, for tools that do not read VTKHDF.
 
-Every step's field is a dataset of its own with explicit dimensions; hyperslabs of growing arrays, which ParaView's
+Every field of every snapshot is a dataset of its own with explicit dimensions; hyperslabs of growing arrays, which ParaView's
 Xdmf3 reader handles badly, are avoided. Format: https://www.xdmf.org/index.php/XDMF_Model_and_Format.
 """
 
@@ -18,7 +18,7 @@ _TOPOLOGY = {3: "Triangle", 4: "Tetrahedron"}
 
 
 class XdmfWriter(CellFieldWriter):
-    """Two files: ``path`` (NAME.xdmf) and NAME.h5 next to it, which may only be moved together."""
+    """Writer of two files, ``path`` (NAME.xdmf) and NAME.h5 next to it, which may only be moved together."""
 
     GEOMETRY = ("mesh/points", "mesh/cells")
     STATIC = "static"

@@ -1,4 +1,4 @@
-"""Pictures of a plan, before anything is run: those of every module here with a function ``draw``.
+"""Figures of a plan, before anything is run, drawn by every module here that has a function ``draw``.
 
 Modules of other packages register by the entry point group ``faultwave.plot.plans``.
 """
@@ -16,14 +16,14 @@ from faultwave.plot import style
 from faultwave.plot.look import Look, Pictures, changed, checked
 
 OF_RESULTS = ("field", "time", "log", "stations")
-"""What only pictures of results know."""
+"""Options that apply to figures of results only."""
 
 
 def plot_model(model: Model, out: str | Path, look: Look | None = None, **asked: Any) -> Pictures:
-    """Draw a planned run into the folder ``out`` and return the pictures written: map, vertical sections and profiles of the material,
-    faults with their loads, resolution, clusters of time steps, coverage of velocity models; those that the run has.
+    """Draw a planned run into the folder ``out`` and return the figures written; raise InputError for invalid options.
 
-    format, dpi, axes: as for ``faultwave.plot``. Raises InputError.
+    The figures are, as far as they apply: map, vertical sections and profiles of the material, faults with their loads, resolution,
+    clusters of time steps, coverage of velocity models. The options format, dpi, axes are described at ``faultwave.plot``.
     """
     look = changed(look, asked)
     problems = Problems()

@@ -1,4 +1,4 @@
-"""What pictures of a plan share: the part of the map that matters, lines of vertical sections, panels of them."""
+"""Elements common to figures of a plan: the relevant part of the map, lines and panels of vertical sections."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from faultwave.observe.model import Model, Section
 from faultwave.plot import style
 
 WHOLE = 3.0
-"""A box at most so many times as wide as what matters in it is shown whole."""
+"""Maximum ratio of the box to the relevant part up to which the whole box is shown."""
 MARGIN = 0.35
-"""Around what matters, of its size."""
+"""Margin around the relevant part, as a fraction of its size."""
 EDGES = 3000
-"""Cells of a section at most whose edges are drawn."""
+"""Maximum number of cells of a section whose edges are drawn."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line on the map [m] with the letter of its section."""
+    """Line on the map [m], with the letter of its section."""
 
     name: str
     start: np.ndarray
@@ -40,7 +40,7 @@ class Line:
 
 
 def places(model: Model) -> np.ndarray:
-    """Points (n, 3) that matter: of faults and sources, else of receivers, else none."""
+    """Return the relevant points (n, 3) [m]: of faults and sources, else of receivers, else none."""
     faults = [sheet.points for sheet in model.of("fault")]
     sources = [marks.points for marks in model.marks if marks.kind == "sources" and len(marks.points)]
     receivers = [marks.points for marks in model.marks if len(marks.points)]
@@ -48,7 +48,7 @@ def places(model: Model) -> np.ndarray:
 
 
 def limits(model: Model, whole: bool = False) -> np.ndarray:
-    """Lower and upper corner (2, 3) [m] of what is shown: the region, or what matters of a large one; ``whole``: all of the region."""
+    """Return lower and upper corner (2, 3) [m] of the region shown: the relevant part of a large region, or all if ``whole``."""
     mesh = np.array([model.lower, model.upper])
     box = mesh if model.region is None else np.clip(model.region, *mesh)
     found = np.concatenate([places(model), *(marks.points for marks in model.marks)])
@@ -66,7 +66,7 @@ def limits(model: Model, whole: bool = False) -> np.ndarray:
 
 
 def lines(model: Model, shown: np.ndarray) -> list[Line]:
-    """Two vertical sections through the middle of what matters: along the fault and across it, else along x and y."""
+    """Return two vertical sections through the middle of the relevant part: along and across the fault, else along x and y."""
     found = places(model)
     middle = found.mean(0)[:2] if len(found) else shown.mean(0)[:2]
     middle = np.clip(middle, shown[0, :2] + 1e-6, shown[1, :2] - 1e-6)
@@ -77,7 +77,7 @@ def lines(model: Model, shown: np.ndarray) -> list[Line]:
 
 
 def _strike(points: np.ndarray) -> np.ndarray:
-    """Horizontal direction (2,) in which points spread most, towards x or y."""
+    """Return the horizontal unit vector (2,) along which points extend most, oriented towards x or y."""
     flat = points[:, :2] - points[:, :2].mean(0)
     way = np.linalg.svd(flat, full_matrices=False)[2][0]
     way = np.where(np.abs(way) < 1e-6, 0.0, way)
@@ -85,7 +85,7 @@ def _strike(points: np.ndarray) -> np.ndarray:
 
 
 def _through(middle: np.ndarray, way: np.ndarray, shown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of a line through a point to the sides of a rectangle."""
+    """Return the ends of a line through a point on the sides of a rectangle."""
     with np.errstate(divide="ignore"):
         to_sides = np.where(way != 0, (shown[:, :2] - middle) / np.where(way != 0, way, 1.0), np.nan)
     last = np.nanmin(np.where(to_sides > 0, to_sides, np.nan))
@@ -94,7 +94,7 @@ def _through(middle: np.ndarray, way: np.ndarray, shown: np.ndarray) -> tuple[np
 
 
 def heights(model: Model, shown: np.ndarray, width: float) -> float:
-    """Of a panel of a section of this width [inch]."""
+    """Return the height of a section panel of this width [inch]."""
     longest = max(line.length for line in lines(model, shown))
     return float(np.clip(width * np.ptp(shown[:, 2]) / longest, 0.55, 1.1 * width))
 
@@ -102,7 +102,7 @@ def heights(model: Model, shown: np.ndarray, width: float) -> float:
 def draw_section(
     ax: Axes, model: Model, section: Section, name: str, colours: Colormap, norm: Normalize, edges: bool = False
 ) -> PolyCollection:
-    """A quantity of a section in flat colours, with thin edges of its cells where they are few and wanted."""
+    """Draw a quantity of a section in flat colours, with thin cell edges if requested and not too many."""
     xy = unit(model).scale * section.points
     thin = edges and len(section.cells) <= EDGES
     patches = style.draw_cells(ax, xy, section.cells, section.values[name], colours, norm)
@@ -113,7 +113,7 @@ def draw_section(
 
 
 def frame_section(ax: Axes, line: Line, shown: np.ndarray, model: Model) -> None:
-    """Limits and labels: distance along the line, height."""
+    """Set limits and labels of a section: distance along the line, height."""
     ax.set_xlim(0.0, unit(model).scale * line.length)
     ax.set_ylim(*(unit(model).scale * shown[:, 2]))
     for text, side, where in ((line.name, "left", 0.0), (f"{line.name}′", "right", 1.0)):
@@ -128,7 +128,10 @@ def frame_section(ax: Axes, line: Line, shown: np.ndarray, model: Model) -> None
 
 
 def crossing(corners: np.ndarray, line: Line) -> np.ndarray:
-    """Segments (k, 2, 2) [m], along and up, where triangles (n, 3, 3) cross the vertical plane of a line; none of those in it."""
+    """Return segments (k, 2, 2) [m], along and up, where triangles (n, 3, 3) cross the vertical plane of a line.
+
+    Triangles that lie in the plane have none.
+    """
     way = (line.end - line.start) / line.length
     offset = corners[..., :2] - line.start
     distance = way[0] * offset[..., 1] - way[1] * offset[..., 0]
@@ -148,7 +151,7 @@ def crossing(corners: np.ndarray, line: Line) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Unit:
-    """Of lengths: ``scale`` from metres."""
+    """Unit of length; ``scale`` converts from metres."""
 
     name: str
     scale: float
@@ -158,55 +161,55 @@ UNITS = (Unit("km", 1e-3), Unit("m", 1.0), Unit("mm", 1e3), Unit("µm", 1e6))
 
 
 def unit(model: Model) -> Unit:
-    """That gives the run's size few digits."""
+    """Return the unit of length that gives the size of the run few digits."""
     size = float((model.upper - model.lower).max())
     return next((u for u in UNITS if size * u.scale >= 2.0), UNITS[-1])
 
 
 def along(model: Model, axis: int) -> str:
-    """Label of an axis."""
+    """Return the label of an axis."""
     return style.along(axis, unit(model).name)
 
 
 def distance(model: Model, line: Line) -> str:
-    """Label of the distance along a line."""
+    """Return the label of the distance along a line."""
     return f"along {line.title} [{unit(model).name}]"
 
 
 def head(fig: FigureBase, model: Model, text: str) -> None:
-    """The run's title, and below it what the picture shows; ``fig``: the uppermost part of the figure."""
-    fig.suptitle(" \n ", fontsize=10)  # keeps the room
-    root: Any = fig.figure  # of a part of a figure, the whole one
+    """Draw the run's title, and below it the description of the figure, at the top of ``fig``."""
+    fig.suptitle(" \n ", fontsize=10)  # reserves the space
+    root: Any = fig.figure  # the whole figure, also for a subfigure
     high = root.get_size_inches()[1]
     root.text(0.01, 1.0 - 0.06 / high, model.title, ha="left", va="top", fontsize=10)
     root.text(0.01, 1.0 - 0.25 / high, text, ha="left", va="top", fontsize=8.5, color="#555555")
 
 
 def stacked(fig: Figure, upper: float, lower: float) -> tuple[SubFigure, SubFigure]:
-    """Two parts of a figure, one above the other, of such heights."""
+    """Return two subfigures of these heights, one above the other."""
     parts = np.asarray(fig.subfigures(2, 1, height_ratios=[upper, lower]))
     return parts[0], parts[1]
 
 
 def evenly(ends: np.ndarray, count: int) -> np.ndarray:
-    """So many numbers from the first to the second of two."""
+    """Return ``count`` evenly spaced numbers between the two ``ends``."""
     return np.linspace(float(ends[0]), float(ends[1]), count)
 
 
 def two(fig: FigureBase, drawn: list[Line], rows: int = 1) -> np.ndarray:
-    """Axes (rows, 2) of sections along two lines, whose widths are as their lengths."""
+    """Return axes (rows, 2) of sections along two lines, with widths proportional to their lengths."""
     lengths = [line.length for line in drawn]
     return np.asarray(fig.subplots(rows, 2, squeeze=False, sharey=True, width_ratios=lengths))
 
 
 def tall(model: Model, shown: np.ndarray, drawn: list[Line]) -> float:
-    """Height [inch] of a row of ``two`` with its labels."""
+    """Return the height [inch] of a row of ``two`` with its labels."""
     lengths = [line.length for line in drawn]
     return heights(model, shown, 5.6 / sum(lengths) * max(lengths)) + 0.75
 
 
 def ends(values: np.ndarray, norm: Normalize) -> str:
-    """On which sides values go beyond a scale, as a colour bar says it."""
+    """Return the ends at which values exceed a scale, as matplotlib's ``extend`` of a colour bar."""
     finite = values[np.isfinite(values)]
     grain = 1e-6 * (norm.vmax - norm.vmin)  # type: ignore[operator]
     low = len(finite) and finite.min() < norm.vmin - grain  # type: ignore[operator]
@@ -215,7 +218,7 @@ def ends(values: np.ndarray, norm: Normalize) -> str:
 
 
 def scale(values: np.ndarray, low: float = 1.0, high: float = 99.0) -> Normalize:
-    """From percentile to percentile of the finite values; never of no width."""
+    """Return a scale between two percentiles of the finite values, never of zero width."""
     finite = values[np.isfinite(values)]
     a, b = np.percentile(finite, [low, high]) if len(finite) else (0.0, 1.0)
     if b - a < 1e-6 * max(abs(a), abs(b), 1e-30):

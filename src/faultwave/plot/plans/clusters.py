@@ -1,4 +1,4 @@
-"""Which cells take which time step, and what that costs."""
+"""Figure of the clusters of time steps and their cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"),
 
 
 def draw(model: Model, folder: Path) -> Path | None:
-    """clusters: in sections, with the cells and the updates of each; None where all cells take one step."""
+    """Draw clusters: in sections, with the cells and the updates of each; return None for a single time step."""
     if model.cut is None or CLUSTER not in model.labels or len(model.steps) < 2:
         return None
     shown = _frame.limits(model, whole=True)
@@ -47,7 +47,7 @@ def _time(step: float) -> str:
 
 
 def _bars(ax: Axes, model: Model) -> None:
-    """Share of the cells, and of the updates, of each cluster."""
+    """Draw the percentages of the cells and of the updates in each cluster."""
     number = np.arange(len(model.steps))
     updates = model.counts / model.steps
     for k, (values, text) in enumerate(((model.counts, "cells"), (updates, "updates"))):

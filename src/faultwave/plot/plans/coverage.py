@@ -1,4 +1,4 @@
-"""Where velocity models have values: on maps of some depths, and in sections."""
+"""Figure of the coverage of velocity models: on maps of some depths, and in sections."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ COLOURS = {
 OTHER = "#bbbbbb"
 PIECES = 160
 DEPTHS = (0.0, 0.1, 0.5)
-"""Of the maps, of the depth of what is shown."""
+"""Depths of the maps, as fractions of the depth shown."""
 
 
 def draw(model: Model, folder: Path) -> Path | None:
-    """coverage: None where the case has no velocity models."""
+    """Draw coverage; return None if the case has no velocity models."""
     cover = model.coverage
     if cover is None:
         return None
@@ -81,7 +81,7 @@ def _section(ax: Axes, model: Model, line: _frame.Line, shown: np.ndarray) -> se
 
 
 def _fill(ax: Axes, model: Model, x: np.ndarray, y: np.ndarray, points: np.ndarray, shape: tuple[int, ...]) -> set[int]:
-    """Colours of the kinds at the middles of pieces; which kinds there are."""
+    """Draw the colours of the kinds at cell centres, and return the indices of the kinds present."""
     cover = model.coverage
     assert cover is not None
     kinds = cover.at(points)

@@ -1,4 +1,4 @@
-"""Faults before they move: loads, strength, S ratio, points in the cohesive zone."""
+"""Figure of faults before rupture: loads, strength, S ratio, points in the cohesive zone."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ from faultwave.plot.plans import _frame
 
 SHOWN = ("normal stress", "shear stress", "nucleated", "strength", "excess", "S ratio", "cohesive points")
 SAME = ("shear stress", "nucleated", "strength")
-"""These have one scale of colours."""
+"""Quantities with a common colour scale."""
 S_LEVELS = (0.0, 0.25, 0.5, 1.0, 1.77, 2.5, 4.0)
-"""Of the S ratio; below 1.77 a crack in a plane may turn supershear (Andrews 1976), above about 3 rupture is hard to keep going."""
+"""Levels of the S ratio.
+
+Below 1.77 a rupture in a plane may become supershear (Andrews 1976), above about 3 rupture hardly propagates.
+"""
 ZONE = (0.0, 1.0, 2.0, 3.0, 5.0, 10.0)
-"""Points in the cohesive zone: 3 and more are advised (Day et al. 2005)."""
+"""Levels of the number of points in the cohesive zone; 3 and more are advised (Day et al. 2005)."""
 
 
 @dataclass(frozen=True)
 class _Flat:
-    """A fault unrolled: xy (p, 2) along strike and down dip, cells (n, 3), which triangles (m,) of the sheet."""
+    """Unrolled fault: xy (p, 2) along strike and down dip, cells (n, 3), indices (m,) of the triangles in the sheet."""
 
     title: str
     xy: np.ndarray
@@ -35,7 +38,7 @@ class _Flat:
 
 
 def draw(model: Model, folder: Path) -> Path | None:
-    """fault: a column for each fault, a row for each quantity."""
+    """Draw fault: a column for each fault, a row for each quantity."""
     sheets = [s for s in model.of("fault") if s.values]
     if not sheets:
         return None
@@ -89,7 +92,7 @@ def _panel(ax: Axes, sheet: Sheet, name: str, flat: _Flat, title: str) -> None:
         _outline(ax, flat, breaks[flat.chosen])
     ax.set_xlim(flat.xy[:, 0].min(), flat.xy[:, 0].max())
     ax.set_ylim(flat.xy[:, 1].max(), flat.xy[:, 1].min())
-    ax.set_facecolor("#e6e6e6")  # barriers, and what has no such number
+    ax.set_facecolor("#e6e6e6")  # barriers, and triangles without a value
     unit = f" [{label.unit}]" if label.unit else ""
     ax.set_title(f"{label.text}{unit}" + (f"\n{title}" if title else ""), fontsize=8.5)
     bar = style.colour_bar(ax, patches, "", extend)
@@ -98,7 +101,7 @@ def _panel(ax: Axes, sheet: Sheet, name: str, flat: _Flat, title: str) -> None:
 
 
 def _look(name: str, values: np.ndarray) -> tuple[str, Normalize]:
-    """Colours and their scale."""
+    """Return colour map and scale of a quantity."""
     if name == "S ratio":
         return "RdYlBu", BoundaryNorm(S_LEVELS, 256)
     if name == "cohesive points":
@@ -110,7 +113,7 @@ def _look(name: str, values: np.ndarray) -> tuple[str, Normalize]:
 
 
 def _outline(ax: Axes, flat: _Flat, breaks: np.ndarray) -> None:
-    """Around what breaks by itself."""
+    """Draw the outline of the region that ruptures spontaneously."""
     if not (breaks > 0.5).any() or (breaks > 0.5).all():
         return
     count = np.bincount(flat.cells.reshape(-1), minlength=len(flat.xy))

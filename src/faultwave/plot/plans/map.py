@@ -17,7 +17,7 @@ from faultwave.plot import style
 from faultwave.plot.plans import _frame
 
 SHADE = 0.35
-"""Depth of hillshades."""
+"""Maximum opacity of hillshades."""
 LOOKS = {
     "sources": ("*", 11.0, "#ffd34d", "sources"),
     "receivers": ("^", 5.0, "white", "receivers"),
@@ -25,15 +25,15 @@ LOOKS = {
 }
 """Marker, size, colour and name of marks by kind."""
 NARROWEST = 0.6
-"""Side of a map of what is wrong, in the other one."""
+"""Minimum ratio of the shorter to the longer side of a map of errors."""
 LEVEL = 0.3
-"""Rise over length up to which an edge of a fault's outline may be its trace; others go down dip."""
+"""Maximum slope of an edge of a fault's outline that may be its trace; steeper edges run down dip."""
 MANY = 12
-"""Sources beyond which each is a dot, and places of what is wrong beyond which crosses are small."""
+"""Number of sources above which each is drawn as a dot, and number of errors above which crosses are small."""
 
 
 def draw(model: Model, folder: Path) -> Path:
-    """map: with an overview of the box where that is much larger."""
+    """Draw the map, with an overview of the box if that is much larger."""
     shown = _frame.limits(model)
     size = np.ptp(shown, axis=0)
     height = float(np.clip(5.2 * size[1] / size[0], 2.2, 7.2))
@@ -68,7 +68,7 @@ def draw(model: Model, folder: Path) -> Path:
 
 
 def _ground(ax: Axes, sheet: Sheet, model: Model) -> None:
-    """Heights with shades where the ground is not flat, else the slowest wave below it where that varies, else nothing."""
+    """Draw heights with hillshades if the ground is not flat, else the slowest wave speed below it if that varies, else nothing."""
     xy, z = _frame.unit(model).scale * sheet.points[:, :2], sheet.points[:, 2]
     corners = sheet.points[sheet.cells]
     if np.ptp(z) > 1e-4 * np.ptp(sheet.points[:, :2]):
@@ -96,12 +96,12 @@ def _ground(ax: Axes, sheet: Sheet, model: Model) -> None:
 
 
 def _water(sheet: Sheet) -> np.ndarray:
-    """Which triangles (n,) are the surface of a sea: nothing shears below."""
+    """Return True for each triangle (n,) on the surface of a sea, where the shear-wave speed below is zero."""
     return np.asarray(sheet.values["vs"] == 0) if "vs" in sheet.values else np.zeros(len(sheet.cells), bool)
 
 
 def _shore(cells: np.ndarray, water: np.ndarray) -> np.ndarray:
-    """Edges (k, 2) between triangles (n, 3) of water and of land."""
+    """Return the edges (k, 2) between triangles (n, 3) of water and of land."""
     edges = np.sort(np.concatenate([cells[:, [0, 1]], cells[:, [1, 2]], cells[:, [0, 2]]]), axis=1)
     edges, number = np.unique(edges, axis=0, return_inverse=True)
     wet = np.bincount(number.reshape(-1), np.tile(water, 3), minlength=len(edges))
@@ -109,7 +109,7 @@ def _shore(cells: np.ndarray, water: np.ndarray) -> np.ndarray:
 
 
 def _shades(corners: np.ndarray) -> np.ndarray:
-    """Black of the strength (n, 4) that light from the north-west leaves on triangles (n, 3, 3)."""
+    """Return transparent black (n, 4) for the shade of triangles (n, 3, 3) under light from the north-west."""
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normal[:, :2] *= 0.2 * np.ptp(corners[..., :2]) / max(np.ptp(corners[..., 2]), 1e-9) / 6.0
     normal /= np.linalg.norm(normal, axis=1)[:, None] * np.where(normal[:, 2] < 0, -1.0, 1.0)[:, None] + 1e-30
@@ -132,7 +132,7 @@ def _line(ax: Axes, model: Model, line: _frame.Line) -> None:
 
 
 def _fault(ax: Axes, model: Model, sheet: Sheet) -> None:
-    """Its outline from above, thick where it is nearest to the ground; faint areas of dipping ones."""
+    """Draw the outline of a fault from above, thick where it is shallowest, with a faint area if it dips."""
     corners = _frame.unit(model).scale * sheet.points[sheet.cells][:, :, :2]
     ax.add_collection(PolyCollection(list(corners), facecolors="#c8553d30", edgecolors="none", zorder=3))
     edges = np.sort(np.concatenate([sheet.cells[:, [0, 1]], sheet.cells[:, [1, 2]], sheet.cells[:, [0, 2]]]), axis=1)
@@ -172,7 +172,7 @@ def _marks(ax: Axes, model: Model) -> None:
 
 
 def _trouble(ax: Axes, model: Model, shown: np.ndarray) -> np.ndarray:
-    """Crosses with numbers where something is wrong, the region's outline, and what must be shown so that all is seen."""
+    """Draw numbered crosses at errors and the outline of the region, and return the limits that contain all of them."""
     assert model.trouble is not None
     scale, places, names = _frame.unit(model).scale, model.trouble.points, model.trouble.names
     size = model.upper - model.lower
@@ -197,7 +197,7 @@ def _trouble(ax: Axes, model: Model, shown: np.ndarray) -> np.ndarray:
 
 
 def _short(text: str, most: int = 400) -> str:
-    """A text in lines, cut off where it is long."""
+    """Return a text wrapped into lines, truncated if it is long."""
     return "\n".join(textwrap.wrap(text if len(text) <= most else f"{text[:most]} ...", 72))
 
 
@@ -209,10 +209,10 @@ def _codes(ax: Axes, places: np.ndarray, names: tuple[str, ...]) -> None:
 
 
 def _overview(ax: Axes, model: Model, shown: np.ndarray) -> None:
-    """The whole box in a corner, with the map in it."""
+    """Draw the whole box in a corner, with the map in it."""
     size = model.upper - model.lower
     high = 0.2 * float(np.clip(size[1] / size[0], 0.4, 1.5))
-    left, wide = (1.17, 0.16) if ax.child_axes else (1.03, 0.2)  # beside the colour bar and its words
+    left, wide = (1.17, 0.16) if ax.child_axes else (1.03, 0.2)  # to the right of the colour bar and its label
     inset = ax.inset_axes((left, -0.02, wide, high), transform=ax.transAxes)
     for low, extent, colour, face in (
         (model.lower, size, style.INK, "#f3f3f3"),

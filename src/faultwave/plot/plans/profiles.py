@@ -1,4 +1,4 @@
-"""The material by depth below a few places."""
+"""Profiles of the material by depth below a few places."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SAMPLES = 600
 
 
 def draw(model: Model, folder: Path) -> Path | None:
-    """profiles: a panel for each quantity; below the middle and the ends of the sections, those that are alike once."""
+    """Draw profiles: a panel per quantity, below the middle and the ends of the sections; identical profiles are drawn once."""
     if model.cut is None:
         return None
     shown = _frame.limits(model)
@@ -53,7 +53,7 @@ def draw(model: Model, folder: Path) -> Path | None:
 def _different(
     model: Model, shown: np.ndarray, names: list[str], z: np.ndarray
 ) -> list[tuple[str, dict[str, np.ndarray]]]:
-    """Values (n,) by name at heights ``z`` (n,) below places, with these in words; of profiles that are alike the first."""
+    """Return values (n,) by name at heights ``z`` (n,) below described places; of identical profiles only the first."""
     found: list[tuple[str, dict[str, np.ndarray]]] = []
     grain = 10.0 ** np.floor(np.log10(_frame.unit(model).scale * np.ptp(shown, axis=0)[:2].max()) - 2)
     for place, at, section in _places(model, shown):
@@ -67,7 +67,7 @@ def _different(
 
 
 def _places(model: Model, shown: np.ndarray) -> list[tuple[np.ndarray, float, Section]]:
-    """Places (2,) below which profiles are, and where that is along a section."""
+    """Return the places (2,) of profiles, their distance along a section, and the section."""
     assert model.cut is not None
     found = []
     for line, shares in zip(_frame.lines(model, shown), ((0.5, 0.03, 0.97), (0.03, 0.97)), strict=True):
@@ -77,7 +77,7 @@ def _places(model: Model, shown: np.ndarray) -> list[tuple[np.ndarray, float, Se
 
 
 def column(section: Section, at: float, z: np.ndarray) -> np.ndarray:
-    """The cell (n,) of a section at a distance along it and heights ``z`` (n,), -1 where there is none."""
+    """Return the cell (n,) of a section at a distance along it and heights ``z`` (n,), -1 if there is none."""
     corners = section.points[section.cells]
     reach = (corners[..., 0].min(1) <= at) & (corners[..., 0].max(1) >= at)
     found = np.full(len(z), -1)
@@ -88,7 +88,7 @@ def column(section: Section, at: float, z: np.ndarray) -> np.ndarray:
 
 
 def _span(polygon: np.ndarray, at: float) -> tuple[float, float]:
-    """Lowest and highest point of a convex polygon (k, 2) at a distance."""
+    """Return the lowest and highest point of a convex polygon (k, 2) at a distance."""
     heights = []
     for a, b in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
         if min(a[0], b[0]) <= at <= max(a[0], b[0]):

@@ -1,4 +1,4 @@
-"""How well waves are resolved: points per wavelength in sections and on the ground."""
+"""Resolution of waves: points per wavelength in sections and on the ground."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from faultwave.plot import style
 from faultwave.plot.plans import _frame
 
 LEVELS = (2, 3, 5, 7, 10, 14, 20, 30, 50, 100)
-"""Colours mean the same in every picture: below five points a wave is not resolved, with ten it is at every order."""
+"""Levels with the same colours in every figure.
+
+Below five points a wave is not resolved, with ten it is resolved at every order.
+"""
 
 
 def draw(model: Model, folder: Path) -> Path | None:
-    """resolution: of the slowest wave at the frequency of the case."""
+    """Draw resolution of the slowest wave at the frequency of the case."""
     if model.cut is None or RESOLUTION not in model.labels:
         return None
     shown = _frame.limits(model, whole=True)
     lines = _frame.lines(model, shown)
     cuts = [model.cut(line.start, line.end) for line in lines]
     values = np.concatenate([section.values[RESOLUTION] for section in cuts])
-    values = values[np.isfinite(values)]  # none around the region
+    values = values[np.isfinite(values)]  # undefined outside the region
     if not len(values):
         return None
     norm, colours = BoundaryNorm(LEVELS, 256, extend="both"), style.colours("RdYlBu")
@@ -47,7 +50,7 @@ def draw(model: Model, folder: Path) -> Path | None:
 
 
 def _share(fig: SubFigure, cuts: list[Section], low: float) -> None:
-    """Share of the sections' area with at most so many points."""
+    """Draw the cumulative fraction of the sections' area against points per wavelength."""
     ax = fig.subplots()
     values = np.concatenate([section.values[RESOLUTION] for section in cuts])
     area = np.concatenate([_area(section.points[section.cells]) for section in cuts])
@@ -60,7 +63,7 @@ def _share(fig: SubFigure, cuts: list[Section], low: float) -> None:
         f"{low:.3g} at least", (low, 100), (4, -8), textcoords="offset points", color=style.COLOURS[1], fontsize=8
     )
     ax.set_xscale("log")
-    ax.set_xlim(low / 1.2, 1.2 * max(float(values.max()), 2 * low))  # also where all cells are alike
+    ax.set_xlim(low / 1.2, 1.2 * max(float(values.max()), 2 * low))  # also if all cells have the same value
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     ax.xaxis.set_minor_formatter(FuncFormatter(lambda x, _: f"{x:g}" if f"{x:e}"[0] in "25" else ""))
     ax.set_xlabel("points per wavelength")
@@ -74,6 +77,6 @@ def _hertz(frequency: float) -> str:
 
 
 def _area(polygons: np.ndarray) -> np.ndarray:
-    """Of polygons (n, k, 2)."""
+    """Return the areas (n,) of polygons (n, k, 2)."""
     x, y = polygons[..., 0], polygons[..., 1]
     return np.asarray(0.5 * np.abs((x * np.roll(y, -1, 1) - y * np.roll(x, -1, 1)).sum(1)))

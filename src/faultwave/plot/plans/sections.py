@@ -12,7 +12,7 @@ from faultwave.plot.plans import _frame
 
 
 def draw(model: Model, folder: Path) -> Path | None:
-    """sections: a row for each quantity that varies, a column for each line; None where nothing varies."""
+    """Draw sections: a row per quantity that varies, a column per line; return None if nothing varies."""
     if model.cut is None:
         return None
     shown = _frame.limits(model)

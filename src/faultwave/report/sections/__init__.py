@@ -1,1 +1,1 @@
-"""Sections of a report: each module has ``ORDER`` and ``sections(run, other)``, which gives those that the run has something for."""
+"""Sections of a report: each module has ``ORDER`` and ``sections(run, other)``, which yields sections for the available results."""

@@ -1,4 +1,4 @@
-"""What the run cost: seconds by what they went into, and rates."""
+"""Section on the cost of the run: seconds by activity, and rates."""
 
 from __future__ import annotations
 

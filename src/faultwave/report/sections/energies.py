@@ -1,4 +1,4 @@
-"""Where the energy is, and where it went."""
+"""Section on energies: their distribution and dissipation over time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
 
 
 def _moving(energies: Dataset) -> list[str]:
-    """Those that are not zero all the time."""
+    """Return the names of energies that are not zero throughout."""
     names = [n for n in energies.variables if n != "time" and "momentum" not in n and energies[n].ndim == 1]
     return [n for n in names if energies[n][np.isfinite(energies[n])].any()]
 

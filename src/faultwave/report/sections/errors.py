@@ -1,4 +1,4 @@
-"""By how much seismograms err, where that was estimated."""
+"""Section on the estimated errors of seismograms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from faultwave.report.loaded import Run
 
 ORDER = 45
 SHOWN = 100
-"""Receivers at most; those that err most."""
+"""Maximum number of receivers shown, the ones with the largest errors."""
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:

@@ -1,4 +1,4 @@
-"""Motion of the ground: peak velocity, and snapshots to step through."""
+"""Section on ground motion: peak velocity, and snapshots to step through."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from faultwave.report.raster import Grid, Raster, grid_over
 ORDER = 30
 PLACE = {"x": "x [km]", "y": "y [km]"}
 FRAMES = 24
-"""Snapshots at most; of more an even choice."""
+"""Maximum number of snapshots, evenly selected."""
 COARSE = 130
-"""Points along the longer side of a snapshot."""
+"""Number of points along the longer side of a snapshot."""
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
@@ -57,7 +57,7 @@ def _raster(surface: Surface, grid: Grid) -> Raster:
 
 
 def _marks(outline: np.ndarray, stations: np.ndarray) -> list[dict[str, Any]]:
-    """The fault seen from above, and the receivers."""
+    """Return the fault in map view, and the receivers."""
     found: list[dict[str, Any]] = []
     if len(outline):
         gaps = np.concatenate([outline, np.full((len(outline), 1, 2), np.nan)], 1).reshape(-1, 2)
@@ -72,14 +72,14 @@ def _marks(outline: np.ndarray, stations: np.ndarray) -> list[dict[str, Any]]:
 
 
 def _snapshots(surface: Surface, grid: Grid, over: list[dict[str, Any]]) -> Figure:
-    """Vertical velocity at several times; a slider changes the time."""
+    """Return the vertical velocity at several times, selected by a slider."""
     raster = _raster(surface, grid)
     steps = np.unique(np.round(np.linspace(0, len(surface.times) - 1, min(FRAMES, len(surface.times)))).astype(int))
     seen = [raster(np.asarray(surface.field("v3", int(step)), float)) for step in steps]
     low, high = colour_range(seen, signed=True)
     shown = int(
         np.argmax([np.nanmax(np.abs(values), initial=0.0) for values in seen])
-    )  # not the first: nothing moves yet
+    )  # the first snapshot shows no motion
     data = [
         {"type": "heatmap", "name": f"{surface.times[step]:.4g} s", "x": numbers(grid.x), "y": numbers(grid.y), "z": numbers(values),
          "zmin": low, "zmax": high, "colorscale": scale("RdBu_r"), "visible": i == shown, "hoverongaps": False,

@@ -1,4 +1,4 @@
-"""Moment rate, and its spectrum beside the fitted one of Brune."""
+"""Section on the moment rate, and its spectrum with the fitted Brune spectrum."""
 
 from __future__ import annotations
 

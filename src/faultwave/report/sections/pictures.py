@@ -1,4 +1,4 @@
-"""Pictures of what has no figure of its own here: intensity maps, far fields, resonances, scattering and what packages add."""
+"""Section of figures without an interactive version: intensity maps, far fields, resonances, scattering and plug-in figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the results come from: program, machine, inputs with their digests, and the case as it was run."""
+"""Section on the provenance of the results: program, machine, inputs with their digests, and the case as it was run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _of(run: Run) -> Iterator[Block]:
 
 
 def _without_nothing(value: Any) -> Any:
-    """Settings that are not set say nothing."""
+    """Return settings without those that are None or empty."""
     if isinstance(value, dict):
         return {k: _without_nothing(v) for k, v in value.items() if v is not None and v != [] and v != {}}
     return [_without_nothing(v) for v in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Maps of each fault: slip with rupture times, peak slip rate, and what a finished rupture tells of itself."""
+"""Section on each fault: slip with rupture times, peak slip rate, and properties of the finished rupture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from faultwave.report.raster import Grid, Raster, grid_over
 
 ORDER = 10
 CONTOURS = 16
-"""Of rupture time, at most."""
+"""Maximum number of rupture-time contours."""
 LOOKS = {
     "slip": {"label": "slip [m]", "colours": "YlOrBr"},
     "peak slip rate": {"label": "peak slip rate [m/s]", "colours": "viridis"},
@@ -57,7 +57,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
 
 
 def _same(one: FaultMap, other: FaultMap) -> bool:
-    """Whether both lie at one place and are of one size, within a twentieth of their length."""
+    """Return True if both faults agree in position and size within a twentieth of their length."""
     near = 0.05 * float(np.ptp(one.xy, 0).max())
     sizes = np.abs(np.ptp(one.xy, 0) - np.ptp(other.xy, 0)).max()
     return bool(sizes < near and np.linalg.norm(one.centre - other.centre) / 1000.0 < near)
@@ -93,7 +93,7 @@ def _contours(fault: FaultMap, raster: Raster, grid: Grid) -> list[dict[str, Any
 
 
 def _finished(path: Path, name: str) -> Iterator[Block]:
-    """The maps of PREFIX-rupture.vtkhdf."""
+    """Yield the maps of PREFIX-rupture.vtkhdf."""
     with VtkHdfReader(path) as file:
         if not len(file.cells):
             return

@@ -1,4 +1,4 @@
-"""Seismograms of receivers, and what points of the fault went through: to choose, filter and compare."""
+"""Section on seismograms of receivers and histories on the fault, to select, filter and compare."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from faultwave.report.loaded import Run
 
 ORDER = 40
 NEAR = 0.01
-"""Share of the smallest distance between receivers within which two runs have one."""
+"""Maximum distance of matching receivers of two runs, as a fraction of the smallest distance between receivers."""
 BYTES = 5_000_000
-"""Of the samples of one browser; of more stations an even choice is taken."""
+"""Maximum size of the samples of one browser [bytes]; of more stations an even selection is shown."""
 UNITS = {
     "v": "m/s",
     "s_": "Pa",
@@ -79,7 +79,7 @@ def _series(run: Run, traces: Sequence[Trace | None]) -> dict[str, Any]:
 
 
 def _recorded(pair: Pair | None) -> dict[str, Any] | None:
-    """What was observed at a receiver, as ``_series`` has it."""
+    """Return the observed record of a receiver in the format of ``_series``."""
     if pair is None:
         return None
     rows = zip(COMPONENTS, pair.observed, pair.recorded, strict=True)
@@ -87,7 +87,7 @@ def _recorded(pair: Pair | None) -> dict[str, Any] | None:
 
 
 def _scores(run: Run) -> Table:
-    """How well records are fitted."""
+    """Return the goodness-of-fit scores of the observed records."""
     rows = []
     for pair in run.records:
         for letter, mine, theirs, there in zip("xyz", pair.synthetic, pair.observed, pair.recorded, strict=True):
@@ -103,8 +103,10 @@ def _scores(run: Run) -> Table:
 
 
 def _same(traces: Sequence[Trace], others: dict[int, Trace]) -> list[Trace | None]:
-    """The receiver of another run at the place of each, None where there is none: the nearest, within a hundredth of the distance between
-    neighbours, as programs move receivers a little."""
+    """Return the matching receiver of another run for each receiver, or None.
+
+    The match is the nearest receiver within a hundredth of the receiver spacing, as programs move receivers slightly.
+    """
     if not others:
         return [None] * len(traces)
     mine = np.array([t.location for t in traces], float)

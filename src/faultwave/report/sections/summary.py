@@ -1,4 +1,4 @@
-"""What was run, and what came of it, in one table."""
+"""Summary of the run and its results in one table."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SOURCE = (
     ("radiated_energy", "radiated energy", 1.0, "J"),
     ("fracture_energy", "fracture energy", 1.0, "J"),
 )
-"""Parameters of PREFIX-rupture.json: name, words, factor from SI, unit."""
+"""Parameters of PREFIX-rupture.json: name, description, factor from SI, unit."""
 
 
 def _source(run: Run) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Slip on all faults and motion of the ground in three dimensions, to turn and zoom."""
+"""Section with slip on all faults and ground motion in three dimensions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from faultwave.report.loaded import Run
 
 ORDER = 5
 MOST = 60_000
-"""Triangles of a surface; one with more is left out, for the size of the page."""
+"""Maximum number of triangles of a surface; a larger one is omitted because of the page size."""
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
