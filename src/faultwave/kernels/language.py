@@ -456,7 +456,10 @@ def fuse(name: str, *parts: Kernel) -> Kernel:
 
 
 def touched(s: Any) -> list[str]:
-    """Return the names of the arrays that a statement and its body read or write; stores and indices are left out."""
+    """Return the names of the data arrays that a statement and its body read or write.
+
+    Stores, indices, matrices of contractions passed at launch and the flag of a ``WhenAny`` are left out. Names may repeat.
+    """
     match s:
         case Contract():
             return [s.inp.array.name, s.out.array.name]

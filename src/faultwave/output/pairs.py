@@ -91,7 +91,8 @@ def pairs(
     found : list of Pair
         Pairs by receiver number.
     warned : list of Problem
-        Warnings of records without a receiver, without common times or recorded far from the receiver.
+        Warnings of records without a receiver, with too few common samples, recorded far from the receiver or paired with
+        one of another network by the station code alone.
 
     Raises
     ------
@@ -111,10 +112,11 @@ def pairs(
         far = 0.0 if trace is None else distance(record, trace)
         made = None if trace is None else pair(trace, record, processing)
         if made is None:
-            few = "" if trace is None else f"fewer than {LEAST} samples in common with receiver {trace.number}"
-            warned.append(
-                Problem(record.name, f"{few or 'no receiver is there'}, and it is left out", severity="warning")
-            )
+            if trace is None:
+                what = "no receiver is there"
+            else:
+                what = f"fewer than {LEAST} samples in common with receiver {trace.number}"
+            warned.append(Problem(record.name, f"{what}, and it is left out", severity="warning"))
         else:
             found.append(made)
             if trace is not None and _is_doubtful(record, trace):
