@@ -193,7 +193,7 @@ def test_processes_that_find_the_same_damage_leave_one_whole_library(own_cache: 
         f"print(c.load(str(c.build([('answer', {SOURCE!r})])['answer'])).run())\n"
     )
     begun = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [p.communicate(timeout=100)[0] for p in begun] == ["42\n"] * 4
+    assert [p.communicate(timeout=600)[0] for p in begun] == ["42\n"] * 4
     assert [p.name for p in own_cache.iterdir()] == [library.name] and cache.is_sealed(library)
 
 

@@ -133,7 +133,7 @@ def test_a_program_that_runs_a_command_goes_on(tmp_path):
     (tmp_path / "theirs" / "__main__.py").write_text(CALLS)
     command = [sys.executable, "-m", "theirs"]
     path = os.pathsep.join(map(str, [tmp_path, *filter(None, sys.path)]))
-    done = subprocess.run(command, env=dict(os.environ, PYTHONPATH=path), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=dict(os.environ, PYTHONPATH=path), capture_output=True, text=True, timeout=600)
     assert "goes on after 0" in done.stdout, done.stderr
 
 
@@ -225,7 +225,7 @@ main.app(["run", "point-source", "--order", "2", "--output", sys.argv[2]])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_run_that_is_told_to_stop_twice_ends_at_once(tmp_path, number):
     command = [sys.executable, "-c", TWICE, str(int(number)), str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 128 + number, done.stderr
     told = " ".join(done.stderr.split())
     assert "told to stop a second time: ended at once at t = 0" in told and "Traceback" not in told

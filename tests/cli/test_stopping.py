@@ -92,7 +92,7 @@ def test_a_check_ends(tmp_path: Path, does: str, number: signal.Signals) -> None
     time.sleep(0.2)
     begun = time.monotonic()
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=600)
     took = time.monotonic() - begun
     assert process.returncode == (-signal.SIGKILL if does == "held" else 128 + number), told
     assert number.name in told and "the same command starts anew" in told and "Traceback" not in told
@@ -113,7 +113,7 @@ def test_nobody_watches_a_program_that_has_ended(tmp_path: Path) -> None:
     assert len(watchers) == 1
     process.kill()
     os.kill(int(child), signal.SIGKILL)  # it holds the pipes, too
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     assert gone(watchers[0])
 
 
@@ -156,7 +156,7 @@ def test_a_second_signal_ends_a_run_that_writes(tmp_path: Path) -> None:
     assert process.poll() is None  # one signal lets it write
     begun = time.monotonic()
     process.send_signal(signal.SIGTERM)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=600)
     assert time.monotonic() - begun < watchdog.GRACE + watchdog.LAST + 3.0
     assert "SIGTERM" in told and "Go on from that" in told and "faultwave resume" in told, told
     there = sorted(p.name for p in (tmp_path / "out" / "p-checkpoints").iterdir())

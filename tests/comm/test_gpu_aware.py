@@ -180,7 +180,7 @@ HEAD = """
 def among(ranks: int, body: str, *given: str) -> None:
     whole = textwrap.dedent(HEAD) + textwrap.dedent(MEMORY) + textwrap.dedent(body)
     command = [mpiexec(), "-n", str(ranks), sys.executable, "-c", whole, *given]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=dict(os.environ))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=dict(os.environ))
     assert done.returncode == 0, done.stderr
 
 

@@ -23,7 +23,7 @@ def among(ranks: int, body: str) -> str:
     mpi, me = world().mpi, world().rank
     """
     command = [mpiexec(), "-n", str(ranks), sys.executable, "-c", textwrap.dedent(head) + textwrap.dedent(body)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

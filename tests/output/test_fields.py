@@ -288,7 +288,7 @@ def test_file_size_limit_of_the_system(tmp_path: Path, writer: type) -> None:
     """
     path = tmp_path / f"a{suffix(writer)}"
     command = [sys.executable, "-c", textwrap.dedent(script), str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert "exceeds the size limit" in done.stdout and "before it are kept" in done.stdout
     count = int(done.stdout.split(" before it are kept")[0].rsplit("the ", 1)[1])

@@ -126,7 +126,7 @@ def test_several_processes(tmp_path: Path, again: str) -> None:
     """Also where the file goes on with its cells in another order."""
     path = tmp_path / "a.vtkhdf"
     command = [mpiexec(), "-n", "2", sys.executable, "-c", BODY, str(path), again]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     order = [2, 0, 1] if again == "once" else [1, 2, 0]
     with VtkHdfReader(path) as file:

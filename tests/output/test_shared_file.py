@@ -54,7 +54,7 @@ file.close()
 
 def launch(body: str, way: str, path: Path, rc: str = "") -> str:
     command = [mpiexec(), "-n", "2", sys.executable, "-c", BODY.format(rc=rc) + body, str(path), way]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

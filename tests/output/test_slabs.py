@@ -47,7 +47,7 @@ for name, kind in (("a.vtkhdf", VtkHdfWriter), ("b.xdmf", XdmfWriter)):
 def test_every_cell_at_its_place(tmp_path: Path, again: str) -> None:
     """Also where a file goes on with its cells in another order."""
     command = [mpiexec(), "-n", "2", sys.executable, "-c", BODY, str(tmp_path), again]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     order = [2, 0, 1] if again == "once" else [1, 2, 0]
     corners, numbers = np.arange(36.0).reshape(3, 4, 3)[order], 7 + np.array(order)
@@ -113,7 +113,7 @@ except RunError as error:
 def test_what_all_have_written_stays_when_the_disk_fills_for_one(tmp_path: Path, full: int, form: str) -> None:
     """The other is further ahead, and is ended without a chance to close the file."""
     command = [mpiexec(), "-n", "2", sys.executable, "-c", FULL, str(tmp_path), str(full), form]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert (
         done.returncode == 1
         and "the disk is full; the snapshots that all processes have written are kept" in done.stderr

@@ -30,7 +30,7 @@ def browser() -> str:
     for path in filter(None, map(shutil.which, names)):
         with tempfile.TemporaryDirectory(prefix="faultwave-browser-") as folder:
             tried = [path, *OPTIONS, f"--user-data-dir={folder}", "--dump-dom", "about:blank"]
-            if subprocess.run(tried, capture_output=True, timeout=120, check=False).returncode == 0:
+            if subprocess.run(tried, capture_output=True, timeout=600, check=False).returncode == 0:
                 return path
     pytest.skip(f"no headless browser that works ({', '.join(names)}): reports are not drawn in tests")
 

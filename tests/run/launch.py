@@ -1,4 +1,8 @@
-"""Runs a case on several processes."""
+"""Runs of a case on several processes.
+
+The time limit only ends processes that wait for each other: where kernels of a device are compiled for the first time on a
+busy machine, a small run takes minutes.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ BODY = """
 """
 
 
-def launch(ranks, case, *, setup="", run="", after="", extra=None, threads=1, timeout=180):
+def launch(ranks, case, *, setup="", run="", after="", extra=None, threads=1, timeout=900):
     body = textwrap.dedent(BODY).format(setup=setup, run=run, after=after)
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     command = [mpiexec(), "-n", str(ranks), sys.executable, "-c", body, json.dumps(case), json.dumps(extra or {})]

@@ -126,7 +126,7 @@ def started(
     script = [sys.executable, "-c", textwrap.dedent(SCRIPT), json.dumps(case), json.dumps(how)]
     command = script if ranks == 1 else [mpiexec(), "-n", str(ranks), *script]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=200, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        command, capture_output=True, text=True, timeout=600, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
 
 

@@ -501,12 +501,12 @@ def test_the_command_starts_the_processes(tmp_path, alone):
         YAML(typ="safe").dump(json.loads(json.dumps(case)), file)
     command = [sys.executable, "-m", "faultwave.cli.main", "run", str(tmp_path / "case.yaml"), "--ranks", "2"]
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("simulated in") == 1  # one process speaks
     same(tmp_path / "out", alone)
     wrong = [*command[:-2], "--ranks", "0"]
-    assert subprocess.run(wrong, capture_output=True, timeout=60).returncode == 2
+    assert subprocess.run(wrong, capture_output=True, timeout=600).returncode == 2
 
 
 @pytest.mark.slow
@@ -523,7 +523,7 @@ def test_sigterm_to_the_command_writes_a_checkpoint(tmp_path, alone):
     while time.monotonic() < deadline and not (kept / "000001").exists():
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
-    _, text = process.communicate(timeout=60)
+    _, text = process.communicate(timeout=600)
     assert process.returncode == 75 and "interrupted at t" in text and "faultwave resume" in text
     assert fw.resume(tmp_path / "out").time > 0.15
 

@@ -95,7 +95,7 @@ def test_processes_that_were_given_different_options_are_told_so(
     """They would wait for each other, or round differently."""
     case = asked(tmp_path, "out", numerics={"order": 2, "backend": DEVICE}, end_time=0.01)
     setup = f"if fw.comm.world().rank == 1: case['numerics'][{name!r}] = {other!r}"
-    done = launch(2, case, setup="import faultwave.comm\n" + setup, timeout=100)
+    done = launch(2, case, setup="import faultwave.comm\n" + setup, timeout=600)
     given = (DEVICE, "cpu") if name == "backend" else ("auto", "host")
     assert done.returncode != 0 and where in done.stderr, done.stderr
     assert f"{given[0]} on 0; {given[1]} on 1" in done.stderr

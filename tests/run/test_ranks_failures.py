@@ -42,7 +42,7 @@ def test_a_disk_that_is_full_for_the_first_process_ends_all(tmp_path, where):
     if where == "beginning":
         body += "\nfw.simulate = lambda *given, **more: sim"
     started = time.monotonic()
-    done = launch(2, case, setup=body, run=run, timeout=60)
+    done = launch(2, case, setup=body, run=run, timeout=600)
     assert done.returncode != 0 and time.monotonic() - started < 50
     assert told in done.stderr, done.stderr
     status = json.loads((tmp_path / "out" / "run-manifest.json").read_text())["status"] if where != "beginning" else ""
@@ -58,7 +58,7 @@ def test_the_manifest_tells_why_a_run_failed(tmp_path):
         "        raise MemoryError('no more memory on this node')\n"
         "s.check = broken"
     )
-    done = launch(2, asked(tmp_path, "out", end_time=0.3), setup=fail, timeout=60)
+    done = launch(2, asked(tmp_path, "out", end_time=0.3), setup=fail, timeout=600)
     assert done.returncode != 0 and "process 1 of 2 failed and ends the run" in done.stderr
     found = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
     assert (found["status"], found["error"]) == ("failed", "no more memory on this node")
@@ -78,7 +78,7 @@ def test_a_blow_up_away_from_the_first_process(tmp_path):
     )
     case = asked(tmp_path, "out", end_time=0.3)
     case["output"] |= {"checkpoint": None, "fault": None, "surface": None, "volume": None}
-    done = launch(2, case, setup=spoil, timeout=60)
+    done = launch(2, case, setup=spoil, timeout=600)
     assert done.returncode != 0 and "blew up" in done.stderr and "run-blowup.vtkhdf" in done.stderr, done.stderr
     found = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
     assert found["status"] == "failed" and "run-blowup.vtkhdf" in found["outputs"]
@@ -111,6 +111,6 @@ def test_told_to_stop_while_it_is_set_up(tmp_path, ranks):
     }
     (tmp_path / "case.yaml").write_text(json.dumps(case))  # which YAML can read
     command = [mpiexec(), "-n", "2", sys.executable, "-c", TOLD.format(ranks=ranks), "run", str(tmp_path / "case.yaml")]
-    done = subprocess.run([*command, "--output", str(tmp_path / "out")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, "--output", str(tmp_path / "out")], capture_output=True, text=True, timeout=600)
     assert done.returncode == 75 and "told to stop by SIGUSR1 while" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr and not (tmp_path / "out").exists()

@@ -81,7 +81,7 @@ def test_numbers_that_are_not_finite_are_an_error_at_the_receiver(tmp_path, halo
     """Of which ZFP alone would make finite ones."""
     if halo.startswith("zfp"):
         pytest.importorskip("zfpy")
-    done = launch(2, box(tmp_path, halo, "out", order=3), setup=SPOIL.strip(), run="progress=spoil", timeout=100)
+    done = launch(2, box(tmp_path, halo, "out", order=3), setup=SPOIL.strip(), run="progress=spoil", timeout=600)
     assert done.returncode != 0 and "the run blew up before t = " in done.stderr, done.stderr
     assert "cells hold no finite numbers" in done.stderr and (tmp_path / "out" / "run-blowup.vtkhdf").exists()
 
@@ -110,7 +110,7 @@ def test_numbers_that_are_not_finite_are_an_error_at_the_receiver_on_grids(tmp_p
         "numerics": {"halo_compression": halo, "precision": "double", "threads": 1},
         "initial": {"kind": "plane-wave", "wave": [{"mode": "P", "k": [0.10471975511965977, 0, 0]}]},
     }  # fmt: skip
-    done = launch(2, case, setup=SPOIL_GRID.strip(), run="progress=spoil", timeout=100)
+    done = launch(2, case, setup=SPOIL_GRID.strip(), run="progress=spoil", timeout=600)
     assert done.returncode != 0 and "the run blew up before t = " in done.stderr, done.stderr
     assert "process 1 is finite: False" in done.stdout
 

@@ -180,7 +180,7 @@ SCRIPT = """
 
 def test_killed_and_resumed_is_undisturbed(tmp_path, undisturbed, moment=0.42):
     command = [sys.executable, "-c", textwrap.dedent(SCRIPT), json.dumps(asked(tmp_path, "out")), str(moment)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert not (tmp_path / "out" / "run-volume.vtkhdf").exists()
     sim = fw.resume(tmp_path / "out")

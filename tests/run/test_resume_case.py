@@ -240,7 +240,7 @@ def batch(path: Path, script: Path, turn: int = 0) -> subprocess.CompletedProces
         "SLURM_JOB_ID": "1",
         "SLURM_RESTART_COUNT": str(turn),
     }
-    return subprocess.run(["bash", script], env={**os.environ, **more}, capture_output=True, text=True, timeout=120)
+    return subprocess.run(["bash", script], env={**os.environ, **more}, capture_output=True, text=True, timeout=600)
 
 
 def test_a_job_does_not_go_on_with_another_case(tmp_path):
