@@ -82,6 +82,25 @@ def test_moment_rate_integrates_to_the_moment() -> None:
         assert found.holds == holds
 
 
+def test_waves_carry_at_most_the_work_of_the_faults() -> None:
+    """In a closed body they carry all of it, less what the medium takes; ``true_`` energies replace the plain ones."""
+    time, work = np.linspace(0.0, 2.0, 5), np.array([0.0, 1.0, 2.0, 3.0, 4.0]) * 1e15
+    parts = {"total_frictional_work": work, "elastic_energy": 0.5 * work, "elastic_kinetic_energy": 0.3 * work}
+
+    def found(closed: bool, **more: np.ndarray) -> list[bool]:
+        columns = {n: Variable(v, ("time",)) for n, v in {"time": time, **parts, **more}.items()}
+        return [
+            f.holds for f in check_identities([Dataset("energies", columns)], closed=closed) if f.identity == "energy"
+        ]
+
+    assert found(False) == [True] and found(True) == [False]
+    assert found(True, plastic_work=0.2 * work) == [True]
+    assert found(False, plastic_work=0.3 * work) == [False]
+    assert found(True, true_elastic_energy=0.7 * work) == [True]
+    assert found(False, elastic_energy=np.array([0.0, 0.0, np.nan, 0.0, 0.0])) == [False]
+    assert found(False, total_frictional_work=0.0 * work) == []
+
+
 def test_unknown_identities_are_refused() -> None:
     with pytest.raises(ValueError, match="unknown identities: slop"):
         check_identities([], {"slop": 1.0})

@@ -28,6 +28,7 @@ TOLERANCES = {
     "rupture time": 1.0,
     "displacement": 0.03,
     "moment": 1e-9,
+    "energy": 0.03,
 }
 """Tolerance of each identity: relative errors, and sampling intervals for the rupture time."""
 
@@ -66,7 +67,10 @@ class Finding:
 
 
 def check_identities(
-    datasets: Iterable[Dataset], tolerances: Mapping[str, float] | None = None, cohesion: float = 0.0
+    datasets: Iterable[Dataset],
+    tolerances: Mapping[str, float] | None = None,
+    cohesion: float = 0.0,
+    closed: bool = False,
 ) -> list[Finding]:
     """Check every identity to which the quantities of Datasets belong.
 
@@ -78,6 +82,9 @@ def check_identities(
         Tolerances by identity; the others are taken from ``TOLERANCES``.
     cohesion : float
         Cohesion of the friction law [Pa], not positive, which adds to the strength.
+    closed : bool
+        True if no wave leaves the model (free or rigid sides): the energy of the waves then equals the work of the faults instead of
+        being at most this work. Runs with sources besides their faults need an infinite tolerance of ``energy``.
 
     Returns
     -------
@@ -91,7 +98,7 @@ def check_identities(
     given = list(datasets)
     found: list[Finding] = []
     for data in given:
-        for identity, place, error, time in _identities(data, cohesion):
+        for identity, place, error, time in _identities(data, cohesion, closed):
             found.append(Finding(data.name, identity, place, error, allowed[identity], time))
     found += [Finding("run", n, -1, error, allowed[n], time) for n, error, time in _between(given)]
     return found
@@ -106,7 +113,7 @@ Error = tuple[str, int, float, float]
 """Identity, receiver, error and the time of the error [s]."""
 
 
-def _identities(data: Dataset, cohesion: float) -> Iterator[Error]:
+def _identities(data: Dataset, cohesion: float, closed: bool) -> Iterator[Error]:
     if data.quantities and "values" in data and "time" in data:
         for i in range(data["values"].shape[1]):
             time = data["time"] if data["time"].ndim == 1 else data["time"][:, i]
@@ -118,6 +125,36 @@ def _identities(data: Dataset, cohesion: float) -> Iterator[Error]:
                     yield identity, i, error, when
     if "moment_rate" in data and "seismic_moment" in data and "time" in data:
         yield from _moment_of_rates(data)
+    if "total_frictional_work" in data and len(data["total_frictional_work"]) > 1:
+        yield from _energy_of_waves(data, closed)
+
+
+STORED = (
+    "gravitational_energy",
+    "acoustic_energy",
+    "acoustic_kinetic_energy",
+    "elastic_energy",
+    "elastic_kinetic_energy",
+)
+"""Energies that waves carry; media with attenuation or pores have them as ``true_`` energies, too."""
+DISSIPATED = ("plastic_work", "soil_work", "attenuation_work", "drag_work")
+"""Energies that waves have lost inside the model."""
+
+
+def _energy_of_waves(data: Dataset, closed: bool) -> Iterator[Error]:
+    """Yield the excess of stored and dissipated energy over the frictional work, relative to the largest work.
+
+    In a closed model the difference of both signs is the error.
+    """
+    work = np.asarray(data["total_frictional_work"])
+    scale = float(np.abs(work - work[0]).max())
+    if scale <= 0.0:
+        return
+    names = [f"true_{n}" if f"true_{n}" in data else n for n in STORED]
+    total = np.asarray(sum(np.asarray(data[n]) for n in (*names, *DISSIPATED) if n in data))
+    excess = (total - total[0]) - (work - work[0])
+    error = np.abs(excess) if closed else np.maximum(excess, np.where(np.isnan(excess), excess, 0.0))
+    yield "energy", -1, float(error.max() / scale), float(np.ravel(data["time"])[error.argmax()])
 
 
 def _of_point(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from faultwave.domain.tets.mesh import make_mesh
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.identities import check_identities, violations
 from faultwave.output.convert import convert
@@ -16,7 +17,7 @@ from faultwave.output.formats.seissol_dat import find_files, read_dat, write_fau
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 
 from . import fluids, test_rate_and_state
-from .setup import Histories, patch, run, settings, slip_weakening
+from .setup import Histories, patch, run, settings, slip_weakening, small_mesh
 from .test_laws import imposed
 
 POINTS = np.array([[0.0, 0.0, -2210.0], [310.0, 0.0, -1300.0], [-1490.0, 0.0, -3740.0], [1510.0, 0.0, -600.0]])
@@ -46,7 +47,7 @@ FAST = ("linear-slip-weakening", "rate-and-state-ageing")
 def compute(
     path: Path, fault: dict[str, Any], order: int, end: float, output: dict[str, Any] | None = None
 ) -> Histories:
-    asked = {"rupture": {"interval": 0.02}, **(output or {})}
+    asked = {"rupture": {"interval": 0.02}, "energies": {"interval": 0.02}, **(output or {})}
     case = settings(
         path, fault, points=POINTS, position="nearest", end_time=end, numerics={"order": order}, output=asked
     )
@@ -58,7 +59,7 @@ def check(found: Histories, leave: tuple[str, ...] = ()) -> None:
     findings = check_identities([result.data for result in found.sim.results()])
     if found.sim.plan.part("rupture").law.project:  # the path that weakens is that of the projected slip rate
         leave = (*leave, "path")
-    assert {"slip", "peak slip rate", "rupture time", "moment"} <= {f.identity for f in findings}
+    assert {"slip", "peak slip rate", "rupture time", "moment", "energy"} <= {f.identity for f in findings}
     assert not violations(f for f in findings if f.identity not in leave)
 
 
@@ -109,6 +110,45 @@ def test_snapshots_obey_them_too(tmp_path: Path) -> None:
     findings = check_identities([made], {"peak slip rate": 0.05})
     assert {"slip", "strength", "rupture time"} <= {f.identity for f in findings}
     assert not violations(f for f in findings if f.identity != "path")
+
+
+def test_the_surface_moves_by_the_integral_of_its_velocity(tmp_path: Path) -> None:
+    names = ["v1", "v2", "v3", "u1", "u2", "u3"]
+    output = {"fault": {"interval": 0.6}, "surface": {"interval": 0.01, "fields": names}, "sync": True}
+    compute(tmp_path, slip_weakening(values=SHORT), 3, 0.6, output)
+    with VtkHdfReader(next((tmp_path / "out").glob("*-surface.vtkhdf"))) as file:
+        time = np.asarray(file.times)
+        shots = [[file.field(n, i) for n in names] for i in range(len(time))]
+    values = np.stack(shots).transpose(0, 2, 1)
+    speed = np.abs(values[..., :3]).max((0, 2))
+    columns = {
+        "time": Variable(time, ("time",)),
+        "values": Variable(values[:, speed > 0.1 * speed.max()], ("time", "receiver", "quantity")),
+    }
+    findings = check_identities([Dataset("surface", columns, {"quantities": names})])
+    assert len(findings) > 20 and {f.identity for f in findings} == {"displacement"} and not violations(findings)
+
+
+def test_all_work_of_a_rupture_in_a_closed_body_goes_into_waves(tmp_path: Path) -> None:
+    """The scheme loses some of it, and less at a higher order; it never adds any."""
+    mesh = small_mesh()
+    closed = make_mesh(mesh.vertices, mesh.cells, mesh.groups, np.where(mesh.tags == 5, 1, mesh.tags))
+    errors = []
+    for order in (2, 4):
+        case = settings(
+            tmp_path,
+            slip_weakening(),
+            closed,
+            end_time=0.5,
+            numerics={"order": order},
+            output={"energies": {"interval": 0.1}},
+        )
+        data = run(case).sim.result("energies")
+        errors.append(
+            [next(f.error for f in check_identities([data], closed=c) if f.identity == "energy") for c in (False, True)]
+        )
+    (grown, lost), (grown_later, lost_later) = errors
+    assert grown < 1e-6 and grown_later < 1e-6 and lost_later < min(0.05, lost / 1.4)
 
 
 def test_exported_files_obey_them_too(tmp_path: Path) -> None:

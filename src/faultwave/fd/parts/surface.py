@@ -63,7 +63,7 @@ class Surface(GridPart):
         points = int(np.prod([-(-n // self.setting.every) for n in placing.surface]))
         disk = disk_bytes(self.case, self.setting, points, len(self.fields))
         if self.case.output.xdmf:
-            snapshots = int(self.case.end_time / self.setting.interval) + 1
+            snapshots = int(self.case.end_time / self.setting.interval + 1e-9) + 1
             disk += snapshots * 2 * int(np.prod(placing.surface)) * number_bytes(self.case) * len(ARRAYS)
         return replace(self, demand=Demand(disk=disk))
 
@@ -87,8 +87,17 @@ class SurfaceSnapshots(Snapshots):
 
     def now(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Return the present values (ny, nx) of each field."""
-        every = self.every
-        return {n: self.view(ARRAYS.get(n, n), n in YIELDED)[::every, ::every] for n in names}
+        return {n: self._field(n)[:: self.every, :: self.every] for n in names}
+
+    def _field(self, name: str) -> np.ndarray:
+        """Return the present values (ny, nx) of a field on the whole surface.
+
+        Displacements have been summed to the end of the step, half a step after the velocities: its second half is removed.
+        """
+        values = self.view(ARRAYS.get(name, name), name in YIELDED)
+        if name[0] == "u" and name in ARRAYS:
+            values = values - 0.5 * self.operator.scheme.step * self.view(ARRAYS[f"v{name[1:]}"])
+        return values
 
     @property
     def mesh(self) -> tuple[np.ndarray, np.ndarray] | None:
