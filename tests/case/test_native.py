@@ -254,6 +254,8 @@ def test_a_parameter_is_given_once(write):
         ("initial: {kind: easi}", "needs a field"),
         ("numerics: {clustering: {rates: [1, 2]}}", "can only be the last"),
         ("numerics: {clustering: {rates: [2], wiggle_minimum: 0.5}}", "above 1/rate"),
+        ("numerics: {clustering: {rates: 1000000}}", "1000"),
+        ("numerics: {clustering: {wiggle_minimum: 0.6, wiggle_step: 1e-30}}", "0.001"),
         ("numerics: {clustering: {rates: []}}", "rates"),
         ("stop: {slip_rate_below: 1 mm/s}", "time_after_rupture"),
         ("output: {volume: {interval: 1, region: [1, 0, 0, 1, 0, 1]}}", "min < max: x is from 1 to 0"),

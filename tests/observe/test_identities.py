@@ -68,6 +68,17 @@ def test_displacement_is_the_integral_of_velocity() -> None:
     assert len(violations(check_identities([late]))) == 1
 
 
+def test_motions_of_a_few_samples_are_left_out() -> None:
+    """A point that starts to move in the last samples: the onset lies anywhere within one of them."""
+    for samples, checked in ((5, False), (20, True)):
+        v = np.where(np.arange(401) > 400 - samples, 1.0, 0.0)
+        u = np.cumsum(v) * (TIME[1] - TIME[0])
+        found = check_identities(
+            [receivers_from_arrays(TIME, np.stack([v, u], -1)[:, None], ("v1", "u1"), np.zeros((1, 3)))]
+        )
+        assert bool(found) == checked
+
+
 def test_moment_rate_integrates_to_the_moment() -> None:
     ends = np.array([0.1, 0.25, 0.3, 0.6])
     steps, moment = np.diff(ends, prepend=0.0), np.array([1.0, 4.0, 5.0, 7.0]) * 1e18

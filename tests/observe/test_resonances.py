@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.observe.resonances import dataset, resonances
+from faultwave.observe.resonances import dataset, long_enough, resonances
 
 MADE = ((2.0, 0.01, 1.0, 0.0), (2.1, 0.05, 0.5, 1.0), (3.3, 0.2, 0.2, 2.0))  # frequency, decay, amplitude, phase
 
@@ -49,6 +49,17 @@ def test_what_cannot_be_done_is_said() -> None:
     with pytest.raises(ValueError, match="too short"):
         resonances(np.ones(200), 0.01, (0.5, 1.0))
     assert resonances(np.zeros(4000), 0.01, (1.5, 4.0)) == []
+
+
+def test_the_needed_length_is_known_without_any_signal() -> None:
+    """It agrees with the analysis itself, and costs nothing for a run of 1e12 samples."""
+    band, interval = (0.5, 1.0), 0.01
+    shortest = next(n for n in range(1, 5000) if long_enough(n, interval, band))
+    assert shortest > 200
+    resonances(np.ones(shortest), interval, band)
+    with pytest.raises(ValueError, match="too short"):
+        resonances(np.ones(shortest - 1), interval, band)
+    assert long_enough(10**12, interval, band) and not long_enough(0, interval, band)
 
 
 def test_what_grows_is_no_resonance(caplog: pytest.LogCaptureFixture) -> None:

@@ -175,13 +175,13 @@ class Fault(Settings):
 class Clustering(Settings):
     """Local time stepping."""
 
-    rates: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+    rates: tuple[Annotated[int, Field(ge=1, le=1000)], ...] = Field(
         (2,), min_length=1, description="Ratios of neighbouring clusters, the last repeats; 1 is global time stepping."
     )
     wiggle_minimum: float = Field(
         1.0, gt=0, le=1, description="Smallest factor tried on the smallest step; 1: no search."
     )
-    wiggle_step: float = Field(0.01, gt=0, description="Spacing of the wiggle search.")
+    wiggle_step: float = Field(0.01, ge=1e-3, description="Spacing of the wiggle search.")
     maximum: int | None = Field(None, ge=1, description="Largest number of clusters.")
 
     @model_validator(mode="after")

@@ -20,6 +20,9 @@ RUPTURE_RATE = 1e-3
 SLIDING_RATE = 1e-2
 """Slip rate above which the traction of a point is compared with its strength [m/s]."""
 
+FEWEST = 10
+"""Number of samples of a motion below which its integral is not checked: the onset within one sample would dominate."""
+
 TOLERANCES = {
     "slip": 0.03,
     "path": 0.03,
@@ -187,7 +190,8 @@ def _integral(
     integral = np.concatenate([np.zeros((1, rate.shape[1])), np.cumsum((rate[1:] + rate[:-1]) / 2.0 * steps, 0)])
     change = value - value[0]
     scale = float(np.maximum(np.abs(change), np.abs(integral)).max())
-    if scale < 1e-6:
+    moving = np.count_nonzero((np.diff(change, axis=0) != 0.0).any(1) | (rate[1:] != 0.0).any(1))
+    if scale < 1e-6 or moving < FEWEST:
         return
     difference = np.abs(integral - change).max(1)  # NaN if a value is NaN: the identity then fails
     yield identity, float(difference.max() / scale), float(time[difference.argmax()])

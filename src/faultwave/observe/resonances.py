@@ -143,7 +143,10 @@ def rings(frequency: np.ndarray, decay: np.ndarray, band: float) -> np.ndarray:
 
 def long_enough(samples: int, interval: float, band: tuple[float, float]) -> bool:
     """Return True if ``samples`` samples every ``interval`` [s] suffice to find lines within ``band`` [Hz]."""
-    return samples > 0 and len(_decimated(np.zeros((samples, 1)), interval, *band)[0]) >= FEWEST
+    if samples < 1:
+        return False
+    every, length, _ = _decimation(samples, interval, *band)
+    return -(-(samples - length + 1) // every) >= FEWEST
 
 
 def _quality(frequency: float, rate: float) -> float:
@@ -152,21 +155,29 @@ def _quality(frequency: float, rate: float) -> float:
 
 def _decimated(x: np.ndarray, interval: float, low: float, high: float) -> tuple[np.ndarray, float, float, np.ndarray]:
     """Return decimated signals (samples, p) around zero frequency, their step [s], the angular centre frequency and the filter."""
-    centre, width = np.pi * (low + high), high - low
-    every = max(1, int(0.25 / (width * interval)))  # avoids aliasing of other bands into this one
+    centre = np.pi * (low + high)
+    every, length, beta = _decimation(len(x), interval, low, high)
     mixed = x * np.exp(-1j * centre * np.arange(len(x)) * interval)[:, None]
-    if every == 1:
-        taps = np.ones(1)
-    else:
-        edge, stop = 0.5 * width, 1.0 / (every * interval) - 0.5 * width
-        nyquist = 0.5 / interval
+    taps = np.ones(1)
+    if every > 1:
         from scipy import signal as processing  # slow import, needed by few runs
 
-        count, beta = processing.kaiserord(ATTENUATION, (stop - edge) / nyquist)
-        count = min(count | 1, (len(x) // 2) | 1)
-        taps = processing.firwin(count, 0.5 * (edge + stop) / nyquist, window=("kaiser", beta))
+        taps = processing.firwin(length, 1.0 / every, window=("kaiser", beta))  # half the new sampling rate
     filtered = np.stack([np.convolve(c, taps, "valid") for c in mixed.T], 1)[::every]
     return filtered[:LONGEST], every * interval, centre, taps
+
+
+def _decimation(samples: int, interval: float, low: float, high: float) -> tuple[int, int, float]:
+    """Return the decimation factor, and the length and Kaiser parameter of the filter before it."""
+    width = high - low
+    every = max(1, int(0.25 / (width * interval)))  # avoids aliasing of other bands into this one
+    if every == 1:
+        return 1, 1, 0.0
+    from scipy import signal as processing  # slow import, needed by few runs
+
+    transition = 1.0 / (every * interval) - width  # between the band and its images [Hz]
+    length, beta = processing.kaiserord(ATTENUATION, 2.0 * transition * interval)
+    return every, min(int(length) | 1, (samples // 2) | 1), float(beta)
 
 
 def _poles(y: np.ndarray, resolution: float) -> np.ndarray:
