@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from faultwave.fd import media
 from faultwave.fd.grid import Grid
 from faultwave.fd.media import effective_medium
 from faultwave.kernels.stencil import Box
+from faultwave.media.attenuation import Spectrum, relaxation
 from faultwave.media.field import Expression
 
 UPPER, LOWER = {"rho": 2000.0, "lambda": 4e9, "mu": 2e9}, {"rho": 3000.0, "lambda": 3e10, "mu": 4e10}
@@ -95,3 +97,22 @@ def test_the_slowest_wave_is_that_of_water_over_fast_rock():
     )
     assert found.slowest == pytest.approx(1500.0) and found.slow_place[2] > -400
     assert found.shear == pytest.approx(np.sqrt(1e7)) and found.too_slow == pytest.approx(0.5, abs=0.05)
+
+
+def test_slabs_of_single_planes_give_the_same_medium(monkeypatch):
+    """Wide grids are sampled plane by plane, to bound the memory; no bit depends on it."""
+    text = {n: f"if (z + 0.3*x - 0.2*y > -310) {{ return {UPPER[n]}; }} return {LOWER[n]};" for n in UPPER}
+    text |= {"Qp": "return 80 + 0.01*x;", "Qs": "return 40 - 0.01*z;"}
+    fitted = relaxation(Spectrum(0.1, 10.0, 1.0))
+
+    def found():
+        corners = (np.array(GRID.lower), np.array(GRID.upper))
+        return effective_medium(Expression.of(text), GRID, corners, fitted, np.float64, limit=1500.0)
+
+    whole = found()
+    monkeypatch.setattr(media, "MOST_SAMPLES", 1)
+    single = found()
+    assert whole.coefficients.keys() == single.coefficients.keys()
+    for name, values in whole.coefficients.items():
+        np.testing.assert_array_equal(values, single.coefficients[name], err_msg=name)
+    assert (whole.fastest, whole.slowest, whole.shear) == (single.fastest, single.slowest, single.shear)

@@ -20,7 +20,8 @@ from faultwave.media.field import Field, axes_of
 from faultwave.media.homogenise import at_points
 from faultwave.media.quality import Bound, bounded, farthest
 
-PLANES = 16  # of the grid at once
+PLANES = 16  # largest number of planes sampled at once
+MOST_SAMPLES = 6_000_000  # largest number of samples at once, unless a single plane has more: about 100 bytes each
 SAMPLES = {
     0: 1,
     1: 8,
@@ -91,7 +92,8 @@ def effective_medium(
     samples = SAMPLES[len(axes)]
     parts: list[dict[str, np.ndarray]] = []
     fastest, slow, bounds = list[float](), list[_Slow](), list[tuple[Bound, Bound]]()
-    for first, last in _slabs(lo[0], hi[0]):
+    plane = 2 * samples * int(np.prod([2 * samples * (hi[k] - lo[k]) if whole_axes[k] else 1 for k in (1, 2)]))
+    for first, last in _slabs(lo[0], hi[0], plane):
         part = Box((first, lo[1], lo[2]), (last, hi[1], hi[2]))
         lattice, points = _sample(field, grid, part, whole_axes, lower, upper, samples, relaxation is not None)
         slow.append(_slow(lattice, points, limit))
@@ -141,8 +143,10 @@ def _slow(lattice: dict[str, np.ndarray], points: np.ndarray, limit: float) -> _
     return _Slow(float(speed.min()), (float(x), float(y), float(z)), shear, int((speed < limit).sum()), speed.size)
 
 
-def _slabs(low: int, high: int) -> Iterator[tuple[int, int]]:
-    return ((first, min(first + PLANES, high)) for first in range(low, high, PLANES))
+def _slabs(low: int, high: int, plane: int) -> Iterator[tuple[int, int]]:
+    """Yield the first plane and the end of each slab, for planes of ``plane`` samples."""
+    planes = min(PLANES, max(1, MOST_SAMPLES // plane))
+    return ((first, min(first + planes, high)) for first in range(low, high, planes))
 
 
 def _sample(
