@@ -7,7 +7,6 @@ M_xx e_n,xx + ... + 2 M_xy e_n,xy + ... at the site, for the same function of ti
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from faultwave.case.model import Case
 from faultwave.case.outputs import Output
 from faultwave.case.sources import TimeFunction
 from faultwave.comm import world
+from faultwave.engine.disk import free_space
 from faultwave.engine.solver import BlowUp, Unattended
 from faultwave.fd.engine import ENGINE
 from faultwave.fd.part import FdPlan
@@ -33,7 +33,7 @@ from faultwave.fd.points import outside
 from faultwave.fd.time_dispersion import removes
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.points import point_lines
-from faultwave.output.atomic import atomic_path
+from faultwave.output.atomic import atomic_path, explaining
 from faultwave.output.formats.maps_netcdf import write_maps
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.table import Sources
@@ -189,11 +189,12 @@ def _check_room(asked: _Asked, held: int, folder: Path | None) -> None:
         what = f"strain at {len(asked.points):,} points needs about {memory / 2**30:.3g} GiB, this machine has {there / 2**30:.3g}"
         problems.error("points", what, advice="Give fewer points at a time, or more processes.")
     file = 4.0 * 3 * len(asked.sites) * numbers * asked.samples
-    if folder is not None and file > (free := shutil.disk_usage(folder).free):
-        what = f"the file of strain needs {file / 2**30:.3g} GiB, {folder} has {free / 2**30:.3g} free"
-        problems.error(
-            "output", what, advice="Give fewer points, a longer output.receivers.interval or another folder."
-        )
+    if folder is not None:
+        place, free = free_space(folder)
+        if file > free:
+            what = f"the file of strain needs {file / 2**30:.3g} GiB, {place} has {free / 2**30:.3g} free"
+            advice = "Give fewer points, a longer output.receivers.interval or another folder."
+            problems.error("output", what, advice=advice)
     problems.raise_errors()
 
 
@@ -243,12 +244,17 @@ def save_green_tensors(
         places = point_lines(points, "x y z in metres, a point a line").points
         if not len(places):
             raise InputError(Problem(str(points), "holds no points", "x y z in metres, a point a line"))
-    output.mkdir(parents=True, exist_ok=True)
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None
     asked = _asked(settings, places, duration, 0.0)
     _check_room(asked, 0, output)
+
+    def prepare() -> None:
+        with explaining(output):
+            output.mkdir(parents=True, exist_ok=True)
+
+    world().together(prepare)  # before hours of runs
     centre = _attrs(asked)["centre"]
     if centre >= settings.end_time:
         say(

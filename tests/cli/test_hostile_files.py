@@ -236,6 +236,40 @@ def test_no_input_of_a_case_runs_anything(tmp_path: Path, kinds: list[str]) -> N
     judge(tmp_path, commands)
 
 
+OPTIONS = {
+    "fault": ("--fault", ["geojson", "txt"]),
+    "topography": ("--topography", ["tif", "nc", "asc"]),
+    "tensor": ("--moment-tensor", ["txt"]),
+    "srf": ("--srf", ["srf"]),
+}
+"""Options of ``new`` that take a file, with the endings that its readers know."""
+
+
+def test_no_other_command_runs_what_a_file_holds(tmp_path: Path) -> None:
+    """Commands besides those above: with each file as their case, mesh, points, trace, raster or source."""
+    files = hostile(tmp_path / "files")
+    commands = []
+    for number, file in enumerate(files):
+        for name, (option, endings) in OPTIONS.items():
+            given = tmp_path / f"{number}-{name}.{endings[number % len(endings)]}"
+            shutil.copy(file, given)
+            place = [] if name == "fault" else ["--lon", "-117", "--lat", "34", "--size", "20km"]
+            commands.append(["new", str(tmp_path / f"new-{number}-{name}"), *place, option, str(given)])
+        native, deck, mesh = (
+            tmp_path / f"{number}-given.{ending}" for ending in ("yaml", "par", ("msh", "h5", "nc")[number % 3])
+        )
+        for given in (native, deck, mesh):
+            shutil.copy(file, given)
+        none = str(tmp_path / "none")
+        commands += [["plan", str(native)], ["plot", str(native)], ["tune", str(deck), "--output", none],
+                     ["run", str(native)], ["sgt", str(native), "--output", none], ["scatter", str(native), "--output", none],
+                     ["sgt", "point-source", "--points", str(file), "--output", none],
+                     ["mesh", "convert", str(mesh), str(tmp_path / "new.h5")],
+                     ["mesh", "partition", str(mesh), str(tmp_path / "new.h5"), "-n", "2", "--case", str(deck)]]  # fmt: skip
+    judge(tmp_path, commands)
+    assert not (tmp_path / "none").exists() and not (tmp_path / "new.h5").exists()
+
+
 def test_formulas_are_parsed(tmp_path: Path) -> None:
     texts = [f"__import__('os').system('{RUNS}')", "().__class__.__base__", "x.__class__", "9**9**9**9", "(" * 5000, "lambda: 0",
              f"f'{{{RUNS}}}'", "x if x else y", "[x for x in y]", "pow(" * 200, "1" * 100_000, "x+" * 50_000 + "x"]  # fmt: skip
@@ -280,6 +314,8 @@ def test_no_result_of_a_run_runs_anything(tmp_path: Path, finished: Path) -> Non
             ["compare", str(run), str(finished)],
             ["convert", str(run), "csv"],
         ]
+        if number % 3 == 0:
+            commands += [["estimate-errors", str(run)], ["convert", str(run), "motions"]]
         if "checkpoints" in name:
             commands.append(["resume", str(run)])
     judge(tmp_path, commands)

@@ -146,16 +146,13 @@ def test_xarray_reads_them_as_the_guide_says(tmp_path):
 
 
 def test_what_does_not_fit_is_told(tmp_path, monkeypatch):
-    from types import SimpleNamespace
-
     deck = tmp_path / "case.yaml"
     deck.write_text(yaml.safe_dump(settings({}) | {"end_time": 0.3}))
-    full = SimpleNamespace(
-        disk_usage=lambda _: SimpleNamespace(free=1000)
-    )  # what runs write themselves is judged before
-    monkeypatch.setattr("faultwave.green_tensors.shutil", full)
+    # of the file alone: what runs write themselves is judged before
+    monkeypatch.setattr("faultwave.green_tensors.free_space", lambda folder: (folder, 1000))
     with pytest.raises(InputError, match=r"the file of strain needs .* GiB"):
         save_green_tensors(str(deck), tmp_path / "out", None, None, print)
+    assert not (tmp_path / "out").exists()
     monkeypatch.setattr("faultwave.green_tensors.machine_memory", lambda: 1000.0)
     with pytest.raises(InputError, match=r"strain at \d points needs about"):
         green_tensors(str(deck))

@@ -22,10 +22,7 @@ def check_disk(folder: str | Path, needed: float, problems: Problems) -> None:
     problems : Problems
         Collects the error.
     """
-    place = Path(folder).absolute()
-    while not place.exists():
-        place = place.parent
-    free = shutil.disk_usage(place).free
+    place, free = free_space(folder)
     if needed > free:
         what = (
             f"snapshots, seismograms and checkpoints need {needed / 2**30:.3g} GiB, {place} has {free / 2**30:.3g} free"
@@ -33,4 +30,12 @@ def check_disk(folder: str | Path, needed: float, problems: Problems) -> None:
         problems.error("output", what, advice=ADVICE)
 
 
-__all__ = ["check_disk"]
+def free_space(folder: str | Path) -> tuple[Path, int]:
+    """Return the closest existing parent of a folder (or itself) and the free space [bytes] of its disk."""
+    place = Path(folder).absolute()
+    while not place.exists():
+        place = place.parent
+    return place, shutil.disk_usage(place).free
+
+
+__all__ = ["check_disk", "free_space"]
