@@ -193,7 +193,10 @@ def test_a_case_that_was_changed_in_python_is_its_own_record(tmp_path):
 def test_the_file_of_the_case_may_be_gone(tmp_path):
     folder = run(tmp_path)
     (tmp_path / "case.yaml").unlink()
-    assert fw.resume(folder).case.end_time == 0.4
+    resumed = fw.resume(folder)
+    assert resumed.case.end_time == 0.4
+    assert [w for w in resumed.warnings if "is not there any more" in w.what and w.where == str(tmp_path / "case.yaml")]
+    assert not [w for w in fw.resume(folder, as_recorded=True).warnings if "any more" in w.what]
 
 
 def test_grids_compare_too(tmp_path):

@@ -132,8 +132,8 @@ def _case_as_given(
         if as_recorded or not named:
             return None, ()
         if not Path(named).is_file():
-            log.info("%s is not there any more: the run goes on with the settings in its checkpoint", named)
-            return None, ()
+            what = "is not there any more: the run goes on with the settings in its checkpoint"
+            return None, (Problem(str(named), what, severity="warning"),)
         options = {**_options(notes, tuple(OVERRIDES)), **asked}
         try:
             return _loaded(named, options)
@@ -212,7 +212,8 @@ def _decide(
     for change in changes:
         if change.kind == "applied":
             log.info("%s: %s; the run goes on with that of the case", change.path, change.values)
-    return Resumption(found, case, changes, (*(warnings or told.warnings), *ignored), _finished(case, found))
+    all_warnings = (*warnings, *told.warnings) if given is None else (warnings or told.warnings)
+    return Resumption(found, case, changes, (*all_warnings, *ignored), _finished(case, found))
 
 
 KEPT = "The records so far are made with it; a run from the start in another folder can have the other value."
