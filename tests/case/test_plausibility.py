@@ -75,6 +75,7 @@ MISTAKES: tuple[tuple[str, Any, str], ...] = (
     ("material.constant.vp", 4200.0, "Are vp and vs exchanged"),
     ("sources.0.location", [50, 30, 1000], "Is depth positive? z points up: write -1000 for a depth of 1000 m."),
     ("sources.0.location", [5e5, 3e5, -1.2e6], "Is the place in mm?"),
+    ("sources.0.location", [50, 30, -1.0e6], "Is only the depth 1000 times too large?"),
     ("sources.0.location", [0.05, 0.03, -1], "Is the depth in km? Numbers are in m; texts may carry units: '-1 km'."),
     ("output.receivers.points", [[1, 0.4, -0.1], [0.5, 1.2, -0.1]], "Are places in km?"),
     ("output.receivers.points", [[50, 30, -1000]], "lies at source 1, where the motion is not finite"),

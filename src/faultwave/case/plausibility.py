@@ -452,6 +452,8 @@ def advice_outside(place: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> s
         return "Is depth positive? " + ABOVE.format(z)
     if inside(np.array([y, x, z])):
         return "Are x and y exchanged? The other way round it is inside."
+    if inside(np.array([x, y, 1e-3 * z])):
+        return "Is only the depth 1000 times too large? Some formats, as SRF, give it in km, others in m."
     if inside(np.array([x, y, z]) * 1e-3) and np.abs(place).max() > 20.0 * (upper - lower).max():
         return "Is the place in mm? Numbers are in m."
     return ""
