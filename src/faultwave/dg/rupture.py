@@ -346,7 +346,7 @@ class _Rupture:
         self.k.pointwise(slipping, [whole, self.slid_modes, self.impedance], [self.modes])
 
     def _change_inner(self, change: Callable[..., dict[str, Any]], lengths: Sequence[View] | None = None) -> None:
-        """Update inner state and values stored during the step by a function of the law, which may take the ``lengths`` of all sub-steps."""
+        """Update inner and per-step state by a function of the law, which may take the ``lengths`` of all sub-steps."""
         inner = [*self.inner, *self.of_step] if lengths else self.of_step
         columns = [self.inner_columns] * len(self.inner) if lengths else []
         columns += [self.step_columns] * len(self.of_step)
