@@ -1,7 +1,7 @@
-"""What a checkpoint of a solver holds besides its parts, and whether a run can go on from one.
+"""State of a solver in checkpoints, and the check that a run can continue from one.
 
-A checkpoint is taken where all clusters meet without a shortened step, before anything is evaluated for the files of that moment: the
-run that goes on from it cannot be told from one that was never interrupted.
+A checkpoint is taken when all clusters meet without a shortened step, before anything is evaluated for the files of
+that moment, so that the continued run is identical to an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ log = get_logger(__name__)
 
 
 def state(solver: Any) -> Mapping[str, Mapping[str, State]]:
-    """The dofs in the law's quantities and, where these are not undone to the last bit, as the kernels have them."""
+    """Return the degrees of freedom in the law's quantities and, if the conversion is not exact, also in the form's."""
     op, plan = solver.operator, solver.plan
     solver.finish_reads()
     exact = op.form.to_physical(op.cells, np.arange(1)) is not None
@@ -41,7 +41,7 @@ def state(solver: Any) -> Mapping[str, Mapping[str, State]]:
         op.set_dofs(values)
 
     def nothing(values: np.ndarray, origin: Origin) -> None:
-        """The modes are taken with the dofs."""
+        """Do nothing: the modes are restored with the degrees of freedom."""
 
     found = {"dofs": State(plan.numbers, dofs, set_dofs)}
     if exact:
@@ -69,7 +69,7 @@ def _same_numbers(solver: Any, notes: Mapping[str, Any]) -> bool:
 
 
 def notes(solver: Any) -> dict[str, Any]:
-    """By which a restart knows the run, and how far it is."""
+    """Return the notes that identify the run and its progress in a checkpoint."""
     plan, numerics = solver.plan, solver.plan.case.numerics
     return {
         "time": solver.time, "order": numerics.order, "precision": numerics.precision, "backend": numerics.backend,
@@ -79,7 +79,18 @@ def notes(solver: Any) -> dict[str, Any]:
 
 
 def accept(solver: Any, notes: Mapping[str, Any], where: str) -> bool:
-    """Raise InputError where the mesh or the material is another; tell of what changes; whether the clusters are the same."""
+    """Check that a run can continue from a checkpoint and log changed settings.
+
+    Returns
+    -------
+    bool
+        True if the clusters are the same.
+
+    Raises
+    ------
+    InputError
+        If the mesh or the material differs.
+    """
     if "mesh" not in notes:
         raise InputError(Problem(where, "was taken by another engine", "engine: dg"))
     if notes["mesh"] != _mesh(solver):
