@@ -36,7 +36,19 @@ Event = tuple[Call, int, float, float]
 
 @dataclass(frozen=True)
 class Recorded:
-    """``events``: call, cluster, ticks since the start, length; what the counters are afterwards."""
+    """Recording of some largest steps.
+
+    Attributes
+    ----------
+    recording : Recording
+        Launches on the backend.
+    events : tuple
+        Callback, cluster, ticks since the start, and length [s] of each event.
+    updates : int
+        Element updates of the recording.
+    turns, sums : tuple of int
+        Counters of the operator after the recording.
+    """
 
     recording: Recording
     events: tuple[tuple[Call, int, int, float], ...]
@@ -59,8 +71,8 @@ class Replays:
     def advance(self, most: int = 1, pause: Callable[[], bool] = never) -> None:
         """Advance by one largest step, or by several up to ``most``.
 
-        Several steps are taken if they can be replayed, or, until ``pause()`` returns True, if only correction and
-        prediction in one pass through memory are at stake: where clusters meet, both are separate passes.
+        Several steps are taken if they can be replayed, or, on the host in a single process, until ``pause()`` returns
+        True: clusters that do not meet combine correction and prediction in one pass through memory.
         """
         solver, march, op = self.solver, self.solver.march, self.solver.operator
         clustered = not isinstance(op, MethodOfLines)

@@ -115,7 +115,7 @@ def accept(solver: Any, notes: Mapping[str, Any], where: str) -> bool:
 
 
 def restored(solver: Any, notes: Mapping[str, Any]) -> None:
-    """Time and counters."""
+    """Restore time and counters from the notes of a checkpoint."""
     solver.march.time = float(notes["time"])
     solver.updates = round(notes["updates"] / solver.updates_share)
     solver.wall |= {name: seconds for name, seconds in notes["wall"].items() if name != "setup"}
@@ -123,15 +123,17 @@ def restored(solver: Any, notes: Mapping[str, Any]) -> None:
 
 
 def _mesh(solver: Any) -> str:
-    """A hash of the mesh's places and cells. Found once."""
+    """Return a hash of the mesh's vertices and cells, computed once."""
     if getattr(solver, "mesh_identity", None) is None:
         solver.mesh_identity = solver.plan.identity
     return str(solver.mesh_identity)
 
 
 def _material(solver: Any) -> dict[str, int]:
-    """Of every parameter of the medium and of the parts, a number that tells its values from others: all processes' together, however
-    the mesh is cut. Found once."""
+    """Return a hash of each parameter of the medium and of the capabilities, computed once.
+
+    The hash covers the values of all processes and does not depend on the partition.
+    """
     known = getattr(solver, "material_identity", None)
     if known is not None:
         return dict(known)
@@ -146,12 +148,12 @@ def _material(solver: Any) -> dict[str, int]:
 
 
 def _told_apart(values: np.ndarray, numbers: np.ndarray) -> np.uint64:
-    """``row_sum`` of items (n, ...)."""
+    """Return ``row_sum`` of items (n, ...)."""
     return row_sum(values.reshape(len(values), math.prod(values.shape[1:])), numbers)
 
 
 def _same_material(where: str, then: Mapping[str, int], now: dict[str, int]) -> None:
-    """Raises InputError where the medium or friction is not that of the first run, as when a file that describes it changed."""
+    """Raise InputError if medium or friction differ from the first run, for instance after a change of a file."""
     other = [name for name in now.keys() & then.keys() if now[name] != then[name]]
     if other:
         what = f"{', '.join(sorted(other))}: not as in the run that this goes on from"
