@@ -86,8 +86,19 @@ class Penalty(Protocol):
 
 @dataclass(frozen=True)
 class PenaltyFlux:
-    """Godunov's flux with a penalty, as ``numerics.flux`` calls it. ``make`` gives the penalty of a law, ``suits`` says which laws it is
-    built for, and ``built_for`` says the same in words."""
+    """Godunov's flux with a penalty, as selected by ``numerics.flux``.
+
+    Attributes
+    ----------
+    name : str
+        Name in the case.
+    make : callable
+        Constructor of the penalty of a law.
+    suits : callable
+        Function that returns True for supported laws.
+    built_for : str
+        Supported laws in words.
+    """
 
     name: str
     make: Callable[[Law], Penalty]

@@ -164,7 +164,10 @@ class Decaying:
         return share
 
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
-        """Record the expansion; ``series`` receives the state and the Legendre coefficients of the step, to whose end the sums must extend."""
+        """Record the expansion; ``series`` receives the state and the Legendre coefficients of the step.
+
+        The sums must extend to the end of the step.
+        """
         if not sums:
             raise ValueError("the time of a step comes with a sum")
         weights, parts = self._weights(k, cell, sums), [s for s in sums if s.part]

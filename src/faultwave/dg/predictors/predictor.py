@@ -20,7 +20,7 @@ class CellTerms(Protocol):
 
     @property
     def differentiated(self) -> int:
-        """Columns that ``differentiate`` fills."""
+        """Number of columns that ``differentiate`` fills."""
         ...
 
     @property
@@ -61,10 +61,22 @@ class CellTerms(Protocol):
 
 @dataclass(frozen=True)
 class Sum:
-    """target (B3, Q) = sum_k table[k] c_k over the coefficients; ``target`` may be the state at the start of the step. ``table`` holds
-    the weights of a value or, with ``integral``, of the integral over a whole step. ``change``: what the state changes by is added to
-    the target instead, of predictors that are ``incremental``. ``part``: a sum of the kept coefficients with any weights, of which the
-    first is zero; its target has as many rows as ``Predictor.part_rows`` says."""
+    """Sum of coefficients that ``Predictor.expand`` computes: target (B3, Q) = sum_k table[k] c_k.
+
+    Attributes
+    ----------
+    target : Array
+        Result; may be the state at the start of the step.
+    table : Array
+        Weights of a value or, with ``integral``, of the integral over a whole step.
+    integral : bool
+        True for an integral.
+    change : bool
+        Add the change of the state to the target instead; requires an ``incremental`` predictor.
+    part : bool
+        Sum of the stored coefficients with arbitrary weights, of which the first is zero. The target has
+        ``Predictor.part_rows`` rows.
+    """
 
     target: Array
     table: Array

@@ -126,7 +126,10 @@ class Taylor(Derivatives):
     def _expand_with_reaction(
         self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None
     ) -> None:
-        """Expand a law with a reaction: every D_k has all rows, of which the reaction alone fills the highest degree, and there is one more."""
+        """Expand a law with a reaction.
+
+        Every D_k has all rows, of which the reaction alone fills the highest degree, and there is one more D_k.
+        """
         made = tet_size(self.form.order - 2)
         rest = self.form.b3 - made
         after = k.temp("after", made, self.form.differentiated)
