@@ -103,7 +103,7 @@ class _Rupture:
         self._temporaries()
 
     def _rests(self) -> Any:
-        """Return ``FrictionLaw.rests`` with symbolic parameters and state: False if no point can stay locked."""
+        """Return the condition under which any point stays locked, with symbolic parameters and state."""
         p, s = ({name: wrap(1.0) for name in names} for names in (self.law.kernel_parameters, self.law.state_columns))
         return self.law.rests(p, self.constants, s)
 

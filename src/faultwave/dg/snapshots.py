@@ -47,7 +47,7 @@ class Snapshots:
 
     @property
     def next_number(self) -> int:
-        """Number of the first snapshot that is not complete."""
+        """Number of the first incomplete snapshot."""
         return self.next[min(self.active, default=0)]
 
     @property

@@ -1,4 +1,4 @@
-"""The loop of a run: largest time steps, what happens between them, checkpoints, early ends."""
+"""Loop of a run over largest time steps, with the actions between them, checkpoints and early ends."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Control
 
 LOOK = 1e7
-"""Element updates after which a device is asked whether its numbers are finite: it has to stop for that."""
+"""Element updates between two checks on a device for non-finite numbers, for each of which the device has to stop."""
 
 UNSEEN = 2.0
-"""Seconds of computing between two reports of progress, and looks whether numbers are finite, where largest steps are shorter."""
+"""Seconds of computing between two reports of progress and checks for non-finite numbers, if largest steps are shorter."""
 
 
 def run(solver: Any, end: float, control: Control) -> None:
-    """Advance to ``end`` [s], or until stopped or over. Raises BlowUp, and RunError where a device fails."""
+    """Advance to ``end`` [s], or until the run is stopped or over. Raises BlowUp, and RunError if a device fails."""
     try:
         with cores.limited(solver.threads):
             Loop(solver, end, control).run()

@@ -104,8 +104,10 @@ def _vioreanu_rokhlin(degree: int) -> np.ndarray:
 
 
 def _mirrored(points: np.ndarray) -> tuple[np.ndarray, int]:
-    """The points with those first that the change of the first two vertices moves, then their images, then those that stay; and the
-    number of the first."""
+    """Return the points sorted by the exchange of the first two vertices, and the number of pairs.
+
+    Points on one side come first, then their images, then the points that do not move.
+    """
     first = 1.0 - points.sum(1)
     image = points.copy()
     image[:, 0] = first

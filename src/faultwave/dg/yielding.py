@@ -32,8 +32,21 @@ PARAMETERS, INITIAL, STATE, DISTANCE, STEP = (
 
 @dataclass(frozen=True)
 class Medium:
-    """A rheology with its constants and points. ``parameter_rows``, ``initial_rows``: as many as points, or 1 where values are the same at
-    all points of a cell; ``bounded``: whether the rheology tells its distance to yield."""
+    """Rheology with its constants and points.
+
+    Attributes
+    ----------
+    rheology : Rheology
+        Yield criterion and return map.
+    constants : mapping of str to float
+        Constants of the rheology.
+    points : YieldPoints
+        Points of a cell.
+    parameter_rows, initial_rows : int
+        Number of points, or 1 if values are equal at all points of a cell.
+    bounded : bool
+        True if the rheology has a distance to yield.
+    """
 
     rheology: Rheology
     constants: Mapping[str, float]

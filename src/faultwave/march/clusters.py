@@ -56,7 +56,17 @@ class Overlap(Protocol):
 
 @dataclass
 class Clock:
-    """Ticks since the last meeting: ``rate`` a step, predicted and corrected so far, ``limit`` at the next meeting."""
+    """Clock of a cluster, in ticks since the last meeting of all clusters.
+
+    Attributes
+    ----------
+    rate : int
+        Length of a step.
+    predicted, corrected : int
+        Time up to which the cluster has predicted and corrected.
+    limit : int
+        Time of the next meeting.
+    """
 
     rate: int
     predicted: int = 0
@@ -91,7 +101,7 @@ class March:
     def time_after(self, steps: int) -> float:
         """Return the time after ``steps`` largest steps, added one by one.
 
-        ``advance`` to this time then visits moments that are bitwise equal to those of single steps.
+        A subsequent ``advance`` to this time visits the same moments as single steps do, bit for bit.
         """
         self._ends = list(accumulate(repeat(self.longest, steps), initial=self.time))
         return self._ends[-1]

@@ -96,7 +96,7 @@ class RusanovOfMaxwellBody(Rusanov):
 
 
 def isotropic_elastic(law: Law) -> bool:
-    """Return True if the law's equations are those of isotropic elasticity."""
+    """Return True if the law has the equations of isotropic elasticity."""
     return same_equations(law, Elastic())
 
 
