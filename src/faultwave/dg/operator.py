@@ -109,7 +109,7 @@ class Operator:
         self.remaining: list[Remaining | None] = [None] * layout.clusters  # plain cells of started steps
         self.prepared: list[dict[tuple[Any, ...], PreparedStep]] = [{} for _ in range(layout.clusters)]
         self.alone = alone
-        # In small clusters on a device all cells store derivatives, which takes one launch instead of several.
+        # In small clusters on a device all cells run the storing kernel: one launch instead of several.
         few = [end - begin <= FEW and alone and backend.asynchronous for begin, end in layout.plain_ranges]
         self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.storing_ranges, strict=True)]
         self.own: dict[str, Any] = {}  # arrays of the operations between correction and prediction
@@ -122,7 +122,7 @@ class Operator:
     def _allocate(self) -> None:
         b, lay, size, form = self.backend, self.layout, len(self.layout.cell_at), self.form
         self.q = b.batch(size, form.b3, form.Q)
-        self.remainder: Any = b.batch(size, form.b3, form.Q) if self.compensated else None  # rounding errors of the sums in q
+        self.remainder: Any = b.batch(size, form.b3, form.Q) if self.compensated else None  # errors of sums in q
         self.kept = b.batch(size, 4 * form.b2, form.faced, narrow=form.narrow)
         self.waves = b.store(lay.wave_slots, form.b2 * form.faced, narrow=form.narrow)
         self.history = b.store(lay.histories, sum(self.predictor.rows) * form.Q)
@@ -298,7 +298,7 @@ class Operator:
         bounds = [lay.split_ends[cluster], lay.whole_begins[cluster], end]
         if self.joined[cluster]:
             bounds, plain = [begin, plain[1], plain[1]], (plain[1], plain[1])
-        kinds = [i for i in range(3) if suffixes[i] not in suffixes[i + 1 :]]  # equal kernels share the launch of the last
+        kinds = [i for i in range(3) if suffixes[i] not in suffixes[i + 1 :]]  # equal kernels share a launch
         listed: list[tuple[str, tuple[int, int], Any]] = [observed]
         for i in kinds:
             listed.append((name + suffixes[i], (begin, bounds[i]), weights))
@@ -438,7 +438,7 @@ class Operator:
         return Reader(self.q, self.history, position, slots, turn, (sum(form.predictor.rows), form.Q))
 
     def series(self, cells: np.ndarray) -> np.ndarray:
-        """Return the coefficients (n, rows, Q) of the last prediction of cells that store them, degree after degree."""
+        """Return the stacked coefficients (n, rows, Q) of the last prediction of cells that store them."""
         return self.reader(cells).series()
 
     def _all(self) -> np.ndarray:

@@ -14,7 +14,7 @@ SHOWN: Kind = "shown"
 
 @dataclass(frozen=True)
 class Places:
-    """Slots as in ``Layout``, for penalised faces only; 0 for other faces. ``own`` (positions, 4) is the row of a face of its cell."""
+    """Slots as in ``Layout``, for penalised faces only; 0 for other faces. ``own`` (positions, 4) has the row of each face."""
 
     own: np.ndarray
     incoming: np.ndarray

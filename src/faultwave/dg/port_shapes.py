@@ -31,7 +31,7 @@ def rectangle(corners: np.ndarray, normal: np.ndarray) -> tuple[np.ndarray, np.n
     flat = corners @ axes.T
     hull = flat[ConvexHull(flat).vertices]
     edges = np.roll(hull, -1, 0) - hull
-    edge = edges[np.argmax(np.linalg.norm(edges, axis=1))]  # all are parallel to sides; the longest is the most accurate
+    edge = edges[np.argmax(np.linalg.norm(edges, axis=1))]  # parallel to a side; the longest is most accurate
     u = edge / np.linalg.norm(edge)
     sides = np.stack([_upright(side) for side in np.array([u, [-u[1], u[0]]]) @ axes])
     local = corners @ sides.T

@@ -47,7 +47,7 @@ class Reader:
         return np.asarray(self.q.get(self.position))
 
     def series(self) -> np.ndarray:
-        """Return the coefficients (n, rows, Q) of the last prediction of cells that store them, degree after degree."""
+        """Return the stacked coefficients (n, rows, Q) of the last prediction of cells that store them."""
         return turned(self.history.get(self.slots).reshape(len(self.slots), *self.kept), self.turn)
 
 

@@ -63,7 +63,7 @@ class Replays:
     def __init__(self, solver: Any):
         self.solver, self.replayed = solver, 0
         rates = [c.rate for c in solver.march.clocks]
-        self.each = [max(rates) // r for r in rates]  # steps of each cluster in a largest step, about three launches each
+        self.each = [max(rates) // r for r in rates]  # steps in a largest step, about three launches each
         self.most = 1 << max(0, (LAUNCHES // (3 * sum(self.each))).bit_length() - 1)
         self.made: dict[tuple, Recorded | None] = {}  # None: the host was needed after all
         self.asked: set[tuple] = set()

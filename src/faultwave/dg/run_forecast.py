@@ -123,7 +123,7 @@ def whole_memory(solver: Any) -> float | None:
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Seconds in all, seconds of them that observing took, and updates of elements as a whole step has them."""
+    """Measured steps: total seconds, seconds of observation, and element updates as in whole steps."""
 
     wall: float
     observed: float

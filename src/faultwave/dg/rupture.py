@@ -214,7 +214,7 @@ class _Rupture:
         self.transforms.to_points(self.here, self.now)
 
     def _slip(self) -> None:
-        """Solve all sub-steps; only the last one writes the columns that readers of the record use."""
+        """Solve all sub-steps; if formulas are repeated, only the last one writes columns that each sub-step overwrites."""
         _zero(self.k, self.slid, self.record)
         self._measure_weakening()
         times = self.options.times
@@ -549,7 +549,7 @@ def _excess(smooth: Any, mean: Any) -> tuple[list[Any], Any, list[Any]]:
     excess : value
         Mean excess of the load over strength in this direction [Pa].
     deviation : list
-        Smooth shear load of the point minus its strength plus mean excess along this direction [Pa].
+        Smoothed shear of the point, minus the sum of its strength and the mean excess along this direction [Pa].
     """
     size = m.sqrt(dot(mean[:2], mean[:2])) + SMALLEST_LOAD
     along = [x * (1.0 / size) for x in mean[:2]]
@@ -574,7 +574,7 @@ def _drawn_together(smooth: Any, load: Any, mean: Any, power: Any) -> list[Any]:
     slides.
     """
     along, excess, rest = _excess(smooth, mean)
-    share = 1.0 / m.maximum(m.sqrt(m.sqrt(m.sqrt(power[0]))), 1.0)  # 8th root of the sum bounds the largest share at any point
+    share = 1.0 / m.maximum(m.sqrt(m.sqrt(m.sqrt(power[0]))), 1.0)  # at least the largest share at any point
     sliding = [load[2] * a + excess * a + share * x for a, x in zip(along, rest, strict=True)]
     size = m.sqrt(dot(load[:2], load[:2]))
     within = m.minimum(STANDING * load[2] / m.maximum(size, SMALLEST_LOAD), 1.0)

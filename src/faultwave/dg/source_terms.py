@@ -65,9 +65,7 @@ class SourceTerms:
         self.done = np.zeros(entries.clusters.shape)
         self.over = entries.clusters == 0  # sources that never act again, determined after their end
         self.end = sources.end
-        self.acting = (
-            False  # True if impulses are launched even if zero, as recorded steps must be alike
-        )
+        self.acting = False  # True if impulses are launched even if zero, as recorded steps must be alike
         position = operator.layout.position[entries.cells] if len(entries.cells) else np.zeros(0, np.int64)
         cluster = clusters_of(operator, entries.cells)
         order = np.lexsort((np.arange(len(position)), position))  # entries of a cell are consecutive

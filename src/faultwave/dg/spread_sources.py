@@ -137,7 +137,7 @@ def spread(planning: Planning, sources: Sources, cells: np.ndarray, tensors: np.
     around = Around.joined(whole.everywhere(_around(planning, sources.location, radius)))
     near = around.near()
     numbers, found, rows = planning.numbers, [], []
-    made = dict[tuple[float, ...], tuple[np.ndarray, np.ndarray]]()  # subfaults have several slip directions at one location
+    made = dict[tuple[float, ...], tuple[np.ndarray, np.ndarray]]()  # slip directions of a subfault share a location
     for i in np.flatnonzero(home >= 0):
         start = int(np.searchsorted(around.number, home[i]))
         place = tuple(sources.location[i].tolist())

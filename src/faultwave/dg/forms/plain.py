@@ -190,7 +190,7 @@ class Form:
         between = ((cells.neighbours >= 0) | remote) & ~cells.fault
         mix[between] = self._mixed(cells, between, None)
         mix[cells.fault] = self._mixed(cells, cells.fault, FILLED)
-        outer = (cells.neighbours < 0) & ~remote & ~cells.fault  # the other cell of a fault face may be on another process
+        outer = (cells.neighbours < 0) & ~remote & ~cells.fault  # a fault's other cell may be remote
         if cells.echoes is not None:
             told = outer & ~np.isnan(cells.echoes[..., 0])
             for a, b in np.unique(cells.echoes[told], axis=0):

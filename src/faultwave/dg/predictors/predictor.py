@@ -119,7 +119,7 @@ class Predictor(Protocol):
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
         """Record statements that compute the coefficients from the state q, fill every sum, and write ``series`` if given.
 
-        ``series`` receives the stored coefficients, degree after degree. Integrals that are no ``part`` extend to the
+        ``series`` receives the stored coefficients, one after the other. Integrals that are no ``part`` extend to the
         time of the values.
         """
         ...
