@@ -411,6 +411,7 @@ class Operator:
         return self.physical(self.q.get(self.layout.position[cells]), cells)
 
     def set_dofs(self, values: np.ndarray, cells: np.ndarray | None = None) -> None:
+        """Set the degrees of freedom from values in the quantities of the law (cells, B3, Q)."""
         cells = self._all() if cells is None else cells
         self._put(self.working(values, cells), self.layout.position[cells])
 
@@ -425,6 +426,7 @@ class Operator:
         return self.q.get(self.layout.position)
 
     def set_state(self, values: np.ndarray) -> None:
+        """Restore the degrees of freedom that ``state`` has returned."""
         self._put(values, self.layout.position)
 
     def add_dofs(self, values: np.ndarray, cells: np.ndarray) -> None:
@@ -462,6 +464,7 @@ class Operator:
         return self.physical(raw[self.layout.position], self._all())[:, 0] * 6.0**0.5
 
     def nbytes(self) -> int:
+        """Return the memory of all buffers [bytes]."""
         buffers: Iterable[Any] = (
             self.q, self.kept, self.waves, self.history, self.friction, self.cell, self.face, *self.incoming,
             *([] if self.outgoing is self.incoming else self.outgoing), *self.own.values(),
@@ -531,6 +534,7 @@ class Sampler:
         return len(self.source)
 
     def __call__(self, cluster: int, tau: float) -> None:
+        """Evaluate the quantities in the sampled cells of a cluster, ``tau`` [s] after its last correction."""
         for begin, end in self.ranges[cluster]:
             if end > begin and self.few:
                 self.q.put(

@@ -50,6 +50,7 @@ class PenaltyBuffers:
         }  # fmt: skip
 
     def nbytes(self) -> int:
+        """Return the memory of the buffers [bytes]."""
         return int(sum(b.nbytes for b in (self.sides, self.held, self.shown)))
 
 

@@ -145,6 +145,7 @@ class Plan:
 
     @property
     def cells(self) -> int:
+        """Number of cells on this process."""
         return len(self.mesh.cells)
 
     @property

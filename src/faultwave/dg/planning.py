@@ -59,7 +59,7 @@ class Planning:
 
     @property
     def fluid(self) -> np.ndarray:
-        """Cells (nc,) without shear strength."""
+        """Cells (nc,) without shear stiffness."""
         mu = self.law.moduli(self.material).get("mu")
         if mu is None:
             return np.full(len(self.mesh.cells), "mean_stress" in self.law.roles)

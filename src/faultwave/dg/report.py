@@ -181,6 +181,7 @@ def absent_room(plan: Plan, target: Target) -> tuple[str, Rows]:
 
 
 def case_order(plan: Plan) -> int:
+    """Return the order of convergence of a plan."""
     return plan.case.numerics.order
 
 

@@ -164,6 +164,7 @@ class _Rupture:
         self.modes = k.temp("modes", s.rows[0], own)
 
     def build(self) -> Kernel:
+        """Record all statements and return the kernel."""
         k, size = self.k, sum(self.sizes.rows)
         k.gather(self.plus, self.in_time, self.slots, 0)
         k.gather(self.minus, self.in_time, self.slots, 1)

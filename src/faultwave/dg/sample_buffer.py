@@ -68,9 +68,11 @@ class Flat:
 
     @property
     def here(self) -> bool:
+        """True if the values have arrived on the host."""
         return self.awaited.here
 
     def values(self) -> np.ndarray:
+        """Return the values (n, numbers), and wait for them if necessary."""
         found = self.awaited.values()
         found = found.reshape(len(found), -1)
         return found if self.some is None else np.take_along_axis(found, self.some, 1)
@@ -121,6 +123,7 @@ class SampleBuffer:
 
     @property
     def full(self) -> bool:
+        """True if there is no space for another reading."""
         return self.count >= self.length
 
     def bring(self) -> Brought:
@@ -141,6 +144,7 @@ class Brought:
 
     @property
     def here(self) -> bool:
+        """True if all readings have arrived on the host."""
         return all(a.here for part in self.parts for a in part)
 
     def values(self) -> list[np.ndarray]:

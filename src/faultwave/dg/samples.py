@@ -61,6 +61,7 @@ class Samples:
                 buffer.stretch.bring()
 
     def nbytes(self) -> int:
+        """Return the memory of weights and sample buffers [bytes]."""
         return self.weights.nbytes + sum(t.values.nbytes + t.slots.nbytes for t in self.sample_buffers if t)
 
 
@@ -84,6 +85,7 @@ class _SampleBuffer:
         self.stretch = Stretch(self)
 
     def take(self, tau: float) -> Taken:
+        """Take a sample, ``tau`` [s] after the start of the last predicted step."""
         if self.stretch.count == self.length:
             self.stretch.bring()
         stretch, op = self.stretch, self.operator
@@ -130,6 +132,7 @@ class Taken:
 
     @property
     def here(self) -> bool:
+        """True if the sample has arrived on the host."""
         return self.stretch.awaited is not None and self.stretch.awaited.here
 
     def values(self) -> np.ndarray:

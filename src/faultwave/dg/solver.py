@@ -231,6 +231,7 @@ class Solver:
 
     @property
     def warnings(self) -> Sequence[Problem]:
+        """Warnings of the plan."""
         return self.plan.warnings
 
     @property
@@ -245,6 +246,7 @@ class Solver:
 
     @property
     def runs_on(self) -> str:
+        """Backend and device, for the manifest."""
         return self.backend.described
 
     @property
@@ -254,6 +256,7 @@ class Solver:
 
     @property
     def halo(self) -> str | None:
+        """Path of messages between devices, None if there are none."""
         return None if self.way is None else str(self.way)
 
     def finish_reads(self, wait: bool = True) -> None:
@@ -315,6 +318,7 @@ class Solver:
         return {**self.wall, **{name: spent for name, spent in self.seconds.items() if name != BETWEEN}}
 
     def take_memory(self) -> None:
+        """Start to allocate memory that only time stepping writes to."""
         self.operator.take_memory()
 
     def run(self, end: float, control: Control) -> None:
@@ -327,20 +331,25 @@ class Solver:
         return blowup.diagnose(self)
 
     def state(self) -> Mapping[str, Mapping[str, State]]:
+        """Return the arrays that a checkpoint stores in addition to the capabilities' states."""
         return restart.state(self)
 
     def notes(self) -> dict[str, Any]:
+        """Return the notes that identify the run and its progress in a checkpoint."""
         return restart.notes(self)
 
     def accept(self, notes: Mapping[str, Any], where: str) -> bool:
+        """Check that the run can continue from a checkpoint; return True if the clusters are the same."""
         return restart.accept(self, notes, where)
 
     def restored(self, notes: Mapping[str, Any]) -> None:
+        """Restore time and counters from the notes of a checkpoint."""
         restart.restored(self, notes)
 
     # ---- steps of clusters, called by march -----------------------------------------------------------------------
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
+        """Predict the step of a cluster at ``time``, of length ``step`` [s]; see ``march.Actions``."""
         op = self.operator
         predict, ends = op.begin if self.march.overlap else op.predict, self.march.ends_within(cluster)
         self._predict(cluster, time, step, lambda: predict(cluster, step, restart, ends))
@@ -404,12 +413,14 @@ class Solver:
         self._call("after predict", "observe", cluster, time, step)
 
     def correct(self, cluster: int, time: float, step: float) -> None:
+        """Solve friction and correct all cells of a cluster for the step at ``time``."""
         self._solve_friction(cluster, time, step)
         self.operator.correct(cluster, step)
         self._corrected(cluster, time, step, False)
         self._stepped(cluster, time, step, False)
 
     def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
+        """Correct the step at ``time`` and predict the next one, in one pass unless a callback needs the state in between."""
         # time + step, but bitwise equal in all clusters and processes
         then = self.march.moment(self.march.clocks[cluster].corrected)
         if self._splits(cluster, then, following):

@@ -32,6 +32,8 @@ def run(solver: Any, end: float, control: Control) -> None:
 
 
 class Loop:
+    """Loop over the largest steps of a run until ``end`` [s]."""
+
     def __init__(self, solver: Any, end: float, control: Control):
         self.solver, self.end, self.control = solver, end, control
         self.parts = list(solver.parts.values())
@@ -39,6 +41,7 @@ class Loop:
         self.checkpoint_due = self._next_checkpoint()
 
     def run(self) -> None:
+        """Step until the end, a stop by a capability, or a request to stop."""
         solver, march, control = self.solver, self.solver.march, self.control
         self.started, self.first, self.spent_before = clock.perf_counter(), solver.updates, solver.wall["stepping"]
         solver.finish_reads()

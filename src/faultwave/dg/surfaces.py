@@ -75,6 +75,8 @@ class SurfaceSum:
         self.recorder.finish(time, self.solver.dofs_of(self.recorder, self.surface.cells))
 
     def state(self, name: str) -> Mapping[str, State]:
+        """Return the state of the sums for checkpoints, under ``name``."""
+
         def write(values: np.ndarray, origin: Origin) -> None:
             self.recorder.restore(values)
             if self.solver.plan.world.first:

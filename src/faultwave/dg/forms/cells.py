@@ -95,6 +95,7 @@ class Cells:
         return np.zeros(self.kinds.shape, bool) if self.beyond is None else ~np.isnan(self.beyond[..., 0])
 
     def neighbour_faces(self, cells: np.ndarray, faces: np.ndarray) -> np.ndarray:
+        """Return the neighbours' numbers (n,) of the local ``faces`` of ``cells``. Raises ValueError if ``opposite`` is missing."""
         if self.opposite is None:
             raise ValueError("driven faces need the neighbours' face numbers")
         return np.asarray(self.opposite[cells, faces])

@@ -112,6 +112,7 @@ class Form:
 
     @property
     def cell_size(self) -> int:
+        """Number of constants of a cell in memory."""
         return self.cell_columns.size
 
     @property
@@ -280,12 +281,15 @@ class Form:
             )
 
     def cell(self, k: Kernel) -> Array:
+        """Declare the constants of a cell in a kernel."""
         return k.batch("cell", 1, self.cell_size)
 
     def face(self, k: Kernel) -> Array:
+        """Declare the constants of a cell's faces in a kernel."""
         return k.batch("face", *self.face_shape)
 
     def material(self, cell: Any) -> Any:
+        """Return the law's constants of a cell."""
         return self.cell_columns.row(cell).constants
 
     def impedance(self, cell: Any, face: Any) -> Any:

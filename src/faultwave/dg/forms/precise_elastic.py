@@ -32,6 +32,7 @@ NOTHING = 1e-12
 
 
 def single(x: np.ndarray) -> np.ndarray:
+    """Return numbers rounded to single precision, in double precision."""
     return np.asarray(x, np.float32).astype(float)
 
 

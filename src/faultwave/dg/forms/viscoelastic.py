@@ -36,6 +36,7 @@ class ContravariantViscoelastic(ContravariantElastic):
 
     @property
     def body(self) -> Viscoelastic:
+        """Wave law of the body."""
         law: Any = self.law
         assert isinstance(law, Viscoelastic)
         return law
@@ -81,12 +82,14 @@ class ContravariantViscoelastic(ContravariantElastic):
         return self.law.reaction(q, [self.unit * w for w in self.body.rates_of_elements])
 
     def strain(self, k: Kernel, source: View, rows: int, out: View, cell: Array) -> None:
+        """Compute twice the strain rate and its trace from the velocity in ``source``: out (rows, 7)."""
         slope = k.scratch("slope", self.b3, 9).view(0, rows)
         for b in range(3):
             k.contract(slope, self.derivative[b][:rows, : source.rows], source, [(a, 3 * b + a) for a in range(3)])
         k.pointwise(lambda g, cell: [self._strained([g[0:3], g[3:6], g[6:9]], cell)], [slope, cell], [out])
 
     def force(self, k: Kernel, stress: View, rows: int, out: View) -> None:
+        """Compute the acceleration by a stress: out (rows, 3)."""
         for b in range(3):
             block = self.derivative[b][:rows, : stress.rows]
             k.contract(out, block, stress, [(PAIR[a][b], a) for a in range(3)], accumulate=b > 0)
