@@ -10,9 +10,10 @@
     results = fw.load(sim.folder)           # read it back, now or later
     ground = fw.snapshots(sim.folder, "surface")   # fields in time, for NumPy and xarray
 
-``simulate`` prepares a run and writes nothing until its ``run``; ``resume`` goes on from a checkpoint; ``compare`` judges one run
-against another, ``score`` against observed records; ``estimate_errors`` estimates what its seismograms err by; ``convert`` writes receivers
-in another format. help(fw.check) and so on tell arguments, units and errors.
+``simulate`` prepares a run and writes nothing until its ``run``; ``resume`` continues from a checkpoint; ``compare``
+compares one run with another, ``score`` with observed records; ``estimate_errors`` estimates the errors of its
+seismograms; ``convert`` writes receivers in another format. help(fw.check) and so on describe arguments, units and
+errors.
 """
 
 import importlib
@@ -35,7 +36,7 @@ PUBLIC = {
     "simulate": "faultwave.run.simulation",
     "snapshots": "faultwave.output.snapshots",
 }
-"""Where each function is. They are imported on first use, so that the command line stays quick."""
+"""Module of each public function, imported on first use so that the command line starts quickly."""
 
 __all__ = ["__version__", *PUBLIC]
 
@@ -44,7 +45,7 @@ def __getattr__(name: str) -> Any:
     if name not in PUBLIC:
         raise AttributeError(f"module 'faultwave' has no attribute '{name}'")
     module = importlib.import_module(PUBLIC[name])
-    return module if PUBLIC[name] == f"faultwave.{name}" else getattr(module, name)  # rooms that are called
+    return module if PUBLIC[name] == f"faultwave.{name}" else getattr(module, name)  # packages that are callable
 
 
 def __dir__() -> list[str]:

@@ -1,8 +1,8 @@
 """Strain Green tensors by reciprocity: forces at the sites, strain at the fault, seismograms of any rupture on it.
 
-A force in direction n at a site makes the strain e_n at a point of a fault; a moment there makes the velocity
-M_xx e_n,xx + ... + 2 M_xy e_n,xy + ... at the site, for the same function of time of the force and of the moment rate
-(Graves & Wald 2001). So one run a site and direction replaces one a source.
+A force in direction n at a site causes the strain e_n at a point of a fault. A moment at that point causes the velocity
+M_xx e_n,xx + ... + 2 M_xy e_n,xy + ... at the site, if force and moment rate have the same time function (Graves & Wald
+2001). One run per site and direction thus replaces one run per source.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ NONLINEAR = {
     "soil": "motion of soil that loses stiffness",
     "fault": "slip with friction",
 }
-"""Groups of a case with which the waves of two sources are not the sum of those of each."""
+"""Groups of a case with which the waves of two sources do not superpose."""
 FORCE = 1e12  # [N], divided out again: numbers far from the smallest of single precision
 
 
@@ -56,13 +56,37 @@ def green_tensors(
     case: Case | dict[str, Any] | str | Path, points: np.ndarray | None = None, duration: float | None = None,
     say: Callable[[str], None] = lambda _: None, delay: float = 0.0, **overrides: Any,
 ) -> Dataset:  # fmt: skip
-    """Strain at ``points`` (n, 3) [m], default the case's sources, for forces of 1 N at the case's receivers.
+    """Compute strain Green tensors for forces of 1 N at the case's receivers.
 
-    Processes that share the grid all get the whole.
+    Processes that share the grid all return the whole data set.
 
-    ``duration`` [s]: standard deviation of the Gaussian that the forces follow, of unit integral and centred at six times that plus
-    ``delay``; default what the grid resolves. Variables: strain (site, force, point, component, time) [1/(N s)], time,
-    site and point locations. Raises InputError with everything wrong, RunError where a run blows up.
+    Parameters
+    ----------
+    case : Case, dict, str or Path
+        Case of the engine ``fd`` without nonlinear groups.
+    points : ndarray (n, 3), optional
+        Points at which strain is recorded [m]; by default the case's sources.
+    duration : float, optional
+        Standard deviation [s] of the Gaussian time function of the forces, of unit integral; by default as short as the
+        grid resolves.
+    say : callable
+        Receiver of progress messages.
+    delay : float
+        The Gaussian is centred at six times ``duration`` plus this time [s].
+    **overrides
+        Settings that replace values of the case.
+
+    Returns
+    -------
+    Dataset
+        Strain (site, force, point, component, time) [1/(N s)], time, site and point locations.
+
+    Raises
+    ------
+    InputError
+        With all problems of the case.
+    RunError
+        If a run blows up.
     """
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
@@ -78,7 +102,23 @@ def green_tensors(
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is to be computed: forces at ``sites`` (m, 3), strain at ``points`` (n, 3), a Gaussian of width ``sigma`` [s]."""
+    """Request of strain Green tensors.
+
+    Attributes
+    ----------
+    plan : FdPlan
+        Plan of the runs.
+    sites : ndarray (m, 3)
+        Locations of the forces [m].
+    points : ndarray (n, 3)
+        Locations of the strain [m].
+    sigma : float
+        Standard deviation of the Gaussian [s].
+    delay : float
+        Delay of the Gaussian [s].
+    interval : float
+        Sampling interval of the strain [s].
+    """
 
     plan: FdPlan
     sites: np.ndarray
@@ -89,7 +129,7 @@ class _Asked:
 
     @property
     def samples(self) -> int:
-        """Of a component in time: all steps where time dispersion is removed from them."""
+        """Number of samples of a component in time; all steps if time dispersion is removed from them."""
         return (
             self.plan.steps + 1 if removes(self.plan.case) else int(self.plan.case.end_time / self.interval + 1e-9) + 1
         )
@@ -111,7 +151,7 @@ def _asked(case: Case, points: np.ndarray | None, duration: float | None, delay:
 
 
 def _forces(asked: _Asked, say: Callable[[str], None]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
-    """Site, direction, times (nt,) and strain (points, component, nt) of one force after the other."""
+    """Yield site, direction, times (nt,) [s] and strain (points, component, nt) of each force."""
     for number, site in enumerate(asked.sites):
         for axis in range(3):
             say(f"site {number + 1} of {len(asked.sites)}, force along {'xyz'[axis]}")
@@ -181,7 +221,7 @@ def _check(asked: _Asked) -> None:
 
 
 def _check_room(asked: _Asked, held: int, folder: Path | None) -> None:
-    """Raise InputError where memory does not hold the strain of one force and of ``held`` sites, or a disk not the file."""
+    """Raise InputError if memory is too small for the strain of one force and of ``held`` sites, or the disk for the file."""
     problems, numbers = Problems(), len(asked.points) * len(COMPONENTS)
     one = WORKING * 8.0 * (asked.samples + 2 * BLOCK) * numbers / asked.plan.world.size
     memory = one + 8.0 * 3 * held * numbers * asked.samples
@@ -199,7 +239,7 @@ def _check_room(asked: _Asked, held: int, folder: Path | None) -> None:
 
 
 def _run(asked: _Asked, site: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Times (nt,) and strain (nt, points, 6) of one force, of all processes."""
+    """Return times (nt,) [s] and strain (nt, points, 6) of one force, collected from all processes."""
     plan = asked.plan
     shape = time_function(TimeFunction.model_validate({"kind": "gaussian", "duration": asked.sigma}), "force")
     source = PointSource(site, shape, force=FORCE * np.eye(3)[axis], onset=asked.delay, name="force")
@@ -219,10 +259,18 @@ def _run(asked: _Asked, site: np.ndarray, axis: int) -> tuple[np.ndarray, np.nda
 
 
 def seismograms(green: Dataset, moments: np.ndarray, rates: np.ndarray | None = None) -> np.ndarray:
-    """Velocities (sites, 3, nt) at the sites for tensors ``moments`` (points, 6) [N m], order xx yy zz xy yz xz.
+    """Return the velocities (sites, 3, nt) [m/s] at the sites for moment tensors at the points.
 
-    ``rates`` (points, nt): moment rates of unit integral [1/s] at the interval of the tensors; the result is what a simulation gives,
-    smoothed by the Gaussian of the tensors and later by its ``centre``. Without, every point radiates that Gaussian itself.
+    Parameters
+    ----------
+    green : Dataset
+        Strain Green tensors.
+    moments : ndarray (points, 6)
+        Moment tensors [N m] in the order xx yy zz xy yz xz.
+    rates : ndarray (points, nt), optional
+        Moment rates of unit integral [1/s] at the interval of the tensors. The result then equals a simulation smoothed
+        by the Gaussian of the tensors and delayed by its ``centre``. By default every point radiates the Gaussian
+        itself.
     """
     twice = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
     strain = green["strain"].astype(float)
@@ -238,7 +286,7 @@ def seismograms(green: Dataset, moments: np.ndarray, rates: np.ndarray | None = 
 def save_green_tensors(
     case: str, output: Path, points: Path | None, duration: float | None, say: Callable[[str], None], **overrides: Any
 ) -> Path:
-    """Compute and write OUTPUT/PREFIX-sgt.nc, which NumPy and xarray read."""
+    """Compute strain Green tensors and write OUTPUT/PREFIX-sgt.nc, which NumPy and xarray read."""
     places = None
     if points is not None:
         places = point_lines(points, "x y z in metres, a point a line").points
@@ -274,7 +322,7 @@ def save_green_tensors(
 
 @contextmanager
 def _opened(path: Path, asked: _Asked, times: np.ndarray) -> Iterator[Any]:
-    """The file, to be filled force by force: what is in memory does not grow with the number of sites."""
+    """Open the file, which is filled force by force, so that memory does not grow with the number of sites."""
     import netCDF4
 
     with atomic_path(path) as temporary:

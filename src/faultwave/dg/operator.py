@@ -1,4 +1,4 @@
-"""The dg operator on one backend: buffers, compiled kernels, and what a cluster does to predict and to correct."""
+"""Discontinuous Galerkin operator on one backend: buffers, compiled kernels, and the prediction and correction of clusters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from faultwave.dg.waves_in_time import store_rows
 from faultwave.kernels.language import Kernel, fuse
 
 FEW = 4096
-"""Plain cells of a cluster that are fewer than a large device works on at once: a launch of their own would not be done any sooner."""
+"""Largest number of plain cells of a cluster that do not get a launch of their own.
+
+A large device works on more cells than this at once, so that a separate launch would not finish any sooner.
+"""
 
 
 def _nothing(cluster: int) -> None:
@@ -33,23 +36,38 @@ def _nothing(cluster: int) -> None:
 
 
 class CellWork(Protocol):
-    """What a part does to every cell between the correction of a step and the next prediction, inside the kernel of both."""
+    """Operation of a capability on every cell between the correction of a step and the next prediction, fused into the kernel of both."""
 
     def kernel(self, form: Form) -> Kernel:
-        """Its statements; arguments are the operator's own (q, cell) and those of ``buffers`` and ``scalars``."""
+        """Return the statements; arguments are the operator's (q, cell) and the names in ``buffers`` and ``scalars``."""
 
     def buffers(self, operator: Operator) -> Mapping[str, Any]:
-        """Its arrays on the backend, by the kernel's names."""
+        """Return the arrays on the backend by their names in the kernel."""
 
     def scalars(self, step: float) -> Mapping[str, Any]:
-        """Its numbers after a step of this length [s]."""
+        """Return the scalars of the kernel after a step of length ``step`` [s]."""
 
 
 class Operator:
-    """Advances dofs cluster by cluster. ``q`` holds them in the components of ``form``; ``dofs`` gives the law's own.
+    """Discontinuous Galerkin operator that advances the degrees of freedom cluster by cluster.
 
-    ``time_unit`` [s]: unit of time in the kernels. Derivatives D_k count per unit, so that none of them, nor the waves, leave
-    the range of single precision where steps are tiny. Every other method takes seconds.
+    Attributes
+    ----------
+    q : batch buffer, rows (B3, Q)
+        Modal degrees of freedom in the components of ``form``; ``dofs`` returns them in the quantities of the law.
+    form : Form
+        Equations of the wave law in one cell.
+    layout : Layout
+        Order of the cells in memory and the slots of their waves.
+    cells : Cells
+        Geometry, neighbours and material of the cells.
+    predictor : Predictor
+        Time expansion of the form.
+    time_unit : float
+        Unit of time in the kernels [s]. Derivatives D_k count per unit, so that neither they nor the waves leave the range of single
+        precision where steps are tiny. All methods take seconds.
+    steps : list of float
+        Length of the last predicted step of each cluster [s].
     """
 
     def __init__(
@@ -63,27 +81,39 @@ class Operator:
         compensated: bool = False,
         flows: bool = False,
     ):
-        """``alone``: no other process has part of the mesh, so that all cells may step at once; ``between``: what is done between
-        correction and prediction; ``compensated``: what sums of the state round away is kept for the next, of forms whose predictor is
-        ``incremental``; ``flows``: friction asks for the velocity on both sides of its faces."""
+        """Allocate the buffers and compile the kernels.
+
+        Parameters
+        ----------
+        form, backend, layout, cells
+            See the attributes of the class.
+        alone : bool
+            True if no other process has a part of the mesh, so that all cells may step at once.
+        between : sequence of CellWork
+            Operations between correction and prediction.
+        compensated : bool
+            Store the rounding errors of sums of the state and add them in the next step. Requires a form with an ``incremental`` predictor.
+        flows : bool
+            Store the velocity on both sides of frictional faces.
+        """
         self.between, self.compensated, self.flows = tuple(between), compensated, flows
         self.form, self.backend, self.layout, self.cells = form, backend, layout, cells
         self.law, self.order, self.time_unit = form.law, form.order, form.unit
-        self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
+        self.drive: Callable[[float], None] | None = None  # fills driven faces at a fraction of the step
         self.b3, self.b2, self.predictor = self.form.b3, self.form.b2, self.form.predictor
         self.steps = [0.0] * layout.clusters  # of each cluster's last prediction [s]
-        self.launches: dict[str, list[Callable[..., None]]] = {}  # as ``_which`` says
-        # Of each cluster: its next step modulo ``layout.parts``, which says where the waves go; whether its sums are of an even or an odd
-        # step of its slower neighbour.
+        self.launches: dict[str, list[Callable[..., None]]] = {}  # per kernel, indexed by ``_which``
+        # For each cluster: the number of its next step modulo ``layout.parts``, which selects the slots of its waves; and the parity of the
+        # step of its slower neighbour to which its sums belong.
         self.turns, self.sums = [0] * layout.clusters, [0] * layout.clusters
-        self.remaining: list[Remaining | None] = [None] * layout.clusters  # of steps that have begun
+        self.remaining: list[Remaining | None] = [None] * layout.clusters  # plain cells of started steps
         self.prepared: list[dict[tuple[Any, ...], PreparedStep]] = [{} for _ in range(layout.clusters)]
         self.alone = alone
-        # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
+        # In small clusters on a device all cells run the storing kernel: one launch instead of several.
         few = [end - begin <= FEW and alone and backend.asynchronous for begin, end in layout.plain_ranges]
         self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.storing_ranges, strict=True)]
-        self.own: dict[str, Any] = {}  # arrays of what is done between correction and prediction
-        # Once all but plain cells have, those at the border to other processes among them.
+        self.own: dict[str, Any] = {}  # arrays of the operations between correction and prediction
+        # Called when all but plain cells are done, which includes those at the border to other processes.
         self.border_corrected: Callable[[int], None] = _nothing
         self.border_predicted: Callable[[int], None] = _nothing
         self._allocate()
@@ -92,7 +122,7 @@ class Operator:
     def _allocate(self) -> None:
         b, lay, size, form = self.backend, self.layout, len(self.layout.cell_at), self.form
         self.q = b.batch(size, form.b3, form.Q)
-        self.remainder: Any = b.batch(size, form.b3, form.Q) if self.compensated else None  # of the sums in q
+        self.remainder: Any = b.batch(size, form.b3, form.Q) if self.compensated else None  # errors of sums in q
         self.kept = b.batch(size, 4 * form.b2, form.faced, narrow=form.narrow)
         self.waves = b.store(lay.wave_slots, form.b2 * form.faced, narrow=form.narrow)
         self.history = b.store(lay.histories, sum(self.predictor.rows) * form.Q)
@@ -114,27 +144,33 @@ class Operator:
         self.penalty = PenaltyBuffers.make(form, b, lay, self.cells)
 
     def take_memory(self) -> None:
-        """Begin to take the memory that nobody writes to before the first step, beside what comes until then."""
+        """Start to allocate the pages of buffers that are first written in a step, concurrently with the remaining setup."""
         self.backend.take_memory([self.q, self.kept, self.waves, self.history, self.friction])
 
     def _constants(self, cells: Cells) -> np.ndarray:
-        """(nc, columns) of every cell; in single precision rounded so that waves, which feel means, have the right speed."""
+        """Return the constants of the cells (nc, columns).
+
+        In single precision the moduli are dithered (``rounding.spread``): waves depend on their means over many cells.
+        """
         values = self.form.cell_constants(cells)
         if self.backend.dtype is np.float64:
             return values
         places = self.form.cell_columns.places
         columns = [i for name in self.form.moduli for i in range(places[name].start, places[name].stop)]
-        assert cells.numbers is not None  # ``Cells.of`` tells them
+        assert cells.numbers is not None  # set by ``Cells.of``
         values[:, columns] = spread(values[:, columns], cells.numbers)
         return values
 
     @property
     def mixing(self) -> np.ndarray:
-        """What ``Law.incoming`` takes, (nc, 4, mixing): made when asked for, which few cases do."""
+        """Arguments of ``Law.incoming`` on every face (nc, 4, mixing); computed on each access, as few cases use them."""
         return self.form.mix(self.cells)
 
     def _fill_constants(self) -> None:
-        """Of cells and faces, piece by piece where that can be: then they are never there a second time."""
+        """Fill the constants of cells and faces.
+
+        On the host they are computed in pieces, so that no second copy of all of them is held.
+        """
         source = np.maximum(self.layout.cell_at, 0)  # padding repeats a real cell: its numbers stay finite
 
         def fill(piece: slice | None) -> None:
@@ -148,11 +184,11 @@ class Operator:
             in_pieces(fill, len(source))
 
     def fill(self, buffer: Any, values: np.ndarray) -> None:
-        """Values (nc, rows, columns) of the mesh's cells; padding repeats a real one."""
+        """Copy values (nc, rows, columns) of the mesh's cells into a buffer; padding repeats a real cell."""
         buffer.put(values[np.maximum(self.layout.cell_at, 0)])
 
     def per_cell(self, values: np.ndarray) -> Any:
-        """A batch of constants (nc, columns)."""
+        """Return a batch buffer with constants of the cells (nc, columns)."""
         made = self.backend.batch(len(self.layout.cell_at), 1, values.shape[1])
         self.fill(made, values[:, None])
         return made
@@ -167,10 +203,10 @@ class Operator:
             else None
         )
         split = kernels.Kept(derivatives=False, parts=parts) if parts else None
-        # Most cells at a fault leave no parts of steps, whose integrals are a tenth of their work.
+        # Most cells at a fault need no integrals over parts of steps, which are a tenth of their work.
         ends = tuple(end for _, end in lay.storing_ranges)
         lean = replace(keep, parts=0) if keep and parts and lay.whole_begins != ends else None
-        # What names of kernels end in, of cells that leave no derivatives, of those that may leave all, and of those that leave no parts.
+        # Suffixes of the kernels of cells without stored derivatives, of cells with all outputs, and of cells without parts of steps.
         most = keep or split
         self.suffixes = tuple(x.name if x else "" for x in (split, most, lean or most))
         between = [work.kernel(form) for work in self.between]
@@ -200,22 +236,35 @@ class Operator:
                     self.launches.setdefault(name, []).append(compiled[name](own))
 
     def _which(self, cluster: int) -> int:
-        """The launches of a cluster's step among those of one name."""
+        """Return the index of the launch of a cluster's current step in the list of each kernel."""
         return self.turns[cluster] * len(self.sum_slots) + (self.sums[cluster] if self.to_slower else 0)
 
     def frames(self) -> np.ndarray:
-        """(nc, 4, 3 or 9) normal and, where the law needs them, tangents of every face."""
+        """Return the normal and, where the law needs them, the tangents of every face (nc, 4, 3 or 9)."""
         return self.form.frame_constants(self.cells)
 
     def predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
-        """``restart``: this step begins together with one of the next slower cluster; ``ends``: when those of the next faster one end
-        that are within it, after its start [s]."""
+        """Predict a step of a cluster.
+
+        Parameters
+        ----------
+        cluster : int
+            Index of the cluster, the fastest first.
+        step : float
+            Length of the step [s].
+        restart : bool
+            True if this step begins together with a step of the next slower cluster, whose sums of waves begin anew.
+        ends : sequence of float
+            Ends of the steps of the next faster cluster within this step, after its start [s].
+        """
         self.begin(cluster, step, restart, ends)
         self.finish(cluster)
 
     def begin(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
-        """``predict`` of special cells: all that other clusters' faces, other processes and observers see; ``finish``
-        does the rest."""
+        """Predict the special cells of a cluster: all that faces of other clusters, other processes and observers read.
+
+        ``finish`` predicts the remaining cells. Parameters as for ``predict``.
+        """
         self._begin("predict", cluster, step, restart, ends)
 
     def _begin(self, name: str, cluster: int, step: float, restart: bool, ends: Sequence[float]) -> None:
@@ -239,7 +288,7 @@ class Operator:
         self.remaining[cluster] = Remaining(begin, prepared) if end > begin else None
 
     def _prepare(self, name: str, cluster: int, before: float, restart: bool, ends: Sequence[float]) -> PreparedStep:
-        """The step that begins after one of length ``before`` [s]."""
+        """Return the launches of the step that begins after one of length ``before`` [s]."""
         lay, launches, which, suffixes = self.layout, self.launches, self._which(cluster), self.suffixes
         weights = self._weights(cluster, restart, ends)
         observed = "predict" + suffixes[1], lay.observed_ranges[cluster], weights
@@ -249,7 +298,7 @@ class Operator:
         bounds = [lay.split_ends[cluster], lay.whole_begins[cluster], end]
         if self.joined[cluster]:
             bounds, plain = [begin, plain[1], plain[1]], (plain[1], plain[1])
-        kinds = [i for i in range(3) if suffixes[i] not in suffixes[i + 1 :]]  # others are done with a later one
+        kinds = [i for i in range(3) if suffixes[i] not in suffixes[i + 1 :]]  # equal kernels share a launch
         listed: list[tuple[str, tuple[int, int], Any]] = [observed]
         for i in kinds:
             listed.append((name + suffixes[i], (begin, bounds[i]), weights))
@@ -259,7 +308,7 @@ class Operator:
         return PreparedStep(tuple(special), plain, backends.prepared(launches[name][which], *plain, **weights), launch)
 
     def correct(self, cluster: int, step: float) -> None:
-        """After friction has been solved."""
+        """Add the face terms to all cells of a cluster, after friction has been solved."""
         lay, which, ended = self.layout, self._which(cluster), self.predictor.ended(self.steps[cluster])
         if self.alone and not self.penalty:
             self._run("correct", lay.cells_range(cluster), which, **ended)
@@ -271,16 +320,16 @@ class Operator:
 
     @property
     def _correct_kept(self) -> str:
-        """The correction of cells that leave more than waves."""
+        """Name of the kernel that corrects cells which publish more than waves."""
         return "correct_penalised" if self.penalty else "correct"
 
     def correct_observed(self, cluster: int, step: float) -> None:
-        """The part of ``correct`` whose result others look at before the next step; ``correct_and_predict`` does the rest."""
+        """Correct the cells that are observed before the next step; ``correct_and_predict`` corrects the others."""
         ended = self.predictor.ended(self.steps[cluster])
         self._run(self._correct_kept, self.layout.observed_ranges[cluster], self._which(cluster), **ended)
 
     def change_corrected(self, cluster: int, observed: bool = False) -> None:
-        """What is done between correction and prediction, in all cells of a cluster that has corrected, or in the observed ones."""
+        """Execute the operations between correction and prediction in all corrected cells of a cluster, or in the observed ones."""
         if self.between:
             lay, scalars = self.layout, self._own_scalars(self.steps[cluster])
             part = lay.observed_ranges[cluster] if observed else lay.cells_range(cluster)
@@ -290,36 +339,36 @@ class Operator:
         return {name: value for work in self.between for name, value in work.scalars(step).items()}
 
     def correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
-        """After ``correct_observed``: correct the other cells and predict all, in one pass where that can be."""
+        """Correct the other cells after ``correct_observed`` and predict all, in one pass where possible. Parameters as for ``predict``."""
         with self.backend.independent() if self.alone else nullcontext():
             self.begin_correct_and_predict(cluster, step, restart, ends)
             self.finish(cluster)
 
     def begin_correct_and_predict(self, cluster: int, step: float, restart: bool, ends: Sequence[float] = ()) -> None:
-        """``correct_and_predict`` of special cells, as ``begin``."""
+        """Correct and predict the special cells; ``finish`` does the remaining ones."""
         self._begin("correct_and_predict", cluster, step, restart, ends)
 
     def _weights(self, cluster: int, restart: bool, ends: Sequence[float]) -> dict[str, Any]:
-        """Arguments of the kernels that predict a step, which begins."""
+        """Return the arguments of the kernels that predict the next step."""
         own, step = self.predictor, self.steps[cluster]
         found = {"advance": own.at(step, step), "integral": own.integral(0.0, step, step), **own.scalars(step)}
         return found | {"keep": 0.0 if restart else 1.0} | self._of_parts(cluster, step, ends)
 
     def _of_parts(self, cluster: int, step: float, ends: Sequence[float]) -> dict[str, Any]:
-        """Weights of the integrals over the parts of a step, by the slots that the faster cluster reads in the steps that come."""
+        """Return the weights of the integrals over the parts of a step, in the slots that the faster cluster reads in its next steps."""
         if not self.to_faster:
             return {}
         if not cluster:
             ends = ()
         elif not ends:
             raise ValueError("steps of the next faster cluster are not told")
-        # The faster cluster has predicted the first of these steps already where its sums are not of the step that ends now.
+        # If its sums do not belong to the step that ends now, the faster cluster has already predicted the first of these steps.
         ahead = cluster and self.sums[cluster - 1] != self.turns[cluster] % 2
         first = self.turns[cluster - 1] + (0 if ahead else 1)
         return part_weights(self.predictor, step, ends, first, self.layout.parts)
 
     def finish(self, cluster: int, cells: int | None = None) -> bool:
-        """Do what a step has left, or about ``cells`` of it; whether there is still more."""
+        """Execute the rest of a step, or about ``cells`` cells of it; return True if cells remain."""
         rest = self.remaining[cluster]
         if rest is None:
             return False
@@ -344,38 +393,40 @@ class Operator:
     def sampler(
         self, points: np.ndarray, cells: np.ndarray | None = None, columns: Sequence[int] | None = None
     ) -> Sampler:
-        """For the state between steps at points (S, B3 basis values) of the cells, or of the listed ones only."""
+        """Return a sampler of the state between steps at points (S, B3 basis values) of all cells, or of the listed ones."""
         return Sampler(self, points, self._all() if cells is None else cells, columns)
 
     def physical(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
-        """Values (n, rows, Q) of the listed cells in the law's quantities."""
+        """Convert values (n, rows, Q) of the listed cells to the quantities of the law."""
         return turned(values, self.form.to_physical(self.cells, cells))
 
     def working(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
-        """The reverse of ``physical``."""
+        """Convert values (n, rows, Q) of the listed cells to the quantities of the form."""
         turn = self.form.to_physical(self.cells, cells)
         return values if turn is None else np.matmul(values, np.linalg.inv(turn).transpose(0, 2, 1))
 
     def dofs(self, cells: np.ndarray | None = None) -> np.ndarray:
-        """(cells, B3, Q) in the mesh's cell order."""
+        """Return the degrees of freedom in the quantities of the law (cells, B3, Q), in the mesh's cell order."""
         cells = self._all() if cells is None else cells
         return self.physical(self.q.get(self.layout.position[cells]), cells)
 
     def set_dofs(self, values: np.ndarray, cells: np.ndarray | None = None) -> None:
+        """Set the degrees of freedom from values in the quantities of the law (cells, B3, Q)."""
         cells = self._all() if cells is None else cells
         self._put(self.working(values, cells), self.layout.position[cells])
 
     def _put(self, values: np.ndarray, position: np.ndarray) -> None:
-        """The form's quantities (n, B3, Q) to the cells at these places."""
+        """Write values (n, B3, Q) in the quantities of the form to the cells at these positions."""
         self.q.put(values, position)
         if self.remainder is not None:
             self.remainder.put(values - values.astype(self.backend.dtype), position)
 
     def state(self) -> np.ndarray:
-        """(cells, B3, Q) as they stand, in the form's own quantities: what ``set_state`` puts back to the last bit."""
+        """Return the degrees of freedom in the form's quantities (cells, B3, Q), which ``set_state`` restores bit for bit."""
         return self.q.get(self.layout.position)
 
     def set_state(self, values: np.ndarray) -> None:
+        """Restore the degrees of freedom that ``state`` has returned."""
         self._put(values, self.layout.position)
 
     def add_dofs(self, values: np.ndarray, cells: np.ndarray) -> None:
@@ -383,36 +434,37 @@ class Operator:
         self.q.add(self.working(values, cells), self.layout.position[cells])
 
     def reader(self, cells: np.ndarray) -> Reader:
-        """For cells that are read again and again."""
+        """Return a reader of cells that are read repeatedly."""
         position, form = self.layout.position[cells], self.form
         slots, turn = self.layout.history[position], form.to_physical(self.cells, cells)
         return Reader(self.q, self.history, position, slots, turn, (sum(form.predictor.rows), form.Q))
 
     def series(self, cells: np.ndarray) -> np.ndarray:
-        """The predictor's coefficients (n, rows, Q) of kept cells, one below the other, as of their last prediction."""
+        """Return the stacked coefficients (n, rows, Q) of the last prediction of cells that store them."""
         return self.reader(cells).series()
 
     def _all(self) -> np.ndarray:
         return np.arange(len(self.layout.position))
 
     def finite(self) -> bool:
-        """Whether every dof is a finite number."""
+        """Return True if every degree of freedom is finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self.q.finite()
 
     def means(self) -> np.ndarray:
-        """Cell averages (cells, Q) in the mesh's cell order; mode 0 is the constant sqrt(6)."""
+        """Return the cell averages (cells, Q) in the mesh's cell order; mode 0 is the constant sqrt(6)."""
         return self.restored(self.raw_means())
 
     def raw_means(self) -> np.ndarray:
-        """Mode 0 (positions, 1, Q) in the form's components: quick to take, and ``restored`` makes averages of it."""
+        """Return mode 0 (positions, 1, Q) in the form's components: quick to read, and ``restored`` converts it to averages."""
         return self.q.get(None, slice(0, 1))
 
     def restored(self, raw: np.ndarray) -> np.ndarray:
-        """``means`` of the moment when ``raw_means`` was taken."""
+        """Return ``means`` of the moment at which ``raw_means`` was called."""
         return self.physical(raw[self.layout.position], self._all())[:, 0] * 6.0**0.5
 
     def nbytes(self) -> int:
+        """Return the memory of all buffers [bytes]."""
         buffers: Iterable[Any] = (
             self.q, self.kept, self.waves, self.history, self.friction, self.cell, self.face, *self.incoming,
             *([] if self.outgoing is self.incoming else self.outgoing), *self.own.values(),
@@ -423,10 +475,21 @@ class Operator:
 
 
 class Sampler:
-    """sample(cluster, tau) finds the law's quantities at points (S, B3 basis values) of the cells asked for, ``tau`` after the
-    time of the cluster's last correction; then ``get`` gives them.
+    """Evaluation of the law's quantities at reference points of cells, at a time between steps.
 
-    Where they are few, their dofs are copied: time and memory go with the cells asked for, not with the mesh.
+    ``sample(cluster, tau)`` evaluates them ``tau`` [s] after the time of the cluster's last correction; ``get`` then returns the values.
+    If the cells are few, their degrees of freedom are copied: time and memory grow with the number of cells sampled, not with the mesh.
+
+    Parameters
+    ----------
+    operator : Operator
+        Operator that holds the state.
+    points : ndarray (S, B3)
+        Basis values at the points.
+    cells : ndarray (n,)
+        Indices of the cells to sample.
+    columns : sequence of int, optional
+        Quantities to evaluate; all by default.
     """
 
     def __init__(self, operator: Operator, points: np.ndarray, cells: np.ndarray, columns: Sequence[int] | None = None):
@@ -458,7 +521,7 @@ class Sampler:
         self.launch = kernel({"q": self.q, "cell": cell, "values": self.values, **jacobian})
 
     def _place(self, cells: np.ndarray) -> int:
-        """Rows of the listed cells, one cluster's after the other's."""
+        """Assign rows to the listed cells, cluster after cluster, and return the number of rows."""
         lay, b = self.operator.layout, self.operator.backend
         ends = np.array([end for _, end in lay.plain_ranges])
         cluster = np.searchsorted(ends, lay.position[cells], side="right")
@@ -471,6 +534,7 @@ class Sampler:
         return len(self.source)
 
     def __call__(self, cluster: int, tau: float) -> None:
+        """Evaluate the quantities in the sampled cells of a cluster, ``tau`` [s] after its last correction."""
         for begin, end in self.ranges[cluster]:
             if end > begin and self.few:
                 self.q.put(
@@ -481,11 +545,11 @@ class Sampler:
                 self.launch(begin, end, advance=own.at(tau, tau), **own.scalars(tau))
 
     def get(self, cells: np.ndarray) -> np.ndarray:
-        """(n, S, columns) of the listed cells."""
+        """Return the values (n, S, columns) of the listed cells."""
         return np.asarray(self.values.get(self.place[cells]))
 
     def nbytes(self) -> int:
-        """What it holds beside the operator."""
+        """Memory held in addition to the operator [bytes]."""
         return sum(b.nbytes for b in (*self.own, self.values))
 
 

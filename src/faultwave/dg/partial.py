@@ -1,7 +1,7 @@
-"""A backend that does a share of every launch: by it a forecast finds out what steps of a large mesh take, touching a part of its memory.
+"""Backend that executes a fraction of every launch, from which a forecast measures the steps of a large mesh.
 
-Waves at the edge of that share are nobody's: the numbers are of no use, the time is. It stands around a backend that computes when it is
-told to; what that does beyond launches and buffers passes through.
+It touches only a part of the memory. Waves at the edge of the executed fraction are undefined: the numbers have no use,
+the time does. It wraps a synchronous backend; everything other than launches and buffers is delegated to it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ from faultwave.kernels.language import Kernel
 
 
 class Partial:
-    """``share`` of each launch's items is done, a vector of them at least. ``asked`` and ``done``: items so far."""
+    """Backend that executes ``share`` of each launch's items, at least one vector of them.
+
+    Attributes
+    ----------
+    asked, done : int
+        Numbers of requested and of executed items so far.
+    """
 
     def __init__(self, inner: Backend, share: float):
         self.inner, self.share = inner, share
@@ -33,14 +39,14 @@ class Partial:
         return self._kept(self.inner.store(*given, **options))
 
     def first_touch(self, buffers: Any, ranges: Any) -> None:
-        """Memory is taken where it is worked on, and nowhere else."""
+        """Do nothing: pages are allocated only where they are used."""
 
     def _kept(self, buffer: Any) -> Any:
         self._buffers.append(weakref.ref(buffer))
         return buffer
 
     def places(self) -> Iterator[tuple[int, int]]:
-        """First byte and size of the memory of every buffer in use."""
+        """Yield the address of the first byte and the size of every buffer in use."""
         for buffer in (ref() for ref in self._buffers):
             if buffer is not None:
                 yield buffer.storage.ctypes.data, buffer.storage.nbytes
@@ -54,7 +60,7 @@ class Partial:
 
 
 class _Launch:
-    """Does the first items of those that it is given."""
+    """Launch that executes the first of the requested items."""
 
     def __init__(self, backend: Partial, launch: Any):
         self.backend, self.launch = backend, launch

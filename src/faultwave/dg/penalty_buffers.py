@@ -1,4 +1,4 @@
-"""What a penalty needs on a backend, and how cells exchange it."""
+"""Buffers of a penalty on a backend, and the exchange of its values between cells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class PenaltyBuffers:
 
     @classmethod
     def make(cls, form: Form, backend: Backend, layout: Layout, cells: Cells) -> PenaltyBuffers | None:
-        """None where no face has a penalty, on any process."""
+        """Return the buffers, or None if no face of any process has a penalty."""
         return cls(form, backend, layout, cells) if cells.penalised is not None else None
 
     def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells):
@@ -42,7 +42,7 @@ class PenaltyBuffers:
         self.outgoing = [backend.index(slots) for slots in where.outgoing]
 
     def bound(self, turn: int, sums: int) -> dict[str, Any]:
-        """The arguments of the kernels in step ``turn`` and in even and odd steps of slower neighbours."""
+        """Return the kernel arguments in step ``turn`` and for even or odd steps of slower neighbours."""
         return {
             "sides": self.sides, "held": self.held, "shown": self.shown, "own": self.own, "shown_part_slots": self.part_slots,
             "shown_sum_slots": self.sum_slots[sums], "shown_from": self.incoming[turn % len(self.incoming)],
@@ -50,6 +50,7 @@ class PenaltyBuffers:
         }  # fmt: skip
 
     def nbytes(self) -> int:
+        """Return the memory of the buffers [bytes]."""
         return int(sum(b.nbytes for b in (self.sides, self.held, self.shown)))
 
 

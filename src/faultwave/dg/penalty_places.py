@@ -1,4 +1,4 @@
-"""Where penalised faces leave what they show: they do as waves do, in slots of their own that only they have."""
+"""Slots of the values that penalised faces publish, arranged like waves but for penalised faces only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHOWN: Kind = "shown"
 
 @dataclass(frozen=True)
 class Places:
-    """As in ``Layout``, of penalised faces only; 0 where a face is not. ``own`` (positions, 4): row of a face as its cell sees it."""
+    """Slots as in ``Layout``, for penalised faces only; 0 for other faces. ``own`` (positions, 4) has the row of each face."""
 
     own: np.ndarray
     incoming: np.ndarray
@@ -26,7 +26,7 @@ class Places:
 
 
 def places(lay: Layout, faces: np.ndarray) -> Places:
-    """Of the ``faces`` (nc, 4) that are penalised."""
+    """Return the slots of the penalised ``faces`` (nc, 4)."""
     chosen = np.zeros(lay.own.shape, bool)
     chosen[lay.position] = faces
     left = chosen & (lay.for_faster > 0)
@@ -43,16 +43,16 @@ def places(lay: Layout, faces: np.ndarray) -> Places:
 
 
 def _numbers(size: int, used: list[np.ndarray]) -> np.ndarray:
-    """New numbers (size,) of the slots that are used, from 1 in the same order; 0 elsewhere."""
+    """Return new numbers (size,) of the used slots, from 1 in the same order; 0 elsewhere."""
     marked = np.zeros(size, bool)
     for slots in used:
         marked[slots] = True
-    marked[0] = False  # nobody's
+    marked[0] = False  # slot 0 is a dummy
     return np.where(marked, np.cumsum(marked), 0)
 
 
 def _channel(c: Channel, lay: Layout, chosen: np.ndarray, waves: np.ndarray) -> Channel | None:
-    """What of a channel is about penalised faces."""
+    """Return the part of a channel that concerns penalised faces, or None."""
     at = lay.position[c.cells], c.faces
     some = chosen[at]
     if not some.any():

@@ -1,4 +1,4 @@
-"""Where a mesh goes on at its opposite side."""
+"""Faces at which a periodic mesh continues on its opposite side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from faultwave.domain import tets
 
 
 def across_period(mesh: tets.Mesh, topology: tets.Topology) -> tuple[np.ndarray, np.ndarray]:
-    """Faces (nc, 4) whose neighbour lies across a period, and from there to here, (n, 3), of each of them."""
+    """Return the faces whose neighbour lies across a period.
+
+    Returns
+    -------
+    faces : ndarray of bool (nc, 4)
+        Faces at a periodic boundary.
+    shift : ndarray (n, 3)
+        Vector from the neighbour's face to each of them [m].
+    """
     near = topology.neighbours
     if mesh.identify is None:
         return np.zeros(near.shape, bool), np.zeros((0, 3))

@@ -1,4 +1,4 @@
-"""Case -> Plan: everything a run needs, found and checked before the first number is allocated on a backend."""
+"""Plan of a run: all data that a case defines, located and checked before anything is allocated on a backend."""
 
 from __future__ import annotations
 
@@ -55,15 +55,29 @@ from faultwave.physics.waves.other_physics import readers_of
 
 DEFAULT_CFL = {7: 0.4, 8: 0.3}
 LARGEST_CFL = {2: 0.68, 3: 0.68, 4: 0.7, 5: 0.6, 6: 0.55, 7: 0.45, 8: 0.38}
-"""Above these the scheme grows; both times the law's ``stability`` (docs/decisions/0004)."""
+"""Largest stable CFL numbers by order; both tables are multiplied by the ``stability`` of the law (docs/decisions/0004)."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one of several processes knows of the whole run.
+    """Partition of one of several processes, and its knowledge of the whole run.
 
-    cells (nc,): numbers of its cells; border and impedances ``beyond`` (nc, 4, k) of neighbours there; smallest step [s]; the whole
-    mesh's identity; fault_cluster: the fastest of the whole fault.
+    Attributes
+    ----------
+    world : World
+        Processes of the run.
+    cells : ndarray (nc,)
+        Numbers of this process's cells in the whole mesh.
+    border : Border
+        Faces to cells of other processes.
+    beyond : ndarray (nc, 4, k)
+        Impedances of the neighbours on other processes.
+    smallest_step : float
+        Smallest stable step of the whole mesh [s].
+    mesh_identity : str
+        Hash of the whole mesh.
+    fault_cluster : int
+        Fastest cluster of the whole fault.
     """
 
     world: World
@@ -77,7 +91,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Plan:
-    """Frozen answer to: what exactly will be computed. ``parts``: in the order in which they are attached."""
+    """Frozen description of a computation; ``parts`` are the capabilities in the order in which they are attached."""
 
     case: Case
     law: Law
@@ -90,11 +104,11 @@ class Plan:
     frictional: np.ndarray  # (nc, 4)
     walls: np.ndarray  # (nc, 4) impedance of the faces of kind impedance
     parts: tuple[Part, ...]
-    share: Share | None = None  # of several processes; None: all is here
+    share: Share | None = None  # partition of this process; None for a single process
     warnings: tuple[Problem, ...] = ()
-    penalised: PenalisedFaces | None = None  # faces with another flux than Godunov's
-    notes: tuple[str, ...] = ()  # what was chosen for the case, and why
-    seconds: float = 0.0  # that planning took, with libraries where the process began with it
+    penalised: PenalisedFaces | None = None  # faces with a flux other than Godunov's
+    notes: tuple[str, ...] = ()  # automatic choices for the case, with reasons
+    seconds: float = 0.0  # duration of planning, with the import of libraries if the process began with it
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix
@@ -102,13 +116,16 @@ class Plan:
         return f"<Plan '{name}': {self.cells:,} cells at order {order}, time steps: {clusters}>"
 
     def part(self, name: str) -> Any:
-        """The part of that name, None where the case has none."""
+        """Return the capability with a name, None if the case has none."""
         return next((p for p in self.parts if p.name == name), None)
 
     @property
     def time_unit(self) -> float:
-        """Unit of time in the kernels [s]: one, or about the smallest step where powers of 1/step may leave single precision. In single
-        precision that step itself, so that weights of derivatives are simple fractions and it runs no slower than meant."""
+        """Unit of time in the kernels [s].
+
+        One second, or about the smallest step if powers of 1/step may leave the range of single precision. In single
+        precision exactly the smallest step, so that weights of derivatives are simple fractions.
+        """
         if self.case.fault is not None:  # friction counts in seconds
             return 1.0
         if self.case.numerics.precision == "single":
@@ -118,31 +135,32 @@ class Plan:
 
     @property
     def numbers(self) -> np.ndarray:
-        """Number (nc,) of every cell in the mesh."""
+        """Number (nc,) of every cell in the whole mesh."""
         return self.share.cells if self.share else np.arange(self.cells)
 
     @property
     def world(self) -> World:
-        """The processes that share the run."""
+        """Processes that share the run."""
         return self.share.world if self.share else World()
 
     @property
     def cells(self) -> int:
+        """Number of cells on this process."""
         return len(self.mesh.cells)
 
     @property
     def identity(self) -> str:
-        """By what a checkpoint knows the mesh: a hash of its places and cells."""
+        """Hash of vertices and cells by which a checkpoint identifies the mesh."""
         return self.share.mesh_identity if self.share else as_text(fingerprint(self.mesh, np.arange(self.cells)))
 
     @property
     def stored_derivatives(self) -> np.ndarray:
-        """Cells (nc,) whose derivatives parts read."""
+        """Cells (nc,) whose derivatives capabilities read."""
         return self._marked([p.demand.derivatives for p in self.parts])
 
     @property
     def observed(self) -> np.ndarray:
-        """Cells (nc,) that parts read or change between correction and prediction."""
+        """Cells (nc,) that capabilities read or change between correction and prediction."""
         return self._marked([p.demand.between for p in self.parts])
 
     def _marked(self, cells: list[np.ndarray]) -> np.ndarray:
@@ -153,17 +171,17 @@ class Plan:
 
     @property
     def driven(self) -> np.ndarray:
-        """Faces (nc, 4) on which parts give what arrives."""
+        """Faces (nc, 4) on which capabilities prescribe the incoming wave."""
         return driven_faces(self.parts, self.topology.kinds.shape)
 
     @property
     def solved(self) -> np.ndarray:
-        """Faces (nc, 4) on which parts find what arrives from what the cell sends: some of ``driven``."""
+        """Faces (nc, 4) on which capabilities compute the incoming wave from the outgoing one, a subset of ``driven``."""
         return marked_faces([p.demand.solved for p in self.parts], self.topology.kinds.shape)
 
     @property
     def echoes(self) -> np.ndarray | None:
-        """(nc, 4, 2) a and b of the faces that parts make walls, NaN elsewhere; None where there are none."""
+        """Reflection coefficients a and b (nc, 4, 2) of boundary faces from capabilities, NaN elsewhere; None if there are none."""
         if not any(len(p.demand.walls) for p in self.parts):
             return None
         found = np.full((*self.topology.kinds.shape, 2), np.nan)
@@ -178,12 +196,12 @@ class Plan:
 
 
 def driven_faces(parts: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Faces (nc, 4) of the demands of parts."""
+    """Return the faces (nc, 4) that capabilities prescribe or solve."""
     return marked_faces([listed for p in parts for listed in (p.demand.faces, p.demand.solved)], shape)
 
 
 def marked_faces(lists: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Faces (nc, 4) of lists (k, 2) of cells and local faces."""
+    """Return the faces (nc, 4) marked by lists (k, 2) of cells and local faces."""
     found = np.zeros(shape, bool)
     for listed in lists:
         found[tuple(listed.T)] = True
@@ -191,15 +209,26 @@ def marked_faces(lists: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
 
 
 def as_text(found: np.ndarray) -> str:
-    """A fingerprint as text."""
+    """Return a fingerprint as text."""
     return "-".join(f"{int(x):016x}" for x in found)
 
 
 def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None = None) -> Plan:
-    """Read and check everything. Raises InputError with all problems that can be known at once.
+    """Read and check a case and build its plan.
 
-    ``mesh``: taken instead of the one the case names; ``whole``: knows the rest of it where it is a piece, and points in
-    other pieces then have cell -2.
+    Parameters
+    ----------
+    case : Case
+        Case to plan.
+    mesh : tets.Mesh, optional
+        Mesh in place of the one that the case names.
+    whole : WholeMesh, optional
+        The rest of the mesh, if ``mesh`` is a piece of it; points in other pieces then have cell -2.
+
+    Raises
+    ------
+    InputError
+        With all problems that can be found at once.
     """
     started, before = clock.perf_counter(), young_age()
     whole = whole or WholeMesh()
@@ -246,7 +275,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
 
 
 def _parts(planning: Planning) -> tuple[Part, ...]:
-    """Every part that the case asks for; processes that plan pieces of a mesh stay together."""
+    """Return the capabilities of the case; processes that plan pieces of a mesh stay synchronised."""
     for module in part_modules():
         with collected(planning.problems):
             made = module.plan(planning)
@@ -257,7 +286,7 @@ def _parts(planning: Planning) -> tuple[Part, ...]:
 
 
 def _check(planning: Planning, parts: tuple[Part, ...]) -> None:
-    """What belongs to no part. Raises InputError with all problems so far."""
+    """Check properties that belong to no capability. Raises InputError with all problems so far."""
     case, problems = planning.case, planning.problems
     check_backend(case.numerics, backends.names(), problems)
     if case.projection is not None:
@@ -273,8 +302,11 @@ def _check(planning: Planning, parts: tuple[Part, ...]) -> None:
 
 
 def _written(planning: Planning, parts: tuple[Part, ...]) -> float:
-    """Bytes of what parts write until the end, and of checkpoints: dofs in the law's quantities and as kernels have them, each with the
-    numbers of cells."""
+    """Return the bytes that capabilities write until the end, plus checkpoints.
+
+    A checkpoint holds the degrees of freedom in the law's quantities and in the form's, each with the numbers of the
+    cells.
+    """
     case, kept = planning.case, planning.case.output.checkpoint
     values = tet_size(case.numerics.order - 1) * len(planning.law.quantities)
     state = 2 * len(planning.mesh.cells) * (values * (4 if case.numerics.precision == "single" else 8) + 8)
@@ -282,7 +314,7 @@ def _written(planning: Planning, parts: tuple[Part, ...]) -> float:
 
 
 def _clusters(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> tets.Clustering:
-    """Both cells of a face that breaks or is driven step together."""
+    """Assign cells to clusters; both cells of a frictional or prescribed face share one."""
     setting, near = planning.case.numerics.clustering, planning.topology.neighbours
     together = planning.frictional | (driven_faces(parts, near.shape) & (near >= 0))
     rates = setting.rates if planning.case.numerics.integrator == "ader" else (1,)
@@ -292,7 +324,7 @@ def _clusters(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> 
 
 
 def _borne(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> np.ndarray:
-    """The stable steps (nc,) that flat cells bear, too, and a warning where they are shorter."""
+    """Return the stable steps (nc,), reduced in flat cells where necessary, and warn if some are."""
     borne = borne_steps(planning, step, largest_cfl(planning.case) / cfl_number(planning.case))
     if (borne < step).any():
         longer = rate(_clusters(planning, parts, borne)) / rate(_clusters(planning, parts, step))
@@ -328,7 +360,10 @@ def _material(
 
 
 def _check_names(physics: Law, field: Field, problems: Problems) -> None:
-    """What the case states and the law does not read; of files, too, where the law has defaults that a slip would leave in place."""
+    """Check the names that the case states but the law does not read.
+
+    Names in files are checked too if the law has defaults, which would silently replace a misspelt parameter.
+    """
     known = ways_to_give((p.name for p in physics.parameters), physics.derived)
     if all(p.default is None for p in physics.parameters):
         yielding = {n for r in rheologies().values() for p in r.parameters for n in (p.name, *p.aliases)}
@@ -365,7 +400,7 @@ def _check_material(
         tell(bad, what, f"{least}{f' and <= {p.upper:g}' if p.upper < np.inf else ''}{unit}")
         told |= bad
     for bad, words, allowed in physics.wrong(values):
-        tell(bad & ~told, words, allowed)  # elsewhere it may only follow from what is told
+        tell(bad & ~told, words, allowed)  # in the other cells it may only be a consequence
 
 
 def _as_given(name: str, values: np.ndarray, cell: int) -> str:
@@ -373,7 +408,7 @@ def _as_given(name: str, values: np.ndarray, cell: int) -> str:
 
 
 def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Problems) -> np.ndarray:
-    """Impedance (nc, 4) of the faces of kind impedance."""
+    """Return the impedance (nc, 4) of the faces of kind impedance."""
     nothing = np.broadcast_to(np.nan, topology.tags.shape)  # takes no memory
     wall = nothing.copy() if case.impedances else nothing
     names = mesh.named(2)
@@ -396,7 +431,7 @@ def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Probl
 
 
 def _check_walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, whole: WholeMesh, problems: Problems) -> None:
-    """Impedances of faces that there are not, or that are of another kind."""
+    """Check that impedances refer to existing faces of kind impedance."""
     for key in case.impedances:
         here = topology.kinds[topology.tags == mesh.surface(key)] if mesh.surface(key) is not None else np.zeros(0)
         if mesh.surface(key) is not None and not whole.any(bool((here == tets.BoundaryKind.IMPEDANCE).any())):
@@ -406,7 +441,7 @@ def _check_walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, whole: Wh
 
 
 def _check_regions(case: Case, mesh: tets.Mesh, whole: WholeMesh, problems: Problems) -> None:
-    """Regions of the material that no cell is in; names that the mesh does not know are told with the material."""
+    """Check that each region of the material has cells; unknown names are reported with the material."""
     names = mesh.named(3)
     for key in case.material.regions:
         number = names.get(str(key), int(key) if str(key).isdigit() else None)
@@ -417,14 +452,14 @@ def _check_regions(case: Case, mesh: tets.Mesh, whole: WholeMesh, problems: Prob
 
 
 def cfl_number(case: Case) -> float:
-    """The case's CFL number, or the default of its order and law."""
+    """Return the case's CFL number, or the default of its order and law."""
     if case.numerics.integrator != "ader":
         return case.numerics.cfl or integrators.DEFAULT_SHARE * largest_cfl(case)
     return case.numerics.cfl or DEFAULT_CFL.get(case.numerics.order, 0.5) * law(case.law).stability
 
 
 def largest_cfl(case: Case) -> float:
-    """Largest CFL number a case of this order and law may ask for."""
+    """Return the largest CFL number that a case of this order and law may set."""
     if case.numerics.integrator != "ader":
         return integrators.limit(case.numerics, law(case.law))
     return LARGEST_CFL[case.numerics.order] * law(case.law).stability
@@ -433,7 +468,11 @@ def largest_cfl(case: Case) -> float:
 def stable_steps(
     case: Case, physics: Law, shape: tets.Geometry, material: dict[str, np.ndarray], problems: Problems
 ) -> np.ndarray:
-    """dt = CFL 2 r_in / ((2 N + 1) c) of every cell (docs/theory/time-stepping.md, "Stable time step")."""
+    """Return the stable step of every cell (nc,) [s].
+
+    The step is dt = CFL 2 r_in / ((2 N + 1) c), reduced by the stiffness of the law and by the largest permitted step
+    (docs/theory/time-stepping.md, "Stable time step").
+    """
     order, cfl = case.numerics.order, cfl_number(case)
     limit = largest_cfl(case)
     if cfl > limit:

@@ -1,4 +1,4 @@
-"""What a part is planned with, and how a plan is cut among processes."""
+"""Inputs of the planning of capabilities, and the partition of a plan among processes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,22 @@ from faultwave.physics.waves import Law, laws
 
 @dataclass(frozen=True)
 class Planning:
-    """All that is known before the parts are planned.
+    """Data that are known before the capabilities are planned.
 
-    material: (nc,) of every parameter; frictional (nc, 4): faces with friction; whole: knows the rest of the mesh where this is a
-    piece of it; problems: takes everything that is wrong; parts: those planned so far, by name.
+    Attributes
+    ----------
+    case, law, mesh, topology, geometry
+        Case, wave law and mesh.
+    material : dict of str to ndarray (nc,)
+        Parameters of the wave law.
+    frictional : ndarray of bool (nc, 4)
+        Faces with friction.
+    whole : WholeMesh
+        The rest of the mesh, if this is a piece of it.
+    problems : Problems
+        Collector of errors and warnings.
+    parts : dict of str to capability
+        Capabilities planned so far.
     """
 
     case: Case
@@ -37,7 +49,7 @@ class Planning:
 
     @property
     def across(self) -> np.ndarray:
-        """Faces (nc, 4) with a cell beyond, wherever it is."""
+        """Faces (nc, 4) with a neighbour on any process."""
         return self.whole.across(self.topology.neighbours)
 
     @property
@@ -47,24 +59,32 @@ class Planning:
 
     @property
     def fluid(self) -> np.ndarray:
-        """Cells (nc,) that carry no shear."""
+        """Cells (nc,) without shear stiffness."""
         mu = self.law.moduli(self.material).get("mu")
         if mu is None:
             return np.full(len(self.mesh.cells), "mean_stress" in self.law.roles)
         return np.asarray(mu) <= 0.0
 
     def refuse(self, where: str, what: str, allowed: str = "", advice: str = "") -> None:
-        """An error; of cases that follow SeisSol, which runs them, a warning."""
+        """Add an error, or a warning for cases that follow SeisSol, which runs them."""
         tell = self.problems.warn if self.case.output.seissol_layout else self.problems.error
         tell(where, what, allowed, advice)
 
 
 @dataclass(frozen=True)
 class Cut:
-    """How the whole plan is cut for the process of ``world``.
+    """Partition of the whole plan as seen by the process of ``world``.
 
-    part (nc,): process of every cell; cells (n,): numbers of those here; here (nc + 1,): their places by number, -1 elsewhere (the last
-    entry serves missing neighbours, number -1).
+    Attributes
+    ----------
+    world : World
+        Processes of the run.
+    part : ndarray (nc,)
+        Process of every cell.
+    cells : ndarray (n,)
+        Numbers of the cells of this process.
+    here : ndarray (nc + 1,)
+        Local index of each cell by its number, -1 elsewhere; the last entry serves missing neighbours, number -1.
     """
 
     world: World
@@ -74,19 +94,31 @@ class Cut:
 
     @classmethod
     def of(cls, world: World, part: np.ndarray) -> Cut:
-        """The cut ``part`` (nc,) as this process sees it."""
+        """Return the partition ``part`` (nc,) as seen by this process."""
         cells = np.flatnonzero(part == world.rank)
         here = np.full(len(part) + 1, -1)
         here[cells] = np.arange(len(cells))
         return cls(world, part, cells, here)
 
     def mine(self, cells: np.ndarray) -> np.ndarray:
-        """Which (k,) of the items in ``cells`` (n,) are here; those in no cell, -1, are nowhere."""
+        """Return which items (k,) of ``cells`` (n,) belong to this process; items in no cell (-1) belong to none."""
         return np.flatnonzero((self.part[cells] == self.world.rank) & (cells >= 0))
 
     def fault_rows(self, sides: np.ndarray) -> tuple[np.ndarray, int]:
-        """Fault faces (k,) that are solved here, of those between the cells ``sides`` (n, 2), and how many of them are this process's
-        own: those with the plus cell, which come first."""
+        """Return the fault faces that this process solves.
+
+        Parameters
+        ----------
+        sides : ndarray (n, 2)
+            Cells on the plus and the minus side of each face.
+
+        Returns
+        -------
+        rows : ndarray (k,)
+            Faces with a side on this process, its own first.
+        own : int
+            Number of own faces, whose plus cell is on this process.
+        """
         part, rank = self.part[sides], self.world.rank
         own = np.flatnonzero(part[:, 0] == rank)
         guests = np.flatnonzero((part[:, 0] != rank) & (part[:, 1] == rank))
@@ -94,12 +126,12 @@ class Cut:
 
 
 def moves(law: Law) -> bool:
-    """Whether what crosses a face is a velocity and a traction, or their normal parts, and nothing else."""
+    """Return True if exactly velocity and traction, or their normal components, cross a face."""
     return "velocity" in law.roles and law.channels in (1, 3)
 
 
 def check_moves(planning: Planning, kind: str) -> bool:
-    """Whether the law can have faces of a ``kind`` that give motion; an error where it cannot."""
+    """Return True if the law can have faces of a ``kind`` that prescribe motion, else add an error."""
     if moves(planning.law):
         return True
     allowed = ", ".join(name for name, law in laws().items() if moves(law))
@@ -110,7 +142,7 @@ def check_moves(planning: Planning, kind: str) -> bool:
 
 
 def chosen(record: Any, rows: np.ndarray) -> Any:
-    """A frozen record of arrays with only its ``rows``."""
+    """Return a copy of a frozen record of arrays with only its ``rows``."""
     from dataclasses import fields, replace
 
     return replace(record, **{f.name: getattr(record, f.name)[rows] for f in fields(record)})

@@ -1,4 +1,4 @@
-"""Where receivers are: cells or fault faces of the points a case asks for."""
+"""Location of receivers in cells and on fault faces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,17 @@ from faultwave.observe.points import AS_CASE, GROUND, exchange_advice, read_poin
 
 @dataclass(frozen=True)
 class Points:
-    """requested and located (n, 3); cells (n,) (volume) or fault items (n,); local coordinates (n, 3) or (n, 2)."""
+    """Located points of receivers.
+
+    Attributes
+    ----------
+    requested, located : ndarray (n, 3)
+        Coordinates as requested and as located [m].
+    cells : ndarray (n,)
+        Cells, or fault faces.
+    local : ndarray (n, 3) or (n, 2)
+        Reference coordinates in the cell or on the face.
+    """
 
     requested: np.ndarray
     located: np.ndarray
@@ -25,13 +35,13 @@ class Points:
     local: np.ndarray
 
     def of(self, items: np.ndarray, here: np.ndarray | None = None) -> Points:
-        """The points ``items`` (k,); ``here``: place of every cell or fault item by its number, where these are others."""
+        """Return the points ``items`` (k,); ``here`` maps numbers of cells or fault faces to new indices."""
         cells = self.cells[items] if here is None else here[self.cells[items]]
         return Points(self.requested[items], self.located[items], cells, self.local[items])
 
 
 SHOWN = 10
-"""Receivers that are named of those that lie outside."""
+"""Largest number of receivers outside the mesh that a message lists."""
 
 
 def place_receivers(
@@ -42,8 +52,15 @@ def place_receivers(
     case: Any,
     warned: Problems,
 ) -> Points | None:
-    """Cells of the receivers, -2 in other processes' pieces; a point outside the mesh is an error with its distance, or a warning where
-    the case skips those: their cell is -1."""
+    """Locate the receivers in the cells of the mesh.
+
+    The cell is -2 in pieces of other processes, and -1 outside the mesh if the case skips such points.
+
+    Raises
+    ------
+    InputError
+        If points lie outside the mesh and are not skipped, with their distances.
+    """
     setting, projection = case.output.receivers, case.projection
     if setting is None:
         return None
@@ -76,7 +93,7 @@ def place_receivers(
 def _on_the_ground(
     points: np.ndarray, references: np.ndarray, means: str, mesh: tets.Mesh, topology: tets.Topology
 ) -> np.ndarray:
-    """Return points (n, 3) with z as elevation, where it counts from the free surface of the mesh by ``references`` (n,) or ``means``."""
+    """Return points (n, 3) with z as elevation, where ``references`` (n,) or ``means`` measure it from the free surface of the mesh."""
     below = np.where(references == AS_CASE, means == "depth", references == GROUND)
     if not below.any():
         return points
@@ -88,8 +105,7 @@ def _on_the_ground(
 
 
 def place_fault_receivers(setting: Any, fault: Any, whole: WholeMesh, problems: Problems) -> Points | None:
-    """Fault faces nearest to the points, -2 where other processes have them, with the coordinates of the projection on
-    the face."""
+    """Return the fault faces nearest to the points, -2 on other processes, with the coordinates of the projection on the face."""
     if setting is None:
         return None
     points = read_points(setting)

@@ -1,4 +1,4 @@
-"""The rectangle that a waveguide port fills: its sides, which of them comes first, and the walls around it."""
+"""Rectangle of a waveguide port: its sides, their order, and the walls around it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from faultwave.dg.periodic import across_period
 from faultwave.domain import tets
 
 EQUAL = 1e-3
-"""Sides whose lengths differ by less than this share are equal: then a case has to say which is which."""
+"""Relative difference of lengths below which sides are equal, so that a case must state their order."""
 ALIGNED = np.cos(np.deg2rad(5.0))
-"""A direction this near to a side means that side."""
+"""Cosine of the largest angle between a direction and the side it denotes."""
 
 
 def rectangle(corners: np.ndarray, normal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Origin, sides (2, 3) and lengths (2,) of the rectangle that points of a plane fill, the longer side first.
+    """Return origin (3,), sides (2, 3) and lengths (2,) of the rectangle that points of a plane fill, the longer side first.
 
-    The sides do not depend on the order of the points or the sense of the normal, so they are alike at both ends of a straight guide:
-    see ``_upright``. Where the points fill no rectangle the area of the result is not theirs.
+    The sides do not depend on the order of the points or the sense of the normal (see ``_upright``), so that they are
+    equal at both ends of a straight guide. If the points do not fill a rectangle, the area of the result differs from
+    theirs.
     """
     from scipy.spatial import ConvexHull
 
@@ -30,7 +31,7 @@ def rectangle(corners: np.ndarray, normal: np.ndarray) -> tuple[np.ndarray, np.n
     flat = corners @ axes.T
     hull = flat[ConvexHull(flat).vertices]
     edges = np.roll(hull, -1, 0) - hull
-    edge = edges[np.argmax(np.linalg.norm(edges, axis=1))]  # all run along sides; the longest tells best where to
+    edge = edges[np.argmax(np.linalg.norm(edges, axis=1))]  # parallel to a side; the longest is most accurate
     u = edge / np.linalg.norm(edge)
     sides = np.stack([_upright(side) for side in np.array([u, [-u[1], u[0]]]) @ axes])
     local = corners @ sides.T
@@ -41,8 +42,10 @@ def rectangle(corners: np.ndarray, normal: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _upright(side: np.ndarray) -> np.ndarray:
-    """The side (3,) or its opposite, so that the first of its largest components is positive; those that rounding
-    alone tells apart are equally large."""
+    """Return the side (3,) or its opposite, so that the first of its largest components is positive.
+
+    Components that differ by rounding only count as equal.
+    """
     largest = np.flatnonzero(np.abs(side) > np.abs(side).max() - 1e-6)[0]
     return np.asarray(side * np.sign(side[largest]))
 
@@ -50,7 +53,7 @@ def _upright(side: np.ndarray) -> np.ndarray:
 def turned(
     origin: np.ndarray, sides: np.ndarray, lengths: np.ndarray, setting: Any, name: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rectangle with the side first that the mode's first index counts along. Raises InputError where that is not known."""
+    """Return the rectangle with the side first along which the mode's first index counts. Raises InputError if it is unknown."""
     allowed = " or ".join("[" + ", ".join(f"{x:.4g}" for x in np.round(side, 6) + 0.0) + "]" for side in sides)
     if setting.along is None:
         if lengths[0] <= lengths[1] * (1 + EQUAL):
@@ -71,7 +74,7 @@ def turned(
 def check_walls(
     where: str, surface: str | int, cells: np.ndarray, faces: np.ndarray, mesh: tets.Mesh, topology: tets.Topology
 ) -> None:
-    """Raise InputError where a port's edges do not run along conducting walls: the modes are those of a metal guide."""
+    """Raise InputError if a port's edges do not run along conducting walls: its modes are modes of a metal guide."""
     outer, periodic = topology.neighbours < 0, across_period(mesh, topology)[0]
     own = np.zeros_like(outer)
     own[cells, faces] = True
@@ -88,7 +91,7 @@ def check_walls(
 
 
 def _edges(chosen: np.ndarray, topology: tets.Topology) -> np.ndarray:
-    """A number for each edge of the faces chosen (nc, 4) bool, (faces, 3) flattened."""
+    """Return a number for each edge of the ``chosen`` faces (nc, 4) bool, (faces, 3) flattened."""
     cells, faces = np.nonzero(chosen)
     corners = np.take_along_axis(topology.cells[cells], tets.SORTED_FACES[faces], 1).astype(np.int64)
     ends = np.sort(corners[:, [[0, 1], [1, 2], [0, 2]]], -1)

@@ -1,4 +1,4 @@
-"""Launches of a step that clusters take again and again, with all that they are given."""
+"""Cache of the kernel launches of a step with all their arguments, as clusters repeat steps with equal arguments."""
 
 from __future__ import annotations
 
@@ -6,16 +6,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Prepared = Callable[[], None]
-"""A launch with all that it is given."""
+"""Kernel launch with all its arguments."""
 
 KEPT_STEPS = 256
-"""Steps of a cluster that are kept prepared at most; those of a run differ in a few numbers that come again and again."""
+"""Largest number of prepared steps of a cluster; the steps of a run differ in a few numbers that recur."""
 
 
 @dataclass(frozen=True)
 class PreparedStep:
-    """``special``: launches on cells that leave more than waves; ``whole``: that on all plain cells, the range ``plain``, and ``part`` on
-    some of these."""
+    """Launches of one step of a cluster.
+
+    Attributes
+    ----------
+    special : tuple of Prepared
+        Launches on cells that publish more than waves.
+    plain : tuple of int
+        Range of the plain cells, which publish waves only.
+    whole : Prepared
+        Launch on all plain cells.
+    part : callable
+        Launch on a range of the plain cells.
+    """
 
     special: tuple[Prepared, ...]
     plain: tuple[int, int]
@@ -25,7 +36,7 @@ class PreparedStep:
 
 @dataclass
 class Remaining:
-    """Plain cells from ``at`` on that a step has left for later."""
+    """Plain cells that a started step has not processed yet, from index ``at`` on."""
 
     at: int
     step: PreparedStep

@@ -1,4 +1,4 @@
-"""The parts of the engine, found by scanning."""
+"""Registry of the capabilities of the tetrahedral engine, which are found by scanning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGE = "faultwave.dg.parts"
 
 @cache
 def part_modules() -> tuple[ModuleType, ...]:
-    """The modules of all parts (see ``dg.parts``), those that others need first, else by name."""
+    """Return the modules of all capabilities (see ``dg.parts``) by name, but each after those it depends on."""
     found = {m.__name__.rsplit(".", 1)[-1]: m for m in modules(PACKAGE, PACKAGE)}
     ordered: list[str] = []
 

@@ -1,8 +1,9 @@
-"""Largest time steps that are alike, recorded once and replayed at once: launches then cost next to nothing.
+"""Recording of equal largest time steps and their replay on a device, which makes launches almost free.
 
-A recording holds some largest steps of all clusters. It can be done again where nothing of them needs the host: every call that has
-something to do acts on the device alone, and nothing is exchanged. Launches are the same each time but for what depends on the time,
-which each call tells in a table: scalars of friction, how much each point source acts, the moments of samples.
+A recording holds some largest steps of all clusters. It can be replayed if none of them needs the host: every due
+callback acts on the device alone, and no messages are exchanged. Launches are equal each time except for numbers that
+depend on time, which each callback provides in a table: scalars of friction, amounts of point sources, times of
+samples.
 """
 
 from __future__ import annotations
@@ -18,24 +19,36 @@ from faultwave.engine.part import Call, OnDevice
 from faultwave.march.clusters import never
 
 LAUNCHES = 256
-"""About so many launches make the cost of one replay small beside theirs."""
+"""Approximate number of launches in a recording that makes the cost of one replay small in comparison."""
 
 TABLE = 16 << 20
-"""Bytes of tables at most that a recording takes."""
+"""Largest size of the tables of a recording [bytes]."""
 
 AHEAD = 4096
-"""Largest steps at most that a processor takes at once: their ends are listed."""
+"""Largest number of largest steps that a host backend takes at once, as their ends are listed."""
 
 SOON, MOST = 8, 64
-"""So many recordings are made when they are first asked for; others, up to so many, when they are asked for again."""
+"""Number of recordings that are made on first request, and largest number that is made on later requests."""
 
 Event = tuple[Call, int, float, float]
-"""A call that launched something: cluster, time and step."""
+"""Callback that launched a kernel, with its cluster, time and step."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """``events``: call, cluster, ticks since the start, length; what the counters are afterwards."""
+    """Recording of some largest steps.
+
+    Attributes
+    ----------
+    recording : Recording
+        Launches on the backend.
+    events : tuple
+        Callback, cluster, ticks since the start, and length [s] of each event.
+    updates : int
+        Element updates of the recording.
+    turns, sums : tuple of int
+        Counters of the operator after the recording.
+    """
 
     recording: Recording
     events: tuple[tuple[Call, int, int, float], ...]
@@ -45,19 +58,22 @@ class Recorded:
 
 
 class Replays:
-    """Advances a solver by largest time steps. ``replayed``: how many were not computed step by step."""
+    """Advance of a solver by largest time steps; ``replayed`` counts the replayed ones."""
 
     def __init__(self, solver: Any):
         self.solver, self.replayed = solver, 0
         rates = [c.rate for c in solver.march.clocks]
-        self.each = [max(rates) // r for r in rates]  # steps of each cluster in a largest one, of three launches or so
+        self.each = [max(rates) // r for r in rates]  # steps in a largest step, about three launches each
         self.most = 1 << max(0, (LAUNCHES // (3 * sum(self.each))).bit_length() - 1)
-        self.made: dict[tuple, Recorded | None] = {}  # None: the host had a part in it after all
+        self.made: dict[tuple, Recorded | None] = {}  # None: the host was needed after all
         self.asked: set[tuple] = set()
 
     def advance(self, most: int = 1, pause: Callable[[], bool] = never) -> None:
-        """One largest step, or several up to ``most``: where they can be replayed, or until ``pause()`` where nothing else keeps clusters
-        from going on. Where they meet, correction and prediction are two passes through memory."""
+        """Advance by one largest step, or by several up to ``most``.
+
+        Several steps are taken if they can be replayed, or, on the host in a single process, until ``pause()`` returns
+        True: clusters that do not meet combine correction and prediction in one pass through memory.
+        """
         solver, march, op = self.solver, self.solver.march, self.solver.operator
         clustered = not isinstance(op, MethodOfLines)
         if clustered and not solver.backend.asynchronous and not solver.exchange:
@@ -84,19 +100,19 @@ class Replays:
         self.replayed += steps
 
     def device_calls(self) -> list[tuple[Call, OnDevice]]:
-        """Those whose launches change from replay to replay, in a fixed order."""
+        """Return the callbacks whose launches change from replay to replay, in a fixed order."""
         found = [call for listed in self.solver.calls.values() for call in listed]
         return [(call, call.on_device) for call in found if call.on_device is not None]
 
     def on_device(self, until: float) -> bool:
-        """Whether no step that ends before a time needs the host for more than to be started and to fill tables."""
+        """Return True if no step that ends before a time needs the host except to start it and to fill tables."""
         if self.solver.exchange:
             return False
         found = [c for when, listed in self.solver.calls.items() if when != "end of largest step" for c in listed]
         return all(call.on_device is not None or not call.due(until) for call in found)
 
     def _at_once(self, most: int) -> int:
-        """How many largest steps to replay, up to ``most``; none where their tables were too large."""
+        """Return the number of largest steps to replay, up to ``most``; 0 if their tables were too large."""
         steps = 1 << (min(most, self.most).bit_length() - 1)
         while steps and self._table_bytes(steps) > TABLE:
             steps //= 2
@@ -107,7 +123,7 @@ class Replays:
         return sum(device.table_bytes(each) for call, device in self.device_calls() if call.due(until))
 
     def _wanted(self, key: tuple) -> bool:
-        """Whether to record what is asked for: what never comes again is not worth it, nor its place on the device."""
+        """Return True if a key is to be recorded: a key that never recurs is not worth the recording and its memory on the device."""
         again = key in self.asked
         self.asked.add(key)
         return len(self.made) < (MOST if again else SOON)
@@ -141,7 +157,7 @@ class Replays:
         op.turns[:], op.sums[:] = known.turns, known.sums
 
     def _tables(self, known: Recorded, due: set[int]) -> list[Mapping[str, Any]]:
-        """What changes, launch by launch. Afterwards parts that wait for samples read them from the sample buffers."""
+        """Return the changing arguments, launch by launch; capabilities later read their samples from the sample buffers."""
         tables: list[Mapping[str, Any]] = []
         for call, cluster, ticks, step in known.events:
             if id(call) in due and call.on_device is not None:

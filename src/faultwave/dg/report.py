@@ -1,4 +1,4 @@
-"""What a run will cost and resolve."""
+"""Report of a plan: size, cost, resolution and worst cells of a run, for ``faultwave plan``."""
 
 from __future__ import annotations
 
@@ -37,13 +37,28 @@ Rows = list[tuple[str, ...]]
 
 
 def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
-    """(section, rows): size, time stepping, cost measured for a few seconds, output, resolution, worst cells."""
+    """Return the sections of the report, with the cost measured for a few seconds.
+
+    Parameters
+    ----------
+    plan : Plan
+        Plan of the run.
+    case : Case
+        Case as given by the user.
+    measure_seconds : float
+        Duration of the measurement [s].
+
+    Returns
+    -------
+    list of (str, Rows)
+        Name and rows of each section: size, time stepping, cost, output, resolution, worst cells.
+    """
     solver = solver_to_try(plan)
     launches = _launches(solver)
     cost = _cost(plan, solver, run_time(solver, _begin(solver), updates(plan), measure_seconds))
     _look(solver)
     return [
-        ("size", _size(plan, solver)),  # now the process holds what that of a run does
+        ("size", _size(plan, solver)),  # now the process holds as much memory as in a run
         *[("attenuation", rows) for rows in [_attenuation(plan)] if rows],
         ("time stepping", _stepping(plan) + launches),
         ("cost", cost),
@@ -55,7 +70,7 @@ def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tu
 
 
 def _begin(solver: Solver) -> Unwritten:
-    """What a run does before it steps: parts get ready for their snapshots and take the first, which needs memory."""
+    """Prepare the capabilities as a run does before its first step, with a snapshot that is not written, since this takes memory."""
     files = Unwritten(solver.plan.case.end_time)
     if solver.backend.asynchronous:
         return files
@@ -69,7 +84,7 @@ def _begin(solver: Solver) -> Unwritten:
 
 
 def _look(solver: Solver) -> None:
-    """What a run does between steps, as far as it takes memory."""
+    """Execute the work between steps that takes memory."""
     if not solver.backend.asynchronous:
         solver.finish_reads()
         look(solver)
@@ -77,7 +92,7 @@ def _look(solver: Solver) -> None:
 
 
 def _of_parts(plan: Plan, section: str) -> Rows:
-    """What the parts tell in a section."""
+    """Return the rows of all capabilities in a section."""
     return [row for part in plan.parts for row in part.report(plan).get(section, ())]
 
 
@@ -88,7 +103,7 @@ def _attenuation(plan: Plan) -> Rows:
 
 
 def _launches(solver: Solver) -> Rows:
-    """Of a largest step on a device, recorded as a run does it."""
+    """Return the launches of a largest step on a device, recorded as in a run."""
     if not solver.backend.asynchronous or solver.plan.case.numerics.integrator != "ader":
         return []
     replays = Replays(solver)
@@ -123,7 +138,7 @@ def _size(plan: Plan, solver: Solver) -> Rows:
 
 
 def _room(backend: Any, memory: int) -> Rows:
-    """What a device's memory has to hold; the processor's is the system's business."""
+    """Return the use of a device's memory; the memory of the host is managed by the system."""
     if not hasattr(backend, "held"):
         return [("graphics processors it would fill", _needed(memory))]
     share = 100 * backend.held / max(1, backend.room)
@@ -132,19 +147,19 @@ def _room(backend: Any, memory: int) -> Rows:
 
 
 SHARE = 0.95
-"""Of a graphics processor's memory that its driver leaves, about."""
+"""Approximate share of a graphics processor's memory that its driver leaves free."""
 
 SHOWN = ("sm_80", "sm_90", "sm_100", "gfx90a", "gfx942")
 
 
 def _needed(memory: int) -> str:
-    """How many of the usual graphics processors so many bytes take, told without one."""
+    """Return how many of the common graphics processors hold ``memory`` bytes, estimated without any of them."""
     kinds = [(TARGETS[name].device, memory / (SHARE * TARGETS[name].memory)) for name in SHOWN]
     return ", ".join(f"{100 * n:.2g} % of 1 {d}" if n < 1 else f"{math.ceil(n)} {d}" for d, n in kinds)
 
 
 def absent_room(plan: Plan, target: Target) -> tuple[str, Rows]:
-    """Section and rows: what the case would take of a graphics processor that need not be here, counted as a run takes it."""
+    """Return the section on the memory of a graphics processor that need not be present, counted like the allocations of a run."""
     counting: Any = absent.backend(target, plan.case.numerics.precision)
     Solver(plan, counting)
     room = SHARE * target.memory
@@ -166,11 +181,12 @@ def absent_room(plan: Plan, target: Target) -> tuple[str, Rows]:
 
 
 def case_order(plan: Plan) -> int:
+    """Return the order of convergence of a plan."""
     return plan.case.numerics.order
 
 
 def updates(plan: Plan) -> float:
-    """Element updates until the end time."""
+    """Return the element updates until the end time."""
     return float((plan.clustering.histogram * np.ceil(plan.case.end_time / plan.clustering.steps)).sum())
 
 
@@ -222,14 +238,14 @@ def _resolution(plan: Plan) -> Rows:
 
 
 def _crossings(plan: Plan, asked: float | None) -> str:
-    """How often the fastest wave crosses the mesh: tells slips of units where nothing names a frequency."""
+    """Return how often the fastest wave crosses the mesh, which reveals wrong units if nothing states a frequency."""
     times = crossings(plan)
     text = f"{times:.3g} times until {plan.case.end_time:g} s"
     return f"{text}: {IN_METRES}" if asked is None and times < FEW_CROSSINGS else text
 
 
 def _in_wavelengths(plan: Plan, frequency: float) -> str:
-    """Size of the mesh and of its longest edge in wavelengths, and what that tells."""
+    """Return the size of the mesh and of its longest edge in wavelengths, with an assessment."""
     across, longest = in_wavelengths(plan, frequency)
     size = np.ptp(plan.mesh.vertices, axis=0).max()
     text = f"the mesh is {size:.4g} m, {across:.3g} wavelengths, its longest edge {longest:.2g} of one"

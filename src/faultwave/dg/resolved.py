@@ -1,4 +1,4 @@
-"""Which frequencies a mesh resolves."""
+"""Frequencies that a mesh resolves, and doubts about the size of mesh and edges."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from faultwave.physics.sources.time_functions import ricker_duration
 from faultwave.physics.waves import Law
 
 COSTLY = 20.0
-"""Times that steps are shorter from which a conductor should be a wall."""
+"""Factor by which steps shrink from which a good conductor should become a wall."""
 
 
 def resolved_frequency(law: Law, material: dict[str, np.ndarray], edge: np.ndarray, order: int) -> np.ndarray:
-    """Frequency (nc,) [Hz] of 10 points per wavelength of the slowest wave; ``edge`` (nc,) [m] of the cells: edge / order is then a tenth
-    of the wavelength."""
+    """Return the frequency (nc,) [Hz] at which the slowest wave has 10 points per wavelength.
+
+    ``edge`` (nc,) is the edge length of the cells [m]; edge / order is then a tenth of the wavelength.
+    """
     return np.asarray(slowest_speed(law, material) * order / edge / 10.0)
 
 
 def lowest_resolved(plan: Any) -> float:
-    """Return the frequency [Hz] that every cell of a plan resolves, inf where it has none; see ``resolved_frequency``."""
+    """Return the frequency [Hz] that every cell of a plan resolves, inf if there is none; see ``resolved_frequency``."""
     geometry = plan.geometry
     inner = within_region(plan.case, geometry.centroids)
     found = resolved_frequency(plan.law, plan.material, edge_length(geometry.volume), plan.case.numerics.order)
@@ -31,7 +33,7 @@ def lowest_resolved(plan: Any) -> float:
 
 
 def slowest_speed(law: Law, material: dict[str, np.ndarray]) -> np.ndarray:
-    """(nc,) [m/s]: of S waves, where there are any."""
+    """Return the speed (nc,) [m/s] of the slowest wave: S waves where they exist."""
     slow = law.speed(material)
     moduli = law.moduli(material)
     if "mu" in moduli:
@@ -41,7 +43,7 @@ def slowest_speed(law: Law, material: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def highest_frequency(case: Case, parts: Iterable[Part]) -> float | None:
-    """The highest frequency [Hz] that a case's mesh, parts, currents and incident waves name; None where none does."""
+    """Return the highest frequency [Hz] that mesh, capabilities, currents and incident waves of a case state; None if none does."""
     built = getattr(case.mesh, "build", None)
     found = [p.demand.frequency for p in parts if p.demand.frequency is not None]
     if built is not None and built.frequency is not None:
@@ -56,13 +58,13 @@ def highest_frequency(case: Case, parts: Iterable[Part]) -> float | None:
 
 IN_METRES = "IS THE GEOMETRY IN METRES? (mesh.scaling converts other units)"
 FEW_CROSSINGS = 0.05
-"""Of the mesh by the fastest wave, below which its unit is doubted."""
+"""Number of crossings of the mesh by the fastest wave below which the unit of length is doubted."""
 SMALL = 0.02
-"""Size of a mesh in wavelengths below which its unit is doubted."""
+"""Size of a mesh in wavelengths below which its unit of length is doubted."""
 
 
 def within_region(case: Case, centroids: np.ndarray) -> np.ndarray:
-    """Cells (n,) whose waves are to be resolved: all but those that ``mesh.build.reflections_after`` adds around the region."""
+    """Return the cells (n,) whose waves are to be resolved: all except cells added by ``mesh.build.reflections_after``."""
     built = getattr(case.mesh, "build", None)
     if built is None or not built.reflections_after:
         return np.ones(len(centroids), bool)
@@ -71,7 +73,10 @@ def within_region(case: Case, centroids: np.ndarray) -> np.ndarray:
 
 
 def in_wavelengths(planning: Any, frequency: float) -> tuple[float, float]:
-    """Size of the mesh, and its longest edge in the region, in wavelengths. ``planning``: with case, law, material, mesh and geometry."""
+    """Return the size of the mesh and its longest edge in the region, in wavelengths.
+
+    ``planning`` has case, law, material, mesh and geometry.
+    """
     wavelength = planning.law.speed(planning.material) / frequency
     size = np.ptp(planning.mesh.vertices, axis=0).max()
     longest = edge_length(planning.geometry.volume) / wavelength
@@ -80,7 +85,7 @@ def in_wavelengths(planning: Any, frequency: float) -> tuple[float, float]:
 
 
 def doubt_size(planning: Any, parts: Iterable[Part]) -> None:
-    """Add a warning where the mesh is a small part of a wavelength or an edge is too many, or where no wave gets anywhere in it."""
+    """Warn if the mesh is a small part of a wavelength, an edge is too many of them, or no wave propagates far in the mesh."""
     case, problems = planning.case, planning.problems
     frequency, order = highest_frequency(case, parts), case.numerics.order
     if case.mesh.build is not None:
@@ -105,13 +110,13 @@ def doubt_size(planning: Any, parts: Iterable[Part]) -> None:
 
 
 def crossings(planning: Any) -> float:
-    """Return how often the fastest wave crosses the mesh until the end. ``planning``: with case, law, material and mesh."""
+    """Return how often the fastest wave crosses the mesh until the end; ``planning`` has case, law, material and mesh."""
     way = float(planning.law.speed(planning.material).max()) * planning.case.end_time
     return float(way / np.ptp(planning.mesh.vertices, axis=0).max())
 
 
 def doubt_conductors(planning: Any, step: np.ndarray) -> None:
-    """A warning where conductivity, whose decay is resolved in time, makes steps many times shorter."""
+    """Warn if conductivity, whose decay is resolved in time, makes steps much shorter."""
     if "conductivity" not in planning.material:
         return
     rate = planning.material["conductivity"] / planning.material["permittivity"]
@@ -127,7 +132,7 @@ def doubt_conductors(planning: Any, step: np.ndarray) -> None:
 
 
 def edge_length(volume: np.ndarray) -> np.ndarray:
-    """Edge [m] of a regular tetrahedron of a volume."""
+    """Return the edge [m] of a regular tetrahedron of a volume [m^3]."""
     return np.asarray(np.cbrt(6.0 * np.sqrt(2.0) * volume))
 
 

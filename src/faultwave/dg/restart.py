@@ -1,7 +1,7 @@
-"""What a checkpoint of a solver holds besides its parts, and whether a run can go on from one.
+"""State of a solver in checkpoints, and the check that a run can continue from one.
 
-A checkpoint is taken where all clusters meet without a shortened step, before anything is evaluated for the files of that moment: the
-run that goes on from it cannot be told from one that was never interrupted.
+A checkpoint is taken when all clusters meet without a shortened step, before anything is evaluated for the files of
+that moment, so that the continued run is identical to an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ log = get_logger(__name__)
 
 
 def state(solver: Any) -> Mapping[str, Mapping[str, State]]:
-    """The dofs in the law's quantities and, where these are not undone to the last bit, as the kernels have them."""
+    """Return the degrees of freedom in the law's quantities and, if the conversion is not exact, also in the form's."""
     op, plan = solver.operator, solver.plan
     solver.finish_reads()
     exact = op.form.to_physical(op.cells, np.arange(1)) is not None
@@ -41,7 +41,7 @@ def state(solver: Any) -> Mapping[str, Mapping[str, State]]:
         op.set_dofs(values)
 
     def nothing(values: np.ndarray, origin: Origin) -> None:
-        """The modes are taken with the dofs."""
+        """Do nothing: the modes are restored with the degrees of freedom."""
 
     found = {"dofs": State(plan.numbers, dofs, set_dofs)}
     if exact:
@@ -69,7 +69,7 @@ def _same_numbers(solver: Any, notes: Mapping[str, Any]) -> bool:
 
 
 def notes(solver: Any) -> dict[str, Any]:
-    """By which a restart knows the run, and how far it is."""
+    """Return the notes that identify the run and its progress in a checkpoint."""
     plan, numerics = solver.plan, solver.plan.case.numerics
     return {
         "time": solver.time, "order": numerics.order, "precision": numerics.precision, "backend": numerics.backend,
@@ -79,7 +79,18 @@ def notes(solver: Any) -> dict[str, Any]:
 
 
 def accept(solver: Any, notes: Mapping[str, Any], where: str) -> bool:
-    """Raise InputError where the mesh or the material is another; tell of what changes; whether the clusters are the same."""
+    """Check that a run can continue from a checkpoint and log changed settings.
+
+    Returns
+    -------
+    bool
+        True if the clusters are the same.
+
+    Raises
+    ------
+    InputError
+        If the mesh or the material differs.
+    """
     if "mesh" not in notes:
         raise InputError(Problem(where, "was taken by another engine", "engine: dg"))
     if notes["mesh"] != _mesh(solver):
@@ -104,7 +115,7 @@ def accept(solver: Any, notes: Mapping[str, Any], where: str) -> bool:
 
 
 def restored(solver: Any, notes: Mapping[str, Any]) -> None:
-    """Time and counters."""
+    """Restore time and counters from the notes of a checkpoint."""
     solver.march.time = float(notes["time"])
     solver.updates = round(notes["updates"] / solver.updates_share)
     solver.wall |= {name: seconds for name, seconds in notes["wall"].items() if name != "setup"}
@@ -112,15 +123,17 @@ def restored(solver: Any, notes: Mapping[str, Any]) -> None:
 
 
 def _mesh(solver: Any) -> str:
-    """A hash of the mesh's places and cells. Found once."""
+    """Return a hash of the mesh's vertices and cells, computed once."""
     if getattr(solver, "mesh_identity", None) is None:
         solver.mesh_identity = solver.plan.identity
     return str(solver.mesh_identity)
 
 
 def _material(solver: Any) -> dict[str, int]:
-    """Of every parameter of the medium and of the parts, a number that tells its values from others: all processes' together, however
-    the mesh is cut. Found once."""
+    """Return a hash of each parameter of the medium and of the capabilities, computed once.
+
+    The hash covers the values of all processes and does not depend on the partition.
+    """
     known = getattr(solver, "material_identity", None)
     if known is not None:
         return dict(known)
@@ -135,12 +148,12 @@ def _material(solver: Any) -> dict[str, int]:
 
 
 def _told_apart(values: np.ndarray, numbers: np.ndarray) -> np.uint64:
-    """``row_sum`` of items (n, ...)."""
+    """Return ``row_sum`` of items (n, ...)."""
     return row_sum(values.reshape(len(values), math.prod(values.shape[1:])), numbers)
 
 
 def _same_material(where: str, then: Mapping[str, int], now: dict[str, int]) -> None:
-    """Raises InputError where the medium or friction is not that of the first run, as when a file that describes it changed."""
+    """Raise InputError if medium or friction differ from the first run, for instance after a change of a file."""
     other = [name for name in now.keys() & then.keys() if now[name] != then[name]]
     if other:
         what = f"{', '.join(sorted(other))}: not as in the run that this goes on from"

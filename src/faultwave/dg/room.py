@@ -1,4 +1,4 @@
-"""Whether a machine's memory can hold a run, or a mesh alone, before that is read."""
+"""Check that a machine's memory can hold a run, or a mesh alone, before it is read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from faultwave.domain import tets
 from faultwave.physics.waves import law
 
 LEAST_OF_MESH = 300
-"""Bytes of a cell's corners, neighbours, volume, normals and Jacobian, which whoever looks at a mesh needs at least."""
+"""Smallest memory of a cell's corners, neighbours, volume, normals and Jacobian, needed to inspect a mesh [bytes]."""
 
 
 def least_memory(case: Case, cells: int) -> float:
-    """Bytes of what every run of so many cells keeps: their modes, and on each face the wave that waits for the correction and, with
-    ``ader``, the one that arrives. Runs keep a quarter more."""
+    """Return a lower bound of the memory of a run with a number of cells [bytes].
+
+    It counts the modes and, on each face, the wave that waits for the correction and, with ``ader``, the arriving one.
+    Real runs need a quarter more.
+    """
     physics, order = law(case.law), case.numerics.order
     modes, waves = tet_size(order - 1) * len(physics.quantities), 4 * triangle_size(order - 1) * physics.face_channels
     waves *= 2 if case.numerics.integrator == "ader" else 1
@@ -25,18 +28,18 @@ def least_memory(case: Case, cells: int) -> float:
 
 
 def check_room(case: Case) -> None:
-    """Raises InputError for a mesh with which one process on this machine cannot step."""
+    """Raise InputError for a mesh that one process on this machine cannot step."""
     name = backends.best() if case.numerics.backend == "auto" else case.numerics.backend
     cells = tets.cells_ahead(case.mesh)
     if cells is None or name not in backends.names() or not backends.on_host(name):
-        return  # an unknown backend is told with all else
+        return  # an unknown backend is reported with all other problems
     what = f"{cells:,} cells at order {case.numerics.order} need"
     advice = "Choose larger cells, a lower order or numerics.precision single, or run on processes of several machines."
     _check(what, least_memory(case, cells), advice)
 
 
 def check_room_of_mesh(case: Case) -> None:
-    """Raises InputError for a mesh that this machine cannot even look at. What it cannot run may run on several."""
+    """Raise InputError for a mesh that this machine cannot even inspect; runs may still be possible on several machines."""
     cells = tets.cells_ahead(case.mesh)
     if cells is not None:
         _check(f"to look at {cells:,} cells takes", float(LEAST_OF_MESH * cells), "Look at it on a larger machine.")

@@ -1,15 +1,16 @@
-"""What a whole run takes, time and memory, told by a stretch of it.
+"""Forecast of time and memory of a whole run from a measured sequence of steps.
 
     run = set-up + first touch + steps + looks + snapshots
 
-Set-up is that of the forecast itself, which reads and plans as a run does. The first step touches memory that the system gives then:
-what it takes longer than later ones, per byte, times all bytes. Later steps give the rate, friction, clusters and receivers included.
-A look whether numbers are finite comes as often as in ``stepping``. The first snapshots are taken, and timed, and count as often as bytes
-are written; writing them goes on beside the steps and is counted where it takes longer than these.
+Set-up is the set-up of the forecast itself, which reads and plans as a run does. In the first step the system allocates
+pages: its additional duration per byte is scaled to all bytes. Later steps give the rate, with friction, clusters and
+receivers. Checks for non-finite numbers are as frequent as in ``stepping``. The first snapshots are taken and timed,
+and scaled by the bytes to write; writing is concurrent with the steps and counts only as far as it takes longer than
+them.
 
-Of a mesh whose operator takes more than ``TRIED`` bytes, or whose largest step more than ``UPDATES``, a share is stepped
-(``dg.partial``), so that a forecast neither touches all of its memory nor waits for all of its cells. What a run holds is then what the
-process holds, and the memory of buffers that it has not touched.
+Of a mesh whose operator needs more than ``TRIED`` bytes, or whose largest step more than ``UPDATES``, a fraction is
+stepped (``dg.partial``), so that a forecast neither touches all of its memory nor waits for all of its cells. The
+memory of a run is then the memory of the process plus the buffers that it has not touched.
 """
 
 from __future__ import annotations
@@ -34,23 +35,25 @@ from faultwave.dg.solver import Solver
 from faultwave.engine.forecast import RunTime, Unwritten, writing_time
 
 TRIED = 1 << 30
-"""Bytes of modes and waves up to which all cells are stepped; of a larger mesh as many as take that."""
+"""Size of modes and waves up to which all cells are stepped; of larger meshes, the fraction with this size is stepped [bytes]."""
 
 UPDATES = 4e6
-"""Updates of elements in a largest step up to which all cells are stepped; of a step of more as many as that."""
+"""Element updates in a largest step up to which all cells are stepped; of larger steps, the fraction with this many updates."""
 
 
 PATIENCE = 3.0
-"""How many times as long as it was asked for a forecast steps before its first largest step is left unfinished: where a sliver has
-steps a million times as short as other cells, that one takes minutes."""
+"""Multiple of the requested duration after which the first largest step is left unfinished.
+
+A sliver whose steps are a million times shorter than other cells' extends that step to minutes.
+"""
 
 
 class _Enough(Exception):
-    """A largest step is left unfinished."""
+    """Signal that a largest step is left unfinished."""
 
 
 def solver_to_try(plan: Plan) -> Solver:
-    """The solver of a run, or one that does a share of every step where the mesh is large."""
+    """Return the solver of a run, or of a large mesh a solver that executes a fraction of every step."""
     numerics = plan.case.numerics
     often = np.rint(plan.clustering.steps.max() / plan.clustering.steps)
     share = min(TRIED / least_memory(plan.case, plan.cells), UPDATES / float((plan.clustering.histogram * often).sum()))
@@ -62,14 +65,17 @@ def solver_to_try(plan: Plan) -> Solver:
 
 
 def run_time(solver: Any, files: Unwritten, updates: float, seconds: float) -> RunTime:
-    """Step for some ``seconds``; ``updates`` of elements until the end. The solver is of no use afterwards."""
+    """Step for some ``seconds`` and return the forecast of the run; ``updates`` are the element updates until its end.
+
+    The solver must not be used afterwards.
+    """
     held = resident_memory() or 0
     first = _stretch(solver, lambda: advance_for(solver, PATIENCE * seconds))
     held = (resident_memory() or 0) - held
     later = _Stretch(0.0, 0.0, 0)
     if unfinished(solver):
         first, later = _Stretch(0.0, 0.0, 0), first
-    # beyond the run's end records would grow that the run never holds
+    # steps after the run's end would grow records beyond their size in the run
     unseen = min(seconds, stepping.UNSEEN, 0.02 * first.wall * updates / max(first.updates, 1))
     while not unfinished(solver) and (
         not later.updates or (later.wall < seconds and first.updates + later.updates < updates)
@@ -89,7 +95,7 @@ def run_time(solver: Any, files: Unwritten, updates: float, seconds: float) -> R
 
 
 def advance_for(solver: Any, seconds: float) -> None:
-    """Take one largest step, or leave it unfinished after so many seconds; the solver is then of no use for more steps."""
+    """Take one largest step, or leave it unfinished after ``seconds``; the solver must then not be used for more steps."""
     late = _after(seconds)
 
     def pause() -> bool:
@@ -103,12 +109,12 @@ def advance_for(solver: Any, seconds: float) -> None:
 
 
 def unfinished(solver: Any) -> bool:
-    """Return whether the solver was left in the middle of a largest step."""
+    """Return True if the solver was left in the middle of a largest step."""
     return any(c.corrected < c.limit for c in solver.march.clocks)
 
 
 def whole_memory(solver: Any) -> float | None:
-    """Bytes that a run holds at most, where the process has not yet held as much as it will; None where it has, or nobody knows."""
+    """Return the largest memory of a run [bytes], if the process has not yet held as much; None if it has, or if unknown."""
     if not isinstance(solver.backend, Partial):
         return None
     more, now, most = untouched(solver.backend.places()), resident_memory(), peak_memory()
@@ -117,7 +123,7 @@ def whole_memory(solver: Any) -> float | None:
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Seconds in all, seconds of them that observing took, and updates of elements as a whole step has them."""
+    """Measured steps: total seconds, seconds of observation, and element updates as in whole steps."""
 
     wall: float
     observed: float
@@ -136,19 +142,19 @@ def _stretch(solver: Any, advance: Callable[[], None]) -> _Stretch:
 
 
 def _after(seconds: float) -> Callable[[], bool]:
-    """Whether so much time has passed since now."""
+    """Return a function that is True once ``seconds`` have passed from now."""
     soon = clock.perf_counter() + seconds
     return lambda: clock.perf_counter() > soon
 
 
 def _share(solver: Any) -> float:
-    """Of the items that launches were given, those that were done."""
+    """Return the fraction of the requested items of launches that were executed."""
     backend = solver.backend
     return float(backend.done / max(backend.asked, 1)) if isinstance(backend, Partial) else 1.0
 
 
 def _looks(solver: Any, steps: float) -> float:
-    """Seconds of looks whether numbers are finite, in a run whose steps take so long."""
+    """Return the seconds of checks for non-finite numbers in a run whose steps take ``steps`` seconds."""
     if solver.backend.asynchronous:
         return 0.0
     started = clock.perf_counter()
@@ -158,7 +164,7 @@ def _looks(solver: Any, steps: float) -> float:
 
 
 def look(solver: Any) -> None:
-    """What ``stepping.check`` does, whatever the numbers are, and keeps."""
+    """Execute the work of ``stepping.check`` for any numbers, and store the state that it stores."""
     solver.operator.finite()
     solver.good = None
     solver.good = (solver.time, solver.operator.raw_means())

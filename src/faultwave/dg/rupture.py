@@ -1,10 +1,16 @@
-"""The friction solve of fault faces as one kernel, for any friction law (de la Puente et al. 2009, Pelties et al. 2012;
-docs/theory/friction.md, "Friction solve").
+"""Kernel that solves friction on fault faces, for any friction law.
 
-Per face: waves of both sides as they go with time (``waves_in_time``) -> locked traction Theta and, where asked for, velocity jump in the
-fault frame (n, s1, s2) as modes; per Gauss point in time: values at the face's points, friction, slip; at the end the mean slip rate goes
-back to modes, where it takes its part off the mean of Theta, and each side receives 2 T* - w, the wave that makes its star state carry
-exactly T*. Faces that certainly stay locked are solved at no point (``resting``).
+See de la Puente et al. (2009), Pelties et al. (2012) and docs/theory/friction.md, "Friction solve". For each face:
+
+1. The time expansions of the waves of both sides (``waves_in_time``) give the locked traction Theta and, if requested,
+the velocity
+   jump in the fault frame (n, s1, s2) as modes.
+2. At each Gauss point in time, Theta is evaluated at the points of the face, friction is solved, and slip advances. 3.
+The mean slip rate is projected to modes and its traction is subtracted from the mean of Theta, which gives T*. Each
+side receives
+   2 T* - w, the wave with which its star state has exactly the traction T*.
+
+Faces that certainly stay locked during the step skip the points.
 """
 
 from __future__ import annotations
@@ -33,17 +39,19 @@ from faultwave.physics.friction.solvers import known_strength
 from faultwave.physics.waves.law import dot
 
 ROUNDING = 1e-9
-"""Share by which the bound of a traction is widened: more than sums of some hundred numbers are rounded by."""
+"""Relative amount by which the bound of a traction is widened, more than the rounding error of sums of some hundred numbers."""
 
 WEAKENED = 1.1
-"""Mean slip of a face, in distances over which friction becomes dynamic, from which on it counts as weakened: a tenth more than at the
-end of the cohesive zone, whose slip stays as it is, and with it the time at which rupture comes."""
+"""Mean slip of a face, in units of the slip at which friction becomes dynamic, from which the face counts as weakened.
+
+A tenth more than at the end of the cohesive zone, so that slip there, and with it the rupture time, does not change.
+"""
 
 SMALLEST_LOAD, LARGEST_SHARE = 1e-3, 1e4
-"""Shear traction [Pa] below which a load has no direction, and a bound of shares whose eighth power single precision holds."""
+"""Shear traction [Pa] below which a load has no direction, and largest share whose eighth power single precision represents."""
 
 STANDING = 1.0 - 1e-12
-"""Share of its strength that a point of a standing face bears at most, less than one by more than rounding."""
+"""Largest ratio of shear traction to strength at a point of a standing face, less than one by more than rounding."""
 
 FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 """Columns of a face's directions; the normal points from plus to minus."""
@@ -52,17 +60,29 @@ FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 def rupture(
     law: FrictionLaw, constants: dict[str, float], sizes: Sizes, coupling: FaultCoupling | None = None
 ) -> Kernel:
-    """Kernel over fault faces; see the module text. ``coupling`` of the sides; None: that of isotropic rock."""
+    """Return the kernel that solves friction on fault faces.
+
+    Parameters
+    ----------
+    law : FrictionLaw
+        Friction law.
+    constants : dict of str to float
+        Constants of the law.
+    sizes : Sizes
+        Numbers of points, modes and sub-steps, and the options of the solve.
+    coupling : FaultCoupling, optional
+        Elastic response of both sides; isotropic rock by default.
+    """
     return _Rupture(law, constants, sizes, coupling or PrincipalCoupling()).build()
 
 
 def _named(function: Callable[[Row], Any], names: Sequence[str]) -> Callable[..., Any]:
-    """The function of many arguments that hands them to ``function`` by name."""
+    """Return a function of many arguments that passes them to ``function`` by name."""
     return lambda *values: function(Row(zip(names, values, strict=True)))
 
 
 class _Rupture:
-    """The kernel being recorded: its arrays, and the formulas of a fault point."""
+    """Friction kernel under construction: its arrays, and the formulas of a fault point."""
 
     def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: Sizes, coupling: FaultCoupling):
         self.law, self.constants, self.sizes, self.coupling = law, constants, sizes, coupling
@@ -71,9 +91,9 @@ class _Rupture:
         self.inner_columns, self.step_columns = law.inner_columns, state_columns(law.of_step(options.times))
         own = coupling.channels
         self.locked_columns = Columns(traction=own, jump=own if options.moved else 0)
-        # What friction feels is the first three components of the traction, but for these two.
+        # Friction acts on the first three components of the traction, except with these two.
         self.feels_other = options.linear_normal or own > 3
-        # Formulas that are short may be there twice, with less to write in all sub-steps but the last.
+        # Short formulas may be repeated: all sub-steps but the last then write less.
         self.short = law.solver == "closed-form"
         self.may_rest = self.short and self._rests() is not False
         solved = dict.fromkeys(("slip_rate1", "slip_rate2", "slip_rate", "strength", "friction"))
@@ -83,14 +103,14 @@ class _Rupture:
         self._temporaries()
 
     def _rests(self) -> Any:
-        """``FrictionLaw.rests`` of any point."""
+        """Return the condition under which any point stays locked, with symbolic parameters and state."""
         p, s = ({name: wrap(1.0) for name in names} for names in (self.law.kernel_parameters, self.law.state_columns))
         return self.law.rests(p, self.constants, s)
 
     def _arguments(self) -> None:
         k, s = self.k, self.sizes
         b2 = s.rows[0]
-        self.slots = k.index("slots", 4)  # waves in time +, -; where each side finds the reply, +, -
+        self.slots = k.index("slots", 4)  # waves in time +, -; slots from which each side reads the result, +, -
         own = self.coupling.channels
         self.in_time = k.store("waves_in_time", sum(s.rows) * (2 if s.options.moved else 1), own)
         self.waves = k.store("waves", b2, own, "out", s.narrow)
@@ -118,7 +138,7 @@ class _Rupture:
         self.transforms = transforms(k, s.points, s.degree, group, s.conical)
         if self.may_rest:
             self.mode_bounds = k.matrix("mode_bounds", 1, b2)
-            # 1 where the face slipped in the last step, which is not asked again
+            # 1 if the face slipped in the last step; it is then solved without a check
             self.slides = k.batch("slides", 1, 1, "inout")
         if self.options.smooth_sliding:
             self.face_mean = k.matrix("face_mean", 1, s.points)
@@ -144,6 +164,7 @@ class _Rupture:
         self.modes = k.temp("modes", s.rows[0], own)
 
     def build(self) -> Kernel:
+        """Record all statements and return the kernel."""
         k, size = self.k, sum(self.sizes.rows)
         k.gather(self.plus, self.in_time, self.slots, 0)
         k.gather(self.minus, self.in_time, self.slots, 1)
@@ -173,12 +194,12 @@ class _Rupture:
         return k
 
     def _feel(self) -> None:
-        """The traction that friction feels, in the order of vertices that points want."""
+        """Compute the traction that enters friction, in the vertex order of the points."""
         k, rows = self.k, self.sizes.rows
         if self.feels_other:
             own = self.locked.view(0, sum(rows), 0, self.coupling.channels)
             k.pointwise(lambda t: [[self.coupling.pressing(t), *t[1:3]]], [own], [self.felt])
-        if self.options.linear_normal:  # the first modes
+        if self.options.linear_normal:  # only modes up to degree 1
             for j, count in enumerate(rows):
                 if (rest := count - triangle_size(1)) > 0:
                     high = self.felt.view(sum(rows[:j]) + triangle_size(1), rest, 0, 1)
@@ -189,12 +210,12 @@ class _Rupture:
         return Series(array, self.sizes.rows, self.at_times, self.weight)
 
     def _at_time(self, o: LoopIndex | int) -> None:
-        """The locked traction at the points at one of the times."""
+        """Evaluate the locked traction at the points at one of the times."""
         self.series.columns(0, 3).at(self.k, self.now, o)
         self.transforms.to_points(self.here, self.now)
 
     def _slip(self) -> None:
-        """All sub-steps. Of what the last one leaves, readers want more."""
+        """Solve all sub-steps; if formulas are repeated, only the last one writes columns that each sub-step overwrites."""
         _zero(self.k, self.slid, self.record)
         self._measure_weakening()
         times = self.options.times
@@ -234,22 +255,22 @@ class _Rupture:
             self._change_inner(self.law.end_substep)
 
     def _given(self, o: LoopIndex | int) -> dict[str, Array | View]:
-        """What is known of a point at one of the times."""
+        """Return the arguments of a point's formulas at one of the times."""
         return self.parameters | {
             "state": self.state, "here": self.acting, "stress": self.stress, "impedance": self.impedance, "clock": self.clock.view(o, 1)
         }  # fmt: skip
 
     def _carried(self) -> dict[str, Array | View]:
-        """What both sides carry, where friction acts on less of it, and how far the face has weakened."""
+        """Return the traction of both sides and the relative slip of the face, if friction acts on a smoothed traction."""
         return {} if self.weakening is None else {"locked": self.here, "weakening": self.weakening}
 
     def _by_name(self, *given: Sequence[Any]) -> dict[str, Any]:
-        """Parameters of the law from what the arrays of them hold."""
+        """Return the parameters of the law by name from the rows of the parameter arrays."""
         pairs = zip(self.parameter_names.values(), given, strict=True)
         return {name: x for names, values in pairs for name, x in zip(names, values, strict=True)}
 
     def _changing(self, last: bool) -> list[tuple[Array, Columns, list[str]]]:
-        """Arrays that a sub-step changes, with their columns and those of them that it does."""
+        """Return the arrays that a sub-step changes, each with its columns and the names of the changed ones."""
         leaves = ("slip_rate1", "slip_rate2", *LEFT, *FELT) if not last else ()
         state, record = (
             [name for name in columns if name not in (*leaves, *MOVED)]
@@ -263,7 +284,7 @@ class _Rupture:
         ]
 
     def _find_moving(self) -> Array:
-        """A flag of faces that may slip. Of all others it notes what a step without slip leaves to readers."""
+        """Return a flag of the faces that may slip; record for all other faces the values of a step without slip."""
         k, points, last = self.k, self.sizes.points, self.options.times - 1
         moves, count = k.temp("moves", points, 1), k.temp("moving_points", 1, 1)
         asked, may = k.temp("asked", 1, 1), k.temp("may_slip", 1, 1)
@@ -286,8 +307,11 @@ class _Rupture:
         return may
 
     def _follow_jump(self) -> None:
-        """Work, slip and path length by the jump of the velocity. Work is an integral of a product of polynomials, slip one of
-        polynomials: both follow from modes. Only the path length needs points."""
+        """Integrate work, slip and path length of the velocity jump.
+
+        Work is an integral of a product of polynomials and slip an integral of polynomials: both follow from modes.
+        Only the path length needs points.
+        """
         k, s, width = self.k, self.sizes, self.locked_columns.size
         series = self._series(self.transforms.turned(self.locked, s.rows)) if self.feels_other else self.series
         jump, each = k.temp("jump", s.rows[0], 3), k.temp("work_of_modes", s.rows[0], 1)
@@ -314,7 +338,7 @@ class _Rupture:
         return [x.jump[:3], [weight[0] * dot(averaged[:3], x.jump[:3])]]
 
     def _take_off(self) -> None:
-        """The traction of the whole step, from the locked one."""
+        """Subtract the traction of slip from the locked traction, both averaged over the step."""
 
         def slipping(theta: Any, slid: Any, impedance: Any) -> Any:
             return [self.coupling.slipping(self.coupling.columns.row(impedance), theta, *slid)]
@@ -323,7 +347,7 @@ class _Rupture:
         self.k.pointwise(slipping, [whole, self.slid_modes, self.impedance], [self.modes])
 
     def _change_inner(self, change: Callable[..., dict[str, Any]], lengths: Sequence[View] | None = None) -> None:
-        """State of any kind and what is kept during a step by a function of the law, which may take the ``lengths`` of all sub-steps."""
+        """Update inner and per-step state by a function of the law, which may take the ``lengths`` of all sub-steps."""
         inner = [*self.inner, *self.of_step] if lengths else self.of_step
         columns = [self.inner_columns] * len(self.inner) if lengths else []
         columns += [self.step_columns] * len(self.of_step)
@@ -335,7 +359,7 @@ class _Rupture:
             return s, change(p, self.constants, s, *([[x[0] for x in rest[len(inner) :]]] if lengths else []))
 
         given: list[Array | View] = [*self.parameters.values(), self.state, *inner, *(lengths or [])]
-        # To see which numbers it changes.
+        # A trial call shows which numbers it changes.
         _, found = changed(*[[wrap(1.0)] * as_view(x).cols for x in given])
         if not found:
             return
@@ -350,20 +374,21 @@ class _Rupture:
         self.k.pointwise(values, given, outs, as_written=lengths is not None)
 
     def _measure_weakening(self) -> None:
-        """The mean over the face of slip in distances over which friction becomes dynamic."""
+        """Compute the mean over the face of slip in units of the slip at which friction becomes dynamic."""
         if self.weakening is not None:
             each = self.k.scratch("relative_slip", self.sizes.points, 1)
             self.k.pointwise(self._relative_slip, [self.state, *self.parameters.values()], [each])
             self.k.contract(self.weakening, self.face_mean, each)
 
     def _smooth_shear(self, o: LoopIndex | int) -> None:
-        """Set the locked traction on which friction acts at one of the times: on faces that have weakened, one under which all points
-        slide together, or none.
+        """Set the locked traction on which friction acts at one of the times.
 
-        Slip of the highest degree, and of points that stand beside others that slide, grows on single triangles, as both sides hardly
-        feel it. So the excess of the load over strength loses that degree, and is drawn towards its mean over the face until it has one
-        sign at all points, along the mean load. The mean load stays, friction holds at each point, and the whole traction goes back to
-        both sides.
+        On weakened faces it is replaced by a traction under which either all points slide together or none.
+
+        Slip of the highest degree, and of points next to sliding ones, grows on single triangles, as both sides hardly
+        react to it. Therefore the excess of the load over strength loses its highest degree and is drawn towards its
+        mean over the face until it has one sign at all points, along the mean load. The mean load does not change,
+        friction holds at each point, and the whole traction returns to both sides.
         """
         if self.weakening is None:
             return
@@ -390,20 +415,23 @@ class _Rupture:
         return self.state.view(0, self.sizes.points, self.state_columns.places[name].start, 1)
 
     def _resampled_start(self, name: str) -> Array:
-        """A copy of a number of the state at the start of the step."""
+        """Copy a state variable at the start of the step."""
         start = self.k.temp(f"start_of_{name}", self.sizes.points, 1)
         self.k.pointwise(lambda x: [list(x)], [self._state_of(name)], [start])
         return start
 
     def _resample(self, name: str, start: Array) -> None:
-        """Project what the step has changed on the polynomials of the face: point values drift apart without it."""
+        """Project the change of a state variable during the step on the polynomials of the face; otherwise point values drift apart."""
         change = self.k.temp(f"change_of_{name}", self.sizes.points, 1)
         self.k.pointwise(lambda new, old: [[new[0] - old[0]]], [self._state_of(name), start], [change])
         self.transforms.project(self.smooth, change, self.sizes.degree)
         self.k.pointwise(lambda old, x: [[old[0] + x[0]]], [start, self.smooth], [self._state_of(name)])
 
     def _reply(self) -> None:
-        """2 T* - w; the traction of the minus side is on its own normal, and -p is the same from both."""
+        """Send the wave 2 T* - w to each side.
+
+        The traction of the minus side refers to its own normal; -p is equal on both sides.
+        """
         k, rows = self.k, self.sizes.rows[0]
         reply = k.temp("reply", rows, self.coupling.channels)
         for side, (given, sign) in enumerate(((self.plus, 2.0), (self.minus, -2.0))):
@@ -418,8 +446,10 @@ class _Rupture:
             k.scatter(reply, self.waves, self.slots, 2 + side)
 
     def _locked(self, plus: Any, minus: Any, frame: Any, impedance: Any, damping: Any, *flows: Any) -> Any:
-        """Theta and, from the velocities of both sides, the jump v- - v+. Waves are of each side's own normal; -p is the same from both,
-        and fluid flows out of the one into the other."""
+        """Return Theta and, from the velocities of both sides, the jump v- - v+.
+
+        Waves refer to each side's own normal; -p is equal on both sides, and fluid flows out of one into the other.
+        """
         z, directions = self.coupling.columns.row(impedance), FRAME.row(frame).values()
         (wa, wb), jump = ([[dot(x[:3], e) for e in directions] for x in (plus, minus)]), []
         theta = self.coupling.locked(z, [*wa, *plus[3:]], [*[-x for x in wb], *minus[3:]])
@@ -434,7 +464,7 @@ class _Rupture:
     # Formulas of one point in one sub-step, over the arguments by name.
 
     def _point(self, given: Row) -> tuple[dict[str, Any], Row, Load]:
-        """Parameters, state and load."""
+        """Return the parameters, the state and the load of a point."""
         parameters = self._by_name(*(given[name] for name in self.parameters))
         clock = CLOCK.row(given.clock)
         normal, shear1, shear2 = (s + h for s, h in zip(given.stress, given.here, strict=True))
@@ -443,7 +473,7 @@ class _Rupture:
         return parameters, self.state_columns.row(given.state), load
 
     def _load_and_strength(self, given: Row) -> Any:
-        """Total shear of the locked fault and the strength under its normal traction."""
+        """Return the total shear traction of the locked fault and the strength under its normal traction."""
         p, s, load = self._point(given)
         return [[load.tau1, load.tau2, known_strength(self.law, p, self.constants, s, load)(load)]]
 
@@ -455,7 +485,7 @@ class _Rupture:
         return [self.solved_columns.flat(common | own)]
 
     def _advance(self, given: Row) -> Any:
-        """State and record at the end of the sub-step, and the mean slip rate's share of it."""
+        """Return state, record and accumulated slip at the end of the sub-step."""
         p, s, load = self._point(given)
         clock, w = CLOCK.row(given.clock), given.weight
         v = self.solved_columns.row(given.solved)
@@ -466,7 +496,7 @@ class _Rupture:
         if self.options.smooth_sliding:
             weak = self.law.weakened_fully(p, self.constants, new)
             new |= {"friction": m.where(given.weakening[0] > WEAKENED, weak, new["friction"])}
-        if self.may_rest:  # points that do not slip have the same zero, however they are found
+        if self.may_rest:  # locked points get an exact zero, whether or not they were solved
             new |= {name: m.where(x.slip_rate > 0.0, new[name], 0.0) for name in ("slip_rate1", "slip_rate2")}
         fluid = [0.0 * given.here[0]] * (self.coupling.channels - 3)
         z = self.coupling.columns.row(given.impedance)
@@ -487,7 +517,7 @@ class _Rupture:
         return self.state_columns.flat(new), self.columns.flat(notes), slid
 
     def _may_slip(self, given: Row) -> Any:
-        """1 where the point may slip in the step or change although it does not; what it leaves to readers if not."""
+        """Return 1 if the point may slip in the step or change state without slip, else 0; and the record of a step without slip."""
         p, s, load = self._point(given)
         rise, *shear = given.change
         strength_at = known_strength(self.law, p, self.constants, s, load)
@@ -511,7 +541,17 @@ class _Rupture:
 
 
 def _excess(smooth: Any, mean: Any) -> tuple[list[Any], Any, list[Any]]:
-    """Direction of the mean load, mean excess of the load over strength along it, and what the smooth excess of a point differs by."""
+    """Split the load into its mean excess over strength and the deviation of a point from it.
+
+    Returns
+    -------
+    along : list
+        Direction of the mean load.
+    excess : value
+        Mean excess of the load over strength in this direction [Pa].
+    deviation : list
+        Smoothed shear of the point, minus the sum of its strength and the mean excess along this direction [Pa].
+    """
     size = m.sqrt(dot(mean[:2], mean[:2])) + SMALLEST_LOAD
     along = [x * (1.0 / size) for x in mean[:2]]
     excess = dot(along, mean[:2]) - mean[2]
@@ -519,7 +559,7 @@ def _excess(smooth: Any, mean: Any) -> tuple[list[Any], Any, list[Any]]:
 
 
 def _reach_over_excess(smooth: Any, mean: Any) -> Any:
-    """Return the share of the mean excess by which that of a point falls short of it, to the eighth power."""
+    """Return the deficit of a point's excess with respect to the mean excess, as a fraction of the latter, to the eighth power."""
     along, excess, rest = _excess(smooth, mean)
     reach = m.maximum(-dot(along, rest), 0.0)
     share = m.minimum(reach / (m.abs(excess) + SMALLEST_LOAD), LARGEST_SHARE)
@@ -529,10 +569,13 @@ def _reach_over_excess(smooth: Any, mean: Any) -> Any:
 
 
 def _drawn_together(smooth: Any, load: Any, mean: Any, power: Any) -> list[Any]:
-    """Return the shear on which friction acts at a point: all points of a face whose mean load exceeds its mean strength slide along the
-    mean load, no point of another face slides."""
+    """Return the shear traction on which friction acts at a point.
+
+    If the mean load of a face exceeds its mean strength, all its points slide along the mean load; otherwise no point
+    slides.
+    """
     along, excess, rest = _excess(smooth, mean)
-    share = 1.0 / m.maximum(m.sqrt(m.sqrt(m.sqrt(power[0]))), 1.0)  # no less than the largest at any point
+    share = 1.0 / m.maximum(m.sqrt(m.sqrt(m.sqrt(power[0]))), 1.0)  # at least the largest share at any point
     sliding = [load[2] * a + excess * a + share * x for a, x in zip(along, rest, strict=True)]
     size = m.sqrt(dot(load[:2], load[:2]))
     within = m.minimum(STANDING * load[2] / m.maximum(size, SMALLEST_LOAD), 1.0)
@@ -544,12 +587,12 @@ def _nucleate(stress: Any, extra: Any, share: Any) -> Any:
 
 
 def _slides(slid: Any) -> Any:
-    """1 where the mean of a face's slip rates is not zero."""
+    """Return 1 if the mean slip rate of a face is not zero, else 0."""
     return [[m.where(m.abs(slid[0]) + m.abs(slid[1]) > 0.0, 1.0, 0.0)]]
 
 
 def _zero(k: Kernel, target: Array, of: Array) -> None:
-    """Zeros, in rows of which an array that is known has as many."""
+    """Set an array to zero, with the row count taken from a known array."""
     given = of.view(0, target.rows, 0, 1)
     k.pointwise(lambda x: [[0.0 * x[0]] * target.cols], [given], [target])
 

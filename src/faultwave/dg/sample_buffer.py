@@ -1,7 +1,8 @@
-"""Readings of the same items of some buffers, moment after moment: kept where the buffers are and brought to the host many at a time.
+"""Sample buffers: repeated readings of the same items of some buffers, collected on the backend and copied to the host in one piece.
 
-A device has to stop for a reading that the host waits for. Here it only copies some numbers within its own memory, and that can be
-part of steps that are recorded and replayed. A processor copies them as quickly as it can and goes on with its steps.
+A device has to stop for a reading that the host waits for. With a sample buffer it only copies some numbers within its
+own memory, which can be part of steps that are recorded and replayed. A host backend copies the numbers quickly and
+continues its steps.
 """
 
 from __future__ import annotations
@@ -15,15 +16,31 @@ import numpy as np
 from faultwave.backends import Awaited, Backend, Part
 
 ROOM = 16 << 20
-"""Bytes of a sample buffer at most."""
+"""Largest size of a sample buffer [bytes]."""
 
 MOST, LEAST = 512, 8
-"""Readings of a sample buffer at most, and so many that one is worth its memory."""
+"""Largest number of readings in a sample buffer, and smallest number for which one is used."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """``rows`` of ``items`` (n,) of a buffer, ``numbers`` of each, or ``some`` (n, m) of these; ``fixed``: double in single runs, too."""
+    """Numbers to read from a buffer.
+
+    Attributes
+    ----------
+    buffer : buffer or store
+        Buffer on the backend.
+    items : ndarray (n,)
+        Items to read.
+    numbers : int
+        Numbers in each item.
+    rows : slice
+        Rows to read.
+    fixed : bool
+        True if the buffer is in double precision in all runs.
+    some : ndarray (n, m), optional
+        Numbers to read of each item; all by default.
+    """
 
     buffer: Any
     items: np.ndarray
@@ -34,38 +51,53 @@ class Source:
 
     @property
     def size(self) -> int:
-        """Numbers of an item that are read."""
+        """Count of numbers that are read of an item."""
         return self.numbers if self.some is None else self.some.shape[1]
 
     def fetch(self) -> Awaited:
-        """(n, size) as they are now."""
+        """Start to read the present numbers (n, size)."""
         return Flat(self.buffer.fetch(self.items, self.rows), self.some)
 
 
 @dataclass(frozen=True)
 class Flat:
-    """What is awaited (n, ...) as (n, numbers), or ``some`` (n, m) of these."""
+    """Pending read (n, ...) that is delivered as (n, numbers), or as the selected numbers ``some`` (n, m)."""
 
     awaited: Awaited
     some: np.ndarray | None
 
     @property
     def here(self) -> bool:
+        """True if the values have arrived on the host."""
         return self.awaited.here
 
     def values(self) -> np.ndarray:
+        """Return the values (n, numbers), and wait for them if necessary."""
         found = self.awaited.values()
         found = found.reshape(len(found), -1)
         return found if self.some is None else np.take_along_axis(found, self.some, 1)
 
 
 class SampleBuffer:
-    """``ways``: lists of sources of the same numbers, one of which a reading takes. ``nbytes``: of one reading."""
+    """Sample buffer of some sources.
+
+    Parameters
+    ----------
+    backend : Backend
+        Backend of the sources.
+    ways : sequence of sequences of Source
+        Alternative lists of sources with equal counts of numbers; each reading uses one.
+
+    Attributes
+    ----------
+    nbytes : int
+        Size of one reading [bytes].
+    """
 
     def __init__(self, backend: Backend, ways: Sequence[Sequence[Source]]):
         self.backend, self.ways = backend, [[s for s in sources if len(s.items)] for sources in ways]
         self.sources = self.ways[0]
-        self.count = 0  # readings in the sample buffer
+        self.count = 0  # number of readings in the sample buffer
         own = np.dtype(backend.dtype).itemsize
         self.nbytes = sum(len(s.items) * s.size * (8 if s.fixed else own) for s in self.sources)
         self.length = min(MOST, ROOM // max(1, self.nbytes))
@@ -82,7 +114,7 @@ class SampleBuffer:
         self.parts: list[list[Awaited]] = []
 
     def take(self, way: int = 0, copied: bool = False) -> None:
-        """Read now, from the sources number ``way``. ``copied``: a replay has done so in this reading's place."""
+        """Take a reading from the sources ``ways[way]``; ``copied`` if a replay has already written it."""
         if not self.worthwhile:
             self.parts.append([s.fetch() for s in self.ways[way]])
         elif not copied:
@@ -91,10 +123,11 @@ class SampleBuffer:
 
     @property
     def full(self) -> bool:
+        """True if there is no space for another reading."""
         return self.count >= self.length
 
     def bring(self) -> Brought:
-        """Begin to bring all readings; the next is the first of others."""
+        """Start to copy all readings to the host; the next reading starts a new set."""
         if self.worthwhile and self.count:
             pairs = zip(self.sources, self.stores, strict=True)
             self.parts = [[store.fetch(slice(0, self.count * len(s.items))) for s, store in pairs]]
@@ -104,17 +137,18 @@ class SampleBuffer:
 
 
 class Brought:
-    """``count`` readings of one sample buffer, on their way."""
+    """Pending ``count`` readings of one sample buffer."""
 
     def __init__(self, parts: list[list[Awaited]], count: int, lengths: list[int]):
         self.parts, self.count, self.lengths = parts, count, lengths
 
     @property
     def here(self) -> bool:
+        """True if all readings have arrived on the host."""
         return all(a.here for part in self.parts for a in part)
 
     def values(self) -> list[np.ndarray]:
-        """Of each source (readings, n, numbers)."""
+        """Return the readings (count, n, numbers) of each source."""
         brought = [[a.values().reshape(-1) for a in awaited] for awaited in zip(*self.parts, strict=True)]
         values = [each[0] if len(each) == 1 else np.concatenate(each) for each in brought]
         return [v.reshape(self.count, n, -1) for v, n in zip(values, self.lengths, strict=True)]

@@ -1,4 +1,4 @@
-"""The field at points inside cells, at moments of a step: taken where the cells' derivatives are, brought to the host many at a time."""
+"""Samples of the field at points inside cells at times within a step, collected on the backend and copied to the host in one piece."""
 
 from __future__ import annotations
 
@@ -12,25 +12,36 @@ from faultwave.dg.operator import Operator
 from faultwave.dg.reader import turned
 
 KEPT = 16 << 20
-"""Bytes of samples of one cluster that are kept before they are brought."""
+"""Largest size of the samples of one cluster that are collected before they are copied [bytes]."""
 
-MOST = 256  # samples that are kept at most
+MOST = 256  # largest number of samples that are collected
 
 
 class Samples:
-    """Values of C linear functionals of the basis, ``functionals`` (n, C, B3), in ``cells`` (n,) that keep their derivatives;
-    ``members``: which of them belong to each cluster."""
+    """Samples of linear functionals of the field in some cells.
+
+    Parameters
+    ----------
+    operator : Operator
+        Operator that holds the cells.
+    cells : ndarray (n,)
+        Cells, which store their derivatives.
+    members : sequence of ndarray
+        Indices in ``cells`` of the cells of each cluster.
+    functionals : ndarray (n, C, B3)
+        Weights of the modes in C functionals of each cell, such as basis values at a point.
+    """
 
     def __init__(self, operator: Operator, cells: np.ndarray, members: Sequence[np.ndarray], functionals: np.ndarray):
-        # A process may hold none of the cells: the width is told, not inferred.
+        # A process may hold none of the cells, so that reshape could not infer the width.
         flat = functionals.reshape(len(functionals), functionals.shape[1] * functionals.shape[2])
         found, number = np.unique(flat, axis=0, return_inverse=True)
         self.operator, self.count = operator, functionals.shape[1]
         self.weights = operator.backend.store(max(1, len(found)), found.shape[1])
         if len(found):
             self.weights.put(found)
-        self.replayed = False  # whether what is taken now has been by steps that are replayed
-        self.moments: list[dict[str, list[float]]] = []  # the moments of these, for the launches that took them
+        self.replayed = False  # True while replayed steps have already taken the samples
+        self.moments: list[dict[str, list[float]]] = []  # their times, as arguments of the recorded launches
         kernel = operator.backend.compile([kernels.samples(operator.form, self.count)])["samples"]
         self.sample_buffers = [
             _SampleBuffer(self, c, cells[m], number.reshape(-1)[m], kernel) if len(m) else None
@@ -38,23 +49,24 @@ class Samples:
         ]
 
     def take(self, cluster: int, tau: float) -> Taken:
-        """Values (n, C, Q) of the cluster's cells, ``tau`` after the begin of the step they predicted last."""
+        """Take a sample (n, C, Q) of the cluster's cells, ``tau`` [s] after the start of their last predicted step."""
         buffer = self.sample_buffers[cluster]
         assert buffer is not None, "no sample points in this cluster"
         return buffer.take(tau)
 
     def rewind(self) -> None:
-        """The next sample of every cluster is the first in its sample buffer."""
+        """Start the sample buffer of every cluster anew."""
         for buffer in self.sample_buffers:
             if buffer is not None and buffer.stretch.count:
                 buffer.stretch.bring()
 
     def nbytes(self) -> int:
+        """Return the memory of weights and sample buffers [bytes]."""
         return self.weights.nbytes + sum(t.values.nbytes + t.slots.nbytes for t in self.sample_buffers if t)
 
 
 class _SampleBuffer:
-    """Room for some samples of a cluster, one after the other: each is a range of items of its own."""
+    """Buffer for consecutive samples of a cluster, each in its own range of items."""
 
     def __init__(self, samples: Samples, cluster: int, cells: np.ndarray, number: np.ndarray, kernel: object):
         op, self.cluster = samples.operator, cluster
@@ -62,7 +74,7 @@ class _SampleBuffer:
         self.padded = -(-len(cells) // b.lanes) * b.lanes
         size = samples.count * op.form.Q
         self.length = max(1, min(MOST, KEPT // (8 * self.padded * size)))
-        # Padding repeats the first: its samples are never read.
+        # Padding repeats the first cell; its samples are never read.
         rows = np.stack([op.layout.history[op.layout.position[cells]], number], 1)
         rows = np.concatenate([rows, np.repeat(rows[:1], self.padded - len(rows), 0)])
         self.slots = b.index(np.tile(rows, (self.length, 1)))
@@ -73,6 +85,7 @@ class _SampleBuffer:
         self.stretch = Stretch(self)
 
     def take(self, tau: float) -> Taken:
+        """Take a sample, ``tau`` [s] after the start of the last predicted step."""
         if self.stretch.count == self.length:
             self.stretch.bring()
         stretch, op = self.stretch, self.operator
@@ -88,7 +101,7 @@ class _SampleBuffer:
 
 
 class Stretch:
-    """Samples that are brought together."""
+    """Samples that are copied to the host together."""
 
     def __init__(self, buffer: _SampleBuffer):
         self.buffer, self.count = buffer, 0
@@ -96,14 +109,14 @@ class Stretch:
         self.got: np.ndarray | None = None
 
     def bring(self) -> Awaited:
-        """Begin to; what is taken later belongs to another."""
+        """Start to copy the samples; later samples belong to another stretch."""
         if self.awaited is None:
             self.awaited = self.buffer.values.fetch(slice(0, self.count * self.buffer.padded))
             self.buffer.stretch = Stretch(self.buffer)
         return self.awaited
 
     def values(self) -> np.ndarray:
-        """(samples, n, C, Q) in the law's quantities."""
+        """Return the samples (samples, n, C, Q) in the law's quantities."""
         if self.got is None:
             raw = self.bring().values()
             raw = raw.reshape(self.count, self.buffer.padded, *raw.shape[1:])[:, : len(self.buffer.cells)]
@@ -112,17 +125,18 @@ class Stretch:
 
 
 class Taken:
-    """One sample: see ``Awaited``."""
+    """Pending sample; see ``Awaited``."""
 
     def __init__(self, stretch: Stretch, number: int):
         self.stretch, self.number = stretch, number
 
     @property
     def here(self) -> bool:
+        """True if the sample has arrived on the host."""
         return self.stretch.awaited is not None and self.stretch.awaited.here
 
     def values(self) -> np.ndarray:
-        """(n, C, Q)"""
+        """Return the values (n, C, Q)."""
         return np.asarray(self.stretch.values()[self.number])
 
 

@@ -1,4 +1,4 @@
-"""Recorders that take samples in cells after predictions, as calls that can be replayed on a device."""
+"""Recorders that sample cells after predictions, as callbacks that can be replayed on a device."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from faultwave.observe.receivers import ReceiverRecorder
 
 @dataclass(frozen=True)
 class SamplesOnDevice:
-    """Where any sample is due, every step takes as many as may ever fall into it, so that all steps are alike."""
+    """Replay of the samples of a recorder.
+
+    If any sample is due, every step takes the largest number of samples that a step can contain, so that all steps are
+    alike.
+    """
 
     recorder: ReceiverRecorder
     samples: Samples
@@ -42,7 +46,7 @@ class SamplesOnDevice:
 
 
 def sampling(recorder: ReceiverRecorder, samples: Samples) -> Call:
-    """The call of a recorder that takes ``samples``."""
+    """Return the callback of a recorder that takes ``samples``."""
 
     def due(until: float) -> bool:
         return not recorder.idle(until)
@@ -53,7 +57,7 @@ def sampling(recorder: ReceiverRecorder, samples: Samples) -> Call:
 
 
 def by_cluster(cluster: np.ndarray, clusters: int) -> list[np.ndarray]:
-    """Items of every cluster, of items with ``cluster`` (n,)."""
+    """Return the items of every cluster, from the ``cluster`` (n,) of each item."""
     return [np.flatnonzero(cluster == c) for c in range(clusters)]
 
 

@@ -1,4 +1,4 @@
-"""A planned run on tetrahedra as ``case.plausibility`` looks at it."""
+"""Summary of a planned run on tetrahedra for the checks of ``case.plausibility``."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from faultwave.physics.sources.released import scalar_moments
 OPEN = (tets.BoundaryKind.ABSORBING,)
 SURFACES = (tets.BoundaryKind.FREE_SURFACE, tets.BoundaryKind.GRAVITY)
 UPWARDS = 0.7
-"""Vertical component of the outward normal from which a side is the uppermost one."""
+"""Vertical component of the outward normal above which a face belongs to the uppermost side."""
 
 
 def scene_of(planning: Planning, parts: Iterable[Part]) -> Scene:
-    """Return what plausibility needs to know of a case whose parts are planned; the whole mesh must be here."""
+    """Return the summary of a case whose capabilities are planned; requires the whole mesh."""
     mesh, geometry, law = planning.mesh, planning.geometry, planning.law
     by_name = {part.name: part for part in parts}
     places, moment, onset = np.zeros((0, 3)), np.zeros(0), np.zeros(0)
@@ -41,7 +41,7 @@ def scene_of(planning: Planning, parts: Iterable[Part]) -> Scene:
 
 
 def is_full_space(planning: Planning) -> bool:
-    """Return whether waves of a source or a fault leave through the uppermost side, no side is a surface, and the case states none."""
+    """Return True if waves of sources or faults leave through the uppermost side and mesh and case have no free surface."""
     case, kinds = planning.case, planning.topology.kinds
     if (
         "velocity" not in planning.law.roles
@@ -59,7 +59,7 @@ def is_full_space(planning: Planning) -> bool:
 
 
 def _states_surface(case: Case) -> bool:
-    """Return whether the case says what its uppermost side is."""
+    """Return True if the case states the kind of its uppermost side."""
     made = getattr(case.mesh.generate, "boundaries", None) or {}
     return bool({"z", "z+"} & made.keys()) or "free-surface" in (case.mesh.boundaries or {})
 

@@ -1,14 +1,14 @@
-"""The sea surface under gravity: faces that remember how far the water has risen (Lotto & Dunham 2015, Krenz et al. 2021;
-docs/theory/sea.md, "The sea surface").
+"""Sea surface under gravity: faces that integrate the rise of the water (Lotto & Dunham 2015, Krenz et al. 2021).
 
-At a face with the unit normal n the height eta, the water's impedance Z = rho c and gravity g
+At a face with unit normal n, height eta, impedance of the water Z = rho c and gravity g (docs/theory/sea.md, "The sea
+surface"),
 
     d eta/dt = f - kappa eta,  f = n.v - n.T/Z,  kappa = rho g/Z,  T* = -rho g eta n.
 
-The cell leaves its wave w = T - Z v during the step as a sum of coefficients times functions of time (``waves_in_time``), and
-f = -n.w/Z. So the answer is a series in kappa: eta(t) = sum_j (-kappa)^j (t^j/j! eta_0 + I_(j+1) f), I_j the j times
-repeated integral. It needs nothing of other cells, is exact for any lengths of the steps, and its terms fall as (kappa dt)^j, which is a
-tiny number.
+The cell stores its wave w = T - Z v during the step as a sum of coefficients times functions of time
+(``waves_in_time``), and f = -n.w/Z. The solution is therefore a series in kappa: eta(t) = sum_j (-kappa)^j (t^j/j!
+eta_0 + I_(j+1) f), with I_j the j times repeated integral. It needs no data of other cells and is exact for steps of
+any length; its terms decrease as (kappa dt)^j, which is tiny.
 """
 
 from __future__ import annotations
@@ -34,8 +34,25 @@ FACE = Columns(normal=3, inverse_z=None, kappa=None, weight=None)
 
 
 def repeated_integrals(predictor: Predictor, upto: float, step: float, terms: int) -> np.ndarray:
-    """(terms, parts of a wave): what ``terms`` times repeated integrals over [0, ``upto``] [s] of the function of time of each part are
-    (``waves_in_time``), from the single one on; by Gauss points that are exact for polynomials of the predictor's degree."""
+    """Return the repeated integrals over [0, ``upto``] of the functions of time of each part of a wave.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        Time expansion of the form.
+    upto : float
+        End of the integrals after the start of the step [s].
+    step : float
+        Length of the step [s].
+    terms : int
+        Number of integrals, from the single one on.
+
+    Returns
+    -------
+    ndarray (terms, parts)
+        Integrals by Gauss points that are exact for polynomials of the predictor's degree; see ``waves_in_time`` for
+        the parts.
+    """
     count = len(predictor.rows)
     x, w = np.polynomial.legendre.leggauss(count + (terms + 1) // 2)
     moments, half = np.zeros((terms, len(rows_left(predictor)))), 0.5 * upto
@@ -48,21 +65,35 @@ def repeated_integrals(predictor: Predictor, upto: float, step: float, terms: in
 
 
 def powers(upto: float, terms: int) -> np.ndarray:
-    """t^j / j!, j = 0..terms - 1."""
+    """Return t^j / j! at t = ``upto``, j = 0..terms - 1."""
     return np.array([upto**j / math.factorial(j) for j in range(terms)])
 
 
 def normal_part(law: Law, wave: Any, normal: Any) -> Any:
-    """n.w of a face: a number, or the components of a vector."""
+    """Return n.w of a face, where the wave is a number or the components of a vector."""
     return wave[0] if law.face_channels == 1 else dot(wave[:3], normal)
 
 
 def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False, flows: bool = False) -> Kernel:
-    """Kernel over faces: the height at the end of a step and the wave that comes back; ``rows`` of each part of a wave,
-    ``terms`` of the series in kappa, ``narrow`` of the form, ``flows``: cells leave velocities, too. In double precision
-    whatever the run's: heights grow by little in each of many steps."""
+    """Return the kernel over faces that computes the height at the end of a step and the incoming wave.
+
+    It is in double precision in all runs, as heights grow by little in each of many steps.
+
+    Parameters
+    ----------
+    law : Law
+        Wave law of the water.
+    rows : sequence of int
+        Rows of each part of a wave.
+    terms : int
+        Terms of the series in kappa.
+    narrow : bool
+        True if waves are in single precision in memory.
+    flows : bool
+        True if cells store velocities after the waves.
+    """
     k, m, b2 = Kernel("sea_surface", fixed=True), law.face_channels, rows[0]
-    slots = k.index("slots", 2)  # of the wave in time, and where the reply goes
+    slots = k.index("slots", 2)  # of the wave in time, and of the resulting wave
     left = sum(rows) * (2 if flows else 1)
     in_time, waves = k.store("waves_in_time", left, m), k.store("waves", b2, m, "out", narrow)
     face, height = k.batch("face", 1, FACE.size), k.batch("height", b2, 1, "inout")
@@ -82,7 +113,7 @@ def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False,
     reply = k.temp("reply", b2, m)
 
     def answer(wave: Any, integral: Any, face: Any) -> Any:
-        """2 T* - w."""
+        """Return the incoming wave 2 T* - w."""
         own = FACE.row(face)
         push = -2.0 * own.weight * integral[0]
         return [[push * (own.normal[i] if m > 1 else 1.0) - wave[i] for i in range(m)]]
@@ -93,12 +124,12 @@ def sea_surface(law: Law, rows: Sequence[int], terms: int, narrow: bool = False,
 
 
 def _rising(law: Law, wave: Any, face: Any) -> Any:
-    """f of the module text."""
+    """Return f of the module documentation."""
     return -face.inverse_z * normal_part(law, wave, face.normal)
 
 
 def _advance(height: Any, face: Any, *given: Any) -> Any:
-    """The height at the end of a step, and its integral over the step."""
+    """Return the height at the end of a step, and its integral over the step."""
     kappa = FACE.row(face).kappa
     rises = [t[0] * height[0] + f[0] for f, t in zip(given[::2], given[1::2], strict=True)]
     end, integral = rises[-2], rises[-1]
@@ -108,7 +139,7 @@ def _advance(height: Any, face: Any, *given: Any) -> Any:
 
 
 class SeaSurface:
-    """The heights of n faces, in their ``items``; ``cells``, ``faces`` (n,) and their constants ``rho``, ``z`` (n,)."""
+    """Heights of the n faces of a sea surface, stored in their ``items``."""
 
     def __init__(
         self,
@@ -118,7 +149,21 @@ class SeaSurface:
         gravity: float,
         cluster: np.ndarray,
     ):
-        """``where``: cells and local faces; ``cluster`` of every cell."""
+        """Allocate the heights and compile the kernel.
+
+        Parameters
+        ----------
+        operator : Operator
+            Operator that holds the cells.
+        where : (ndarray (n,), ndarray (n,))
+            Cells and local faces.
+        rho : ndarray (n,)
+            Density of the water at the faces [kg/m^3].
+        gravity : float
+            Gravity [m/s^2].
+        cluster : ndarray (nc,)
+            Cluster of every cell.
+        """
         self.operator, (cells, faces) = operator, where
         lay, b, law = operator.layout, operator.backend, operator.law
         self.slots = np.stack([lay.friction[lay.position[cells], faces], lay.own[lay.position[cells], faces]], 1)
@@ -141,10 +186,10 @@ class SeaSurface:
         self.nbytes = int(face.nbytes + self.height.nbytes)
         self.tables: dict[
             int, tuple[float, dict[str, Any]]
-        ] = {}  # of each cluster's last step: its length, the kernel's scalars
+        ] = {}  # by cluster: length of the last step, scalars of the kernel
 
     def advance(self, cluster: int, time: float, step: float) -> bool:
-        """Over [time, time + step], before the cells correct; False where the cluster has no such face."""
+        """Advance the heights over [time, time + step] before the cells correct; return False if the cluster has no such face."""
         begin, end = self.ranges[cluster]
         if end > begin:
             if self.tables.get(cluster, (0.0, {}))[0] != step:
@@ -157,15 +202,15 @@ class SeaSurface:
         return end > begin
 
     def now(self, items: np.ndarray | None = None) -> np.ndarray:
-        """Modes (n, B2) of the heights where the clusters have corrected to."""
+        """Return the modes (n, B2) of the heights at the time to which the clusters have corrected."""
         return np.asarray(self.height.get(self.item if items is None else self.item[items])[..., 0], float)
 
     def put(self, values: np.ndarray) -> None:
-        """Put what ``now`` gave."""
+        """Restore heights that ``now`` has returned."""
         self.height.put(values[..., None], self.item)
 
     def later(self, items: np.ndarray, tau: float, step: float) -> np.ndarray:
-        """Modes (n, B2) of faces in cells that have predicted a step of length ``step`` [s], ``tau`` into it."""
+        """Return the modes (n, B2) of the heights ``tau`` [s] after the start of a predicted step of length ``step`` [s]."""
         op, m, rows = self.operator, self.operator.law.face_channels, rows_left(self.operator.predictor)
         left = op.friction.get(self.slots[items, 0]).reshape(len(items), -1, m)
         wave = left[:, : sum(rows)].transpose(2, 0, 1).astype(float)

@@ -1,4 +1,4 @@
-"""One process's share of a planned run: its cells, what of every part is there, and the border to the others."""
+"""Partition of a planned run: the cells of one process, the capabilities there, and the border to other processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from faultwave.physics.waves import Law
 
 
 def cut(plan: Plan, parts: int) -> np.ndarray:
-    """The part (nc,) of every cell: as the mesh is stored, or by the plan's own weights."""
+    """Return the process (nc,) of every cell, as the mesh is stored or by the plan's own weights."""
     file = plan.case.mesh.file
     counts = stored_parts(file) if file is not None else ()
     if counts and counts[-1] % parts == 0:
@@ -34,7 +34,7 @@ def cut(plan: Plan, parts: int) -> np.ndarray:
 
 
 def plan_for(case: Case, world: World) -> Plan:
-    """This process's share of the plan: planned on its part of the mesh where that is stored in parts, else cut from the whole."""
+    """Return this process's part of the plan, planned on its part of a partitioned mesh file or cut from the whole plan."""
     if stored_in_parts(case, world) and not _needs_whole_mesh(case):
         return plan_share(case, world)
     if world.size == 1:
@@ -43,15 +43,15 @@ def plan_for(case: Case, world: World) -> Plan:
 
 
 def _needs_whole_mesh(case: Case) -> bool:
-    """Whether something is asked for that is found in the whole mesh only."""
+    """Return True if the case has a feature that needs the whole mesh."""
     asked = [m.needs_whole_mesh(case) for m in part_modules() if hasattr(m, "needs_whole_mesh")]
     return any(asked) or case.matched_layer is not None
 
 
 def plan_share(case: Case, world: World) -> Plan:
-    """The plan of this process's part of a mesh stored in parts: no process reads the whole mesh. Raises InputError.
+    """Return the plan of this process's part of a mesh stored in parts, so that no process reads the whole mesh.
 
-    Where parts meet along a fault with friction, all processes plan the whole instead.
+    If parts meet along a fault with friction, all processes plan the whole mesh instead. Raises InputError.
     """
     mesh_part = MeshPart(world, case)
     try:
@@ -78,7 +78,7 @@ def plan_share(case: Case, world: World) -> Plan:
 
 
 def check_processes(plan: Plan, count: int) -> list[Problem]:
-    """Why so many processes cannot share the mesh of a plan."""
+    """Return the reasons why ``count`` processes cannot share the mesh of a plan."""
     if count <= plan.cells:
         return []
     what = f"{count} processes for {plan.cells:,} cells"
@@ -86,10 +86,22 @@ def check_processes(plan: Plan, count: int) -> list[Problem]:
 
 
 def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
-    """The plan of this process; the whole plan where it is alone. ``part`` (nc,): instead of an own cut.
+    """Return the plan of this process, which is the whole plan if there is one process.
 
-    Where ``part`` parts the two cells of a fault face, both processes solve its friction. Raises InputError where it parts those of a
-    face with currents or incident waves.
+    Parameters
+    ----------
+    plan : Plan
+        Whole plan.
+    world : World
+        Processes of the run.
+    part : ndarray (nc,), optional
+        Process of every cell; computed by default. If it separates the two cells of a fault face, both processes solve
+        its friction.
+
+    Raises
+    ------
+    InputError
+        If the partition separates the cells of a face with currents or incident waves.
     """
     if world.size == 1 or plan.share is not None:
         return plan
@@ -148,7 +160,7 @@ def _border(plan: Plan, part: np.ndarray, cells: np.ndarray, here: np.ndarray) -
 def _beyond(
     law: Law, material: dict[str, np.ndarray], normals: np.ndarray, cell: np.ndarray, face: np.ndarray
 ) -> np.ndarray:
-    """Impedances (nc, 4, k) of the ``material`` across faces of cells with ``normals`` (nc, 4, 3), NaN elsewhere."""
+    """Return the impedances (nc, 4, k) of the ``material`` across faces of cells with ``normals`` (nc, 4, 3), NaN elsewhere."""
     found = law.impedance_at(material, normals[cell, face])
     beyond = np.full((*normals.shape[:2], found.shape[-1]), np.nan)
     beyond[cell, face] = found

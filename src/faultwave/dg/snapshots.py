@@ -1,7 +1,7 @@
 """Snapshots of the wave field, the free surface and the fault at multiples of an interval.
 
 No snapshot shortens a step: each cluster's part is evaluated from the predictor of the step that contains the time;
-fault values are those at the end of that step. A snapshot is written when every cluster has delivered.
+fault values belong to the end of that step. A snapshot is written when every cluster has delivered its part.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from faultwave.case.model import Case
 from faultwave.engine.part import Writes
 
 ROUNDING = 1e-6
-"""Part of a time by which clusters may come to it too early or too late, at most."""
+"""Largest relative error of a time at which clusters take a snapshot."""
 
 
 class Snapshots:
-    """Collects parts of snapshots from ``start`` on by cluster and hands complete ones to the writers."""
+    """Collection of the parts of snapshots by cluster, from ``start`` [s] on; complete ones are passed to the writers."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Snapshots:
         start: float,
         dtype: DTypeLike = np.float64,
     ):
-        self.dtype = dtype  # in which they wait to be written
+        self.dtype = dtype  # number type of pending snapshots
         self.interval, self.clusters, self.fields, self.rows, self.writers = (
             interval,
             clusters,
@@ -41,26 +41,26 @@ class Snapshots:
             writers,
         )
         self.active = {c for c, items in enumerate(clusters) if len(items)}
-        self.due_clusters = set(self.active)  # those whose snapshots are due; of some only others have items
+        self.due_clusters = set(self.active)  # may include clusters with items on other processes only
         self.next = [math.ceil(start / interval - 1e-9)] * len(clusters)
         self.pending: dict[int, tuple[set[int], dict[str, np.ndarray]]] = {}
 
     @property
     def next_number(self) -> int:
-        """Number of the first snapshot that is not complete."""
+        """Number of the first incomplete snapshot."""
         return self.next[min(self.active, default=0)]
 
     @property
     def samples_complete(self) -> bool:
-        """Whether every cluster has delivered the same snapshots."""
+        """True if every cluster has delivered the same snapshots."""
         return not self.pending and len({self.next[c] for c in self.due_clusters}) <= 1
 
     def go_on(self, number: int) -> None:
-        """Snapshots before ``number`` are there already."""
+        """Continue at snapshot ``number``; earlier ones exist already."""
         self.next = [number] * len(self.clusters)
 
     def due(self, cluster: int, start: float, end: float) -> list[tuple[int, float]]:
-        """(number, time) of the snapshots with start <= time < end this cluster has not delivered."""
+        """Return (number, time) of the snapshots with start <= time < end that this cluster has not delivered."""
         if not self.waiting(cluster, end):
             return []
         numbers = range(self.next[cluster], math.ceil(end / self.interval - 1e-9))
@@ -68,24 +68,24 @@ class Snapshots:
         return [(n, n * self.interval) for n in numbers]
 
     def last(self, time: float) -> list[tuple[int, int]]:
-        """(number, cluster) of the snapshots that fall on the very end of a run."""
+        """Return (number, cluster) of the snapshots at the very end of a run."""
         end = time * (1 + 1e-9) + 1e-9 * self.interval * 2
         return [(number, c) for c in sorted(self.active) for number, _ in self.due(c, time, end)]
 
     def waiting(self, cluster: int, end: float) -> bool:
-        """Whether a snapshot before ``end`` is due, without taking it."""
+        """Return True if a snapshot before ``end`` is due, without taking it."""
         return cluster in self.due_clusters and math.ceil(end / self.interval - 1e-9) > self.next[cluster]
 
     def rests(self, cluster: int) -> float:
-        """The time before which steps of a cluster end that no snapshot is due in."""
+        """Return the time such that steps of a cluster that end before it contain no snapshot."""
         return self.next[cluster] * self.interval * (1.0 - ROUNDING) if cluster in self.due_clusters else math.inf
 
     def idle(self, until: float) -> bool:
-        """Whether no snapshot is due in steps that end before a time."""
+        """Return True if no snapshot is due in steps that end before a time."""
         return not any(self.waiting(c, until * (1 + 1e-9) + 1e-9 * self.interval) for c in self.due_clusters)
 
     def deliver(self, number: int, cluster: int, items: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """``values`` (items, rows) of one cluster; writes the snapshot if it is the last."""
+        """Store the ``values`` (items, rows) of one cluster, and write the snapshot if it is complete."""
         total = sum(len(c) for c in self.clusters)
         if number not in self.pending:
             self.pending[number] = (set(), {f: np.zeros((total, self.rows), self.dtype) for f in self.fields})
@@ -100,7 +100,7 @@ class Snapshots:
 
 
 def written_as(case: Case) -> DTypeLike:
-    """The numbers of field files."""
+    """Return the number type of field files."""
     return np.float32 if case.output.precision == "single" else np.float64
 
 

@@ -1,4 +1,4 @@
-"""Plan -> Solver: kernels and buffers on a backend, stepped by march, with the plan's parts attached."""
+"""Solver of a plan: kernels and buffers on a backend, stepped by local time stepping, with the plan's capabilities attached."""
 
 from __future__ import annotations
 
@@ -39,23 +39,41 @@ from faultwave.engine.solver import Control, Diagnosis
 from faultwave.march import March
 
 PIECE, FAR_PIECE = 1024, 8192
-"""Cells at least that each thread steps, or a device, between two looks for messages."""
+"""Smallest number of cells that each host thread, or a device, steps between two polls for messages."""
 
 Section = str
 BETWEEN = ""
-"""What time counts for: a name in the manifest's ``timings_s``, or nothing between steps."""
+"""Section outside of all timings; the other sections are names in the manifest's ``timings_s``."""
 
 QUEUED = 2
-"""Pieces that a device has in its queue at most: what a message brings then waits for no more than these."""
+"""Largest number of pieces in the queue of a device, which bounds the delay of the work that a message makes possible."""
 
 
 class Solver:
-    """The moving parts of one run; march calls ``predict``, ``correct`` and ``correct_and_predict``."""
+    """Solver of one run; ``March`` calls its ``predict``, ``correct`` and ``correct_and_predict``.
+
+    Attributes
+    ----------
+    plan : Plan
+        Mesh, material, clusters and capabilities of the run.
+    backend : Backend
+        Hardware that executes the kernels.
+    operator : Operator
+        Degrees of freedom and kernels.
+    march : March
+        Clocks of the clusters.
+    parts : dict of str to capability
+        Attached capabilities by name.
+    seconds : dict of str to float
+        Time spent in each section [s].
+    updates : int
+        Element updates of this process.
+    """
 
     def __init__(self, plan: Plan, backend: backends.Backend | None = None):
-        """``backend``: instead of the one the case names."""
+        """Build the solver of a plan; ``backend`` replaces the backend that the case names."""
         started = clock.perf_counter()
-        release_freed()  # of planning, before more is asked for
+        release_freed()  # memory of planning, before more is allocated
         numerics = plan.case.numerics
         self.plan, self.world = plan, plan.world
         threaded = numerics.progress == "thread" and plan.world.size > 1
@@ -68,13 +86,13 @@ class Solver:
         ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
         self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
         self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
-        self.section: Section = BETWEEN  # that what is done now belongs to, since it was ``entered``
+        self.section: Section = BETWEEN  # current section of the timer, since ``entered``
         self.entered = clock.perf_counter()
         self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters).tolist()
         self.threads = int(getattr(self.backend, "threads", 1))
         self.updates = 0
-        self.solved: set[int] = set()  # clusters whose friction is ahead of their correction
-        self.events: list[Event] | None = None  # calls that launched something, where they are noted
+        self.solved: set[int] = set()  # clusters whose friction is solved but which are not corrected yet
+        self.events: list[Event] | None = None  # callbacks that launched kernels, while they are recorded
         self.exchange: ChannelExchange | None = None
         self.cluster_exchange: ClusterExchange | None = None  # the same, where clusters exchange waves
         self.parts: dict[str, Any] = {}
@@ -83,19 +101,19 @@ class Solver:
         self.driven = self._driven()
         self.hook()
         self.way = self._way()
-        self.conservation: Conservation | None = None  # where messages are rounded
+        self.conservation: Conservation | None = None  # only if messages are rounded
         self.exchange = self._exchange()
         self.queue = getattr(self.backend, "queue", None)
-        if self.queue is not None and self.exchange is None:  # messages would overtake launches that wait
+        if self.queue is not None and self.exchange is None:  # messages would overtake deferred launches
             self.queue.defer()
-        self.queued: deque[Mark] = deque()  # pieces of plain cells that a device has not done yet, perhaps
+        self.queued: deque[Mark] = deque()  # pieces of plain cells that a device may not have completed
         attach = self.backend.device.attach if self.way else None  # type: ignore[attr-defined]
         self.progress = ProgressThread(plan.world, own, attach) if threaded else None
         self.replays = Replays(self)
         self.all_energies = AllEnergies(self)
         if any(part.asks_energies for part in self.parts.values()):
             self.all_energies.prepare()
-        self.wrong = ""  # with the numbers of a run that blows up, while they are finite
+        self.wrong = ""  # problem of a run that blows up, stated while its numbers are finite
         waiting = clock.perf_counter()
         self.backend.finish()  # kernels that are being compiled
         self.compiling = clock.perf_counter() - waiting
@@ -103,7 +121,7 @@ class Solver:
         self.wall = {"setup": clock.perf_counter() - started, "stepping": 0.0}
 
     def _build(self) -> None:
-        """Layout and operator."""
+        """Build the layout and the operator."""
         plan, geo, top = self.plan, self.plan.geometry, self.plan.topology
         numerics = plan.case.numerics
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
@@ -138,7 +156,7 @@ class Solver:
         self.operator.layout = self.layout = self.layout.left_to_operator()
 
     def _apart(self) -> np.ndarray:
-        """(nc,) cells that correct and predict apart, for others to look at or to change in between."""
+        """Return the cells (nc,) that correct and predict in separate passes, as others read or change them in between."""
         plan = self.plan
         if plan.share is None or plan.case.numerics.halo_compression == "exact":
             return plan.observed
@@ -147,7 +165,7 @@ class Solver:
         return observed
 
     def _driven(self) -> Driven | None:
-        """What parts give on the faces that they drive."""
+        """Return the prescribed faces with the boundary values from the capabilities, or None."""
         plan, op = self.plan, self.operator
         cells, faces = np.nonzero(plan.driven & ~plan.solved)
         listed = faces_of(op, cells, faces, plan.geometry.origin(cells))
@@ -156,7 +174,7 @@ class Solver:
         return Driven(op, listed, drives, plan.clustering.cluster) if len(cells) else None
 
     def hook(self) -> None:
-        """Take the parts' calls as they are now."""
+        """Collect the callbacks of the capabilities in their present state."""
         drive = [Call("friction", self._drive)] if self.driven else []
         found = [call for part in self.parts.values() for call in part.calls] + drive
         self.calls: dict[When, list[Call]] = {when: [c for c in found if c.when == when] for when in get_args(When)}
@@ -165,12 +183,12 @@ class Solver:
             for i in range(self.layout.clusters)
         ]
         self.splitting = [c for c in found if c.splits is not None]
-        # Of each cluster: the time before which steps end that need no call, or no look whether they are split.
+        # For each cluster: steps that end before this time need no callback, or no check whether they are split.
         self.idle: list[dict[When, float]] = [dict.fromkeys(self.calls, -np.inf) for _ in range(self.layout.clusters)]
         self.whole = [-np.inf] * self.layout.clusters
 
     def _way(self) -> HaloPath | None:
-        """Of messages between devices that share the run."""
+        """Return the path of messages between devices that share the run."""
         plan = self.plan
         if plan.share is None:
             return None
@@ -179,7 +197,7 @@ class Solver:
         return halo_path(plan.world, plan.case.numerics.halo, device, [c.rank for c in channels], name)
 
     def _exchange(self) -> ChannelExchange | None:
-        """Messages to the other processes that share the run."""
+        """Return the exchange of messages with the other processes that share the run."""
         if self.plan.share is None:
             return None
         op, march, gpu_aware = self.operator, self.march, self.way is not None and self.way.gpu_aware
@@ -209,10 +227,11 @@ class Solver:
         march.overlap, self.cluster_exchange = self, made
         return made
 
-    # ---- what the run asks ----------------------------------------------------------------------------------------
+    # ---- interface of the run -------------------------------------------------------------------------------------
 
     @property
     def warnings(self) -> Sequence[Problem]:
+        """Warnings of the plan."""
         return self.plan.warnings
 
     @property
@@ -222,31 +241,33 @@ class Solver:
 
     @property
     def size(self) -> int:
-        """Elements."""
+        """Number of elements."""
         return self.plan.cells
 
     @property
     def runs_on(self) -> str:
+        """Backend and device, for the manifest."""
         return self.backend.described
 
     @property
     def resolved_frequency(self) -> float:
-        """Return the lowest frequency [Hz] that a cell of this process, in the region of interest, resolves with 10 points."""
+        """Lowest frequency [Hz] that a cell of this process in the region of interest resolves with 10 points per wavelength."""
         return lowest_resolved(self.plan)
 
     @property
     def halo(self) -> str | None:
+        """Path of messages between devices, None if there are none."""
         return None if self.way is None else str(self.way)
 
     def finish_reads(self, wait: bool = True) -> None:
-        """Where all clusters have met: parts process the values that they have read since."""
+        """Let the capabilities process the values read since the last call; called when all clusters are at the same time."""
         with self.observing():
             for part in self.parts.values():
                 part.finish_reads(wait)
 
     @contextmanager
     def observing(self) -> Iterator[None]:
-        """What is done inside counts as observed."""
+        """Count the time spent inside the context as observation."""
         before = self.section
         self._enter("observe")
         try:
@@ -255,7 +276,7 @@ class Solver:
             self._enter(before)
 
     def added(self, here: Mapping[str, float]) -> dict[str, float]:
-        """Sums over all processes, on the first; what is here on the others."""
+        """Return the sums over all processes on the first process, and the local values on the others."""
         pieces = self.plan.world.gather(dict(here))
         if pieces is None:
             return dict(here)
@@ -263,18 +284,18 @@ class Solver:
         return {name: sum(piece.get(name, 0.0) for piece in pieces) for name in names}
 
     def energies(self) -> dict[str, float]:
-        """Every energy that the law and the parts can give, now."""
+        """Return every present energy that the law and the capabilities compute."""
         return self.all_energies()
 
     @property
     def updates_share(self) -> float:
-        """All processes' element updates over those of this one."""
+        """Ratio of all processes' element updates to the element updates of this one."""
         whole, here = self.plan.clustering, self.plan.clustering.cluster
         rate = 1.0 / whole.steps
         return float((whole.histogram * rate).sum() / max(rate[here].sum(), 1e-300))
 
     def rates(self) -> dict[str, float]:
-        """What was computed and how fast."""
+        """Return the amount of computation and its speed."""
         updates = self.updates * self.updates_share
         cells = self.seconds["predict"] + self.seconds["correct"]
         return {
@@ -287,16 +308,17 @@ class Solver:
         }
 
     def _halo_loss(self) -> dict[str, float]:
-        """Errors of the rounded messages this process has sent, relative to the largest value of each."""
+        """Return the errors of the rounded messages that this process has sent, relative to the largest value of each message."""
         if self.exchange is None or self.plan.case.numerics.halo_compression == "exact":
             return {}
         return {"halo_error_largest": self.exchange.loss.largest, "halo_error_rms": self.exchange.loss.rms}
 
     def timings(self) -> dict[str, float]:
-        """Seconds of each part of the run."""
+        """Return the seconds spent in each section of the run."""
         return {**self.wall, **{name: spent for name, spent in self.seconds.items() if name != BETWEEN}}
 
     def take_memory(self) -> None:
+        """Start to allocate memory that only time stepping writes to."""
         self.operator.take_memory()
 
     def run(self, end: float, control: Control) -> None:
@@ -305,41 +327,49 @@ class Solver:
             stepping.run(self, end, control)
 
     def diagnose(self) -> Diagnosis:
-        """Of a blow-up. All processes ask together."""
+        """Diagnose a blow-up (collective)."""
         return blowup.diagnose(self)
 
     def state(self) -> Mapping[str, Mapping[str, State]]:
+        """Return the arrays that a checkpoint stores in addition to the capabilities' states."""
         return restart.state(self)
 
     def notes(self) -> dict[str, Any]:
+        """Return the notes that identify the run and its progress in a checkpoint."""
         return restart.notes(self)
 
     def accept(self, notes: Mapping[str, Any], where: str) -> bool:
+        """Check that the run can continue from a checkpoint; return True if the clusters are the same."""
         return restart.accept(self, notes, where)
 
     def restored(self, notes: Mapping[str, Any]) -> None:
+        """Restore time and counters from the notes of a checkpoint."""
         restart.restored(self, notes)
 
     # ---- steps of clusters, called by march -----------------------------------------------------------------------
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
+        """Predict the step of a cluster at ``time``, of length ``step`` [s]; see ``march.Actions``."""
         op = self.operator
         predict, ends = op.begin if self.march.overlap else op.predict, self.march.ends_within(cluster)
         self._predict(cluster, time, step, lambda: predict(cluster, step, restart, ends))
         self._enter(BETWEEN)
 
     def ready(self, cluster: int) -> bool:
-        """Whether the messages that the next correction of a cluster reads are here."""
+        """Return True if the messages that the next correction of a cluster reads have arrived."""
         return self.cluster_exchange is None or self.cluster_exchange.ready(cluster)
 
     def wait(self, clusters: Sequence[int]) -> None:
-        """Return when one of the clusters is ready. Raises RunError where a process is silent."""
+        """Wait until one of the clusters is ready. Raises RunError if a process does not respond."""
         if self.cluster_exchange:
             self.cluster_exchange.wait_for(clusters)
 
     def finish(self, cluster: int) -> bool:
-        """Go on with plain cells, a piece at a time: in between, messages are moved and whoever can go on does. A device gets the next
-        piece when it has worked off those before; whether there is more."""
+        """Advance some of the plain cells of a cluster and return True if cells remain.
+
+        Between the pieces, messages are moved and clusters that have become ready advance. A device gets the next piece
+        when it has completed earlier ones.
+        """
         self._enter("predict")
         begin, end = self.layout.plain_ranges[cluster]
         far = self.backend.asynchronous
@@ -356,7 +386,7 @@ class Solver:
         return more
 
     def early(self, cluster: int, time: float, step: float) -> bool:
-        """Friction and drives while messages are on their way."""
+        """Solve friction and fill prescribed faces of a cluster while messages travel; return True if there was work."""
         exchange = self.cluster_exchange
         if cluster in self.solved or not exchange or not exchange.friction_is_local(cluster):
             return False
@@ -366,7 +396,7 @@ class Solver:
         return bool(self.calls_of[cluster]["friction"])
 
     def _enter(self, section: Section) -> None:
-        """What comes now belongs to a section. Launches that had waited count for their own."""
+        """Switch the timer to a section; launches that were deferred count for the section that issued them."""
         if section == self.section:
             return
         now = clock.perf_counter()
@@ -383,13 +413,15 @@ class Solver:
         self._call("after predict", "observe", cluster, time, step)
 
     def correct(self, cluster: int, time: float, step: float) -> None:
+        """Solve friction and correct all cells of a cluster for the step at ``time``."""
         self._solve_friction(cluster, time, step)
         self.operator.correct(cluster, step)
         self._corrected(cluster, time, step, False)
         self._stepped(cluster, time, step, False)
 
     def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
-        # time + step, but to the last bit the same everywhere
+        """Correct the step at ``time`` and predict the next one, in one pass unless a callback needs the state in between."""
+        # time + step, but bitwise equal in all clusters and processes
         then = self.march.moment(self.march.clocks[cluster].corrected)
         if self._splits(cluster, then, following):
             self.correct(cluster, time, step)
@@ -404,7 +436,7 @@ class Solver:
         self._stepped(cluster, time, step, True)
 
     def _stepped(self, cluster: int, time: float, step: float, predicted: bool) -> None:
-        """After the step from ``time``, before or after the one that follows has been ``predicted``."""
+        """Call 'after step' of the step from ``time``, before or after the following step has been ``predicted``."""
         if self.calls_of[cluster]["after step"]:
             self.predicted = predicted
             with self.backend.independent(readings=True):
@@ -413,10 +445,10 @@ class Solver:
         self._enter(BETWEEN)
 
     predicted = False
-    """Whether cells have predicted since the correction that calls of 'after step' look at."""
+    """True if cells have predicted since the correction that 'after step' observes."""
 
     def _solve_friction(self, cluster: int, time: float, step: float) -> None:
-        """Unless it was early."""
+        """Solve friction, unless ``early`` has done so."""
         if cluster in self.solved:
             self.solved.discard(cluster)
         else:
@@ -425,7 +457,7 @@ class Solver:
         self._enter("correct")
 
     def _corrected(self, cluster: int, time: float, step: float, observed: bool) -> None:
-        """All cells of a cluster have corrected, or those that are ``observed``."""
+        """Process the correction of all cells of a cluster, or of the ``observed`` cells only."""
         self._call("inject", "correct", cluster, time, step)
         if self.conservation is not None and self.cluster_exchange is not None:
             self.cluster_exchange.finish_sending(cluster)
@@ -442,11 +474,11 @@ class Solver:
         for call in listed:
             if call.act(cluster, time, step) is not False and self.events is not None and call.on_device is not None:
                 self.events.append((call, cluster, time, step))
-        if not self.backend.asynchronous:  # steps that are recorded and replayed are all alike
+        if not self.backend.asynchronous:  # recorded steps must be identical to be replayed
             self.idle[cluster][when] = min([call.rests(cluster) for call in listed])
 
     def _splits(self, cluster: int, time: float, step: float) -> bool:
-        """Whether somebody looks at the cells between the correction that ends at ``time`` and the next step."""
+        """Return True if a callback needs the state between the correction that ends at ``time`` and the next prediction."""
         if time + step < self.whole[cluster]:
             return False
         found = any(call.splits(cluster, time, step) for call in self.splitting)
@@ -466,7 +498,7 @@ class Solver:
     # ---- the field ------------------------------------------------------------------------------------------------
 
     def dofs_of(self, recorder: Any, cells: np.ndarray) -> Callable[[int], np.ndarray]:
-        """Dofs (n, B3, Q) now of the cells of a recorder's points in a cluster."""
+        """Return a function of the cluster that reads the present degrees of freedom (n, B3, Q) of a recorder's cells."""
         return lambda c: self.operator.dofs(cells[recorder.clusters[c]]).astype(float)
 
     def set_initial(self, solution: Callable[..., np.ndarray]) -> None:
@@ -474,19 +506,19 @@ class Solver:
         field_access.project(self, lambda x: solution(x, 0.0))
 
     def error(self, solution: Any, inside: Any = None) -> np.ndarray:
-        """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q), where ``inside(points)`` if given."""
+        """Return the relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q), where ``inside(points)`` if given."""
         return field_access.error(self, solution, inside)
 
     def time_errors(self) -> None:
-        """Errors of steps in time and of the mesh are one."""
+        """Return None: errors of the time steps are not separated from errors of the mesh."""
 
     def sample(self, points: np.ndarray) -> np.ndarray:
-        """State (n, Q) at points (n, 3) now; NaN outside the mesh."""
+        """Return the present state (n, Q) at points (n, 3); NaN outside the mesh."""
         return field_access.sample(self, points)
 
     @property
     def nbytes(self) -> int:
-        """Memory of the operator and of the parts [bytes]."""
+        """Memory of the operator and of the capabilities [bytes]."""
         return int(self.operator.nbytes() + sum(part.nbytes for part in self.parts.values()))
 
 

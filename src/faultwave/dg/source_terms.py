@@ -1,4 +1,4 @@
-"""Point sources: impulses added to the dofs of their cells once a step (docs/theory/sources.md, "In a tetrahedron")."""
+"""Point sources: impulses that are added to the degrees of freedom of their cells once a step (docs/theory/sources.md)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,21 @@ from faultwave.physics.waves.law import Law, role
 
 @dataclass(frozen=True)
 class Entries:
-    """Sources in cells: ``source`` (k,) acts in cell ``cells`` (k,), where a unit impulse has the modes ``rows`` (k, B3). ``moment``
-    (n, 6) of the n sources, slip included, or None where each has one entry, whose cell tells. ``clusters`` (n, clusters): 1 where a source
-    has entries, here or elsewhere, 2 where its place is."""
+    """Sources in cells, one entry per source and cell.
+
+    Attributes
+    ----------
+    source : ndarray (k,)
+        Source of each entry.
+    cells : ndarray (k,)
+        Cell of each entry.
+    rows : ndarray (k, B3)
+        Modes of a unit impulse in the cell.
+    clusters : ndarray (n, clusters)
+        1 where a source has entries on any process, 2 in the cluster of its location.
+    moment : ndarray (n, 6), optional
+        Moment tensors of the n sources, slip included. None if each source has one entry, whose cell determines it.
+    """
 
     source: np.ndarray
     cells: np.ndarray
@@ -29,20 +41,34 @@ class Entries:
 
 
 class SourceTerms:
-    """``centred`` shifts the window of each impulse by half a step, which makes it second order in the step. ``done`` (n, clusters): where
-    the last window of each source ended."""
+    """Injection of point sources into the degrees of freedom.
+
+    Parameters
+    ----------
+    operator : Operator
+        Operator that holds the degrees of freedom.
+    sources : Sources
+        Time functions, moments and forces.
+    entries : Entries
+        Cells of the sources.
+    centred : bool
+        Shift the window of each impulse by half a step, which makes it second order in the step.
+
+    Attributes
+    ----------
+    done : ndarray (n, clusters)
+        End of the last window of each source [s].
+    """
 
     def __init__(self, operator: Operator, sources: Sources, entries: Entries, centred: bool):
         self.operator, self.sources, self.centred = operator, sources, centred
         self.done = np.zeros(entries.clusters.shape)
-        self.over = entries.clusters == 0  # what never acts again, known once its end has passed
+        self.over = entries.clusters == 0  # sources that never act again, determined after their end
         self.end = sources.end
-        self.acting = (
-            False  # whether steps have sources in them whatever their amounts, as those have that are recorded
-        )
+        self.acting = False  # True if impulses are launched even if zero, as recorded steps must be alike
         position = operator.layout.position[entries.cells] if len(entries.cells) else np.zeros(0, np.int64)
         cluster = clusters_of(operator, entries.cells)
-        order = np.lexsort((np.arange(len(position)), position))  # those of a cell one after the other
+        order = np.lexsort((np.arange(len(position)), position))  # entries of a cell are consecutive
         self.members = [order[cluster[order] == c] for c in range(operator.layout.clusters)]
         self.present = [np.flatnonzero(entries.clusters[:, c]) for c in range(operator.layout.clusters)]
         self.of = [
@@ -55,8 +81,11 @@ class SourceTerms:
         ]
 
     def _terms(self, entries: Entries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """An impulse adds its size times scale (k,) times rows (k, B3) times columns (k, Q) to the dofs of its cell; the largest of
-        rows and columns are 1, so that single precision holds them."""
+        """Return the factors of an impulse's change of its cell.
+
+        An impulse adds its size times scale (k,) times rows (k, B3) times columns (k, Q) to the degrees of freedom; the
+        largest of rows and of columns are 1, so that single precision represents them.
+        """
         op, cells, rows = self.operator, entries.cells, entries.rows
         self.roots = np.zeros(len(self.sources))
         if not len(cells):
@@ -69,7 +98,7 @@ class SourceTerms:
         return (largest[0] * largest[1])[:, 0], rows, columns
 
     def _directions(self, entries: Entries) -> np.ndarray:
-        """(k, Q) right-hand sides of unit time functions."""
+        """Return the right-hand sides (k, Q) of unit time functions."""
         law, material, sources = self.operator.law, self.operator.cells.material, self.sources
         moments = entries.moment
         if moments is None:
@@ -87,8 +116,10 @@ class SourceTerms:
         return np.stack(found)
 
     def _roots(self, entries: Entries, given: np.ndarray) -> np.ndarray:
-        """(n,) root of the energy [J^(1/2)] that an impulse of size 1 of each source gives to rock at rest here, at most; ``given``:
-        right-hand sides (k, Q)."""
+        """Return a bound (n,) for the square root of the energy [J^(1/2)] that a unit impulse of each source adds to rock at rest.
+
+        ``given`` are the right-hand sides (k, Q).
+        """
         op, cells = self.operator, entries.cells
         material = {p.name: op.cells.material[p.name][cells] for p in op.law.parameters}
         found = op.law.energies(list(given.T), material)
@@ -97,12 +128,14 @@ class SourceTerms:
         return np.bincount(entries.source, np.sqrt(np.maximum(density, 0.0) * square), len(self.sources))
 
     def idle(self, until: float) -> bool:
-        """Whether none acts between its last window and ``until``; one that pushes back what it pushed does act."""
+        """Return True if no source acts between its last window and ``until``; reversals of earlier impulses count as action."""
         return not any(self._awake(cluster, until).any() for cluster in range(len(self.present)))
 
     def _awake(self, cluster: int, until: float) -> np.ndarray:
-        """Of the sources of a cluster those that may act between their last windows and ``until``: begun, and neither at an end nor with a
-        tail after it."""
+        """Return which sources of a cluster may act between their last windows and ``until``.
+
+        A source may act if it has begun, and has not ended with a constant tail.
+        """
         listed = self.present[cluster]
         done, over = self.done[listed, cluster], self.over[listed, cluster]
         ended = np.flatnonzero((done >= self.end[listed]) & ~over)
@@ -114,11 +147,11 @@ class SourceTerms:
         return np.asarray((self.sources.onset[listed] < until) & ~over)
 
     def nbytes(self, steps: Sequence[int]) -> int:
-        """Of the amounts of so many steps of each cluster."""
+        """Return the bytes of the amounts of ``steps`` steps of each cluster."""
         return sum(8 * n * len(m) for n, m in zip(steps, self.members, strict=True))
 
     def amounts(self, cluster: int, time: float, step: float) -> np.ndarray:
-        """What acted since the last window of each of the cluster's entries; each ends where the next begins, whatever the steps."""
+        """Return the impulse of each of the cluster's entries since its last window; windows are contiguous whatever the steps."""
         listed, end = self.present[cluster], time + (1.5 if self.centred else 1.0) * step
         awake = self._awake(cluster, end)
         found = np.zeros(len(listed))
@@ -130,7 +163,7 @@ class SourceTerms:
         return found[self.of[cluster]] * self.scales[self.members[cluster]]
 
     def add(self, cluster: int, time: float, step: float) -> bool:
-        """Add what acted to the corrected dofs; whether anything was launched for it."""
+        """Add the impulses to the corrected degrees of freedom; return True if a kernel was launched."""
         if not len(self.present[cluster]):
             return False
         amounts, inject = self.amounts(cluster, time, step), self.inject[cluster]
@@ -141,7 +174,7 @@ class SourceTerms:
 
 
 def clusters_of(operator: Operator, cells: np.ndarray) -> np.ndarray:
-    """Cluster (k,) of cells."""
+    """Return the cluster (k,) of cells."""
     if not len(cells):
         return np.zeros(0, np.int64)
     ends = [end for _, end in operator.layout.plain_ranges]
@@ -149,7 +182,7 @@ def clusters_of(operator: Operator, cells: np.ndarray) -> np.ndarray:
 
 
 def at_points(operator: Operator, cells: np.ndarray, local: np.ndarray) -> Entries:
-    """Sources at reference coordinates ``local`` (n, 3) of cells (n,)."""
+    """Return the entries of sources at reference coordinates ``local`` (n, 3) of cells (n,)."""
     clusters = np.zeros((len(cells), operator.layout.clusters))
     clusters[np.arange(len(cells)), clusters_of(operator, cells)] = 2
     rows = np.zeros((0, operator.b3))
@@ -159,7 +192,7 @@ def at_points(operator: Operator, cells: np.ndarray, local: np.ndarray) -> Entri
 
 
 def moments_in(law: Law, sources: Sources, material: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(n, 6) moments of unit time functions in rock whose parameters are ``material`` (n,) each."""
+    """Return the moment tensors (n, 6) of unit time functions in rock with the parameters ``material`` (n,) each."""
     none = np.zeros(len(sources))
     moments = sources.moment_tensors(*(material.get(k, none) for k in ("lambda", "mu")))
     for n in range(len(sources)):

@@ -1,7 +1,7 @@
-"""By how much waves of sources that are spread over cells differ from those of points (docs/theory/error-estimates.md, "Spread sources").
+"""Error of waves of sources that are spread over cells, compared with point sources (docs/theory/error-estimates.md).
 
-A plane wave of wavenumber k meets a source K(x) as the integral of K(x) exp(-i k.x), a point as 1. Runs of other orders with the same
-sources do not show the difference.
+A plane wave of wavenumber k sees a source K(x) as the integral of K(x) exp(-i k.x), and a point as 1. Runs of other
+orders with the same sources do not show the difference. See the section "Spread sources".
 """
 
 from __future__ import annotations
@@ -15,16 +15,24 @@ from faultwave.dg.resolved import slowest_speed
 from faultwave.dg.spread_sources import Spread
 
 STRONGEST = 8
-"""Sources that count, where there are more."""
+"""Largest number of sources in the estimate, the strongest ones."""
 DIRECTIONS = 12
-"""Of waves, over half the sphere, as evenly as can be."""
+"""Number of wave directions, spread evenly over half the sphere."""
 RADII = np.linspace(0.0, 8.0, 33)
-"""Wavenumbers times the radius of the largest source, in the fastest rock around one."""
+"""Wavenumbers times the radius of the largest source, in the fastest rock around a source."""
 
 
 def errors_of_spread(part: Any, solver: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Frequencies [Hz] and relative errors of S waves there, root mean square over directions and over sources by their moments; None on
-    all processes but the first. All processes ask together."""
+    """Return the relative errors of S waves by frequency (collective).
+
+    Returns
+    -------
+    frequencies : ndarray (k,)
+        Frequencies [Hz].
+    errors : ndarray (k,)
+        Relative errors, root mean square over directions and, weighted by moment, over sources. None on all processes
+        but the first.
+    """
     plan, over = solver.plan, part.spread
     sizes = np.linalg.norm(np.concatenate([over.moment, part.sources.force, part.sources.porous], 1), axis=1)
     here = part.cells >= 0
@@ -46,7 +54,7 @@ def errors_of_spread(part: Any, solver: Any) -> tuple[np.ndarray, np.ndarray] | 
 
 
 def _met(part: Any, plan: Any, items: np.ndarray, wavenumbers: np.ndarray) -> np.ndarray:
-    """(n, k, directions) share of sources ``items`` in the cells of this process that waves of ``wavenumbers`` (n, k) meet."""
+    """Return the amplitude (n, k, directions) of sources ``items`` in this process's cells for waves of ``wavenumbers`` (n, k)."""
     over: Spread = part.spread
     order = plan.case.numerics.order
     points, weights = tet_quadrature(order + 4)

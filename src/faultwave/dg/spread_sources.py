@@ -1,9 +1,10 @@
 """Point sources spread over the cells around them (docs/theory/sources.md, "Spread over cells").
 
-The field of a point is rough whatever the mesh, and the predictor of ``ader``, which sees no faces, makes a force of that. A source is
-therefore a smooth function around its place, whose moments up to a degree are those of a point: waves longer than the function is wide
-cannot tell it from one. It is a bell times a polynomial. The polynomial follows from the moments over those cells alone that it may
-reach, so that it stays on its side of faults, boundaries and borders of rock.
+The field of a point is rough on any mesh, and the predictor of ``ader``, which does not see faces, turns that into a
+force. A source is therefore a smooth function around its location whose moments up to a degree equal the moments of a
+point, so that waves longer than its width do not distinguish the two. It is a bell times a polynomial. The polynomial
+is determined by moments over the permitted cells alone, so that the source stays on its side of faults, boundaries and
+material interfaces.
 """
 
 from __future__ import annotations
@@ -21,23 +22,39 @@ from faultwave.domain import tets
 from faultwave.physics.sources.table import Sources
 
 RADIUS, RADIUS_OF_HIGH_ORDERS = 1.0, 0.8
-"""Of the function, in edges of a regular cell of the mean volume there; from order 7 on, whose cells are a larger part of a wavelength."""
+"""Radius of the function in edges of a regular cell of the local mean volume, below order 7 and from order 7 on.
+
+Cells of high orders are a larger part of a wavelength.
+"""
 MANY = 100
-"""Sources of a case up to which each has the widest function; more are subfaults of a surface, whose field is less rough."""
+"""Number of sources of a case up to which each has the widest function; more are subfaults, whose joint field is less rough."""
 RADIUS_OF_MANY, DEGREE_OF_MANY = 0.7, 5
-"""Of the function of each of many sources, which costs a third."""
+"""Radius and degree of the function of each of many sources, which costs a third."""
 BELL = 3
-"""Power p of (1 - r^2)^p."""
+"""Power p of the bell (1 - r^2)^p."""
 INEXACT = 1e-6
-"""Error of a moment from which a source stays a point: too few points of the quadrature lie in what it may reach."""
+"""Error of a moment from which a source stays a point, as too few quadrature points lie in the permitted cells."""
 CONTRAST = 0.03
-"""Share by which an impedance may differ across a face that the function crosses."""
+"""Relative difference of impedance up to which the function crosses a face."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Sources in cells: ``source`` (k,) acts in cell ``cells`` (k,) with ``rows`` (k, B3), the modes of the function there. ``radius`` (n,)
-    [m] and ``moment`` (n, 6) of the sources, slip included."""
+    """Spread sources in cells, one entry per source and cell.
+
+    Attributes
+    ----------
+    source : ndarray (k,)
+        Source of each entry.
+    cells : ndarray (k,)
+        Cell of each entry.
+    rows : ndarray (k, B3)
+        Modes of the function in the cell.
+    radius : ndarray (n,)
+        Radius of each source's function [m].
+    moment : ndarray (n, 6)
+        Moment tensor of each source, slip included.
+    """
 
     source: np.ndarray
     cells: np.ndarray
@@ -46,15 +63,28 @@ class Spread:
     moment: np.ndarray
 
     def of(self, sources: np.ndarray, entries: np.ndarray, cells: np.ndarray) -> Spread:
-        """Of ``sources`` (m,) ascending, and of ``entries``, which are now in ``cells``."""
+        """Return the ascending ``sources`` (m,) with the listed ``entries``, whose cells have the new indices ``cells``."""
         source = np.searchsorted(sources, self.source[entries])
         return Spread(source, cells, self.rows[entries], self.radius[sources], self.moment[sources])
 
 
 @dataclass(frozen=True)
 class Around:
-    """Cells near sources: ``number`` (m,) in the whole mesh, ascending; ``corners`` (m, 4, 3); numbers ``beyond`` (m, 4) of cells across
-    faces that waves cross, -1 elsewhere; ``impedance`` (m, k) along x, y and z; ``volume`` (m,)."""
+    """Cells near sources.
+
+    Attributes
+    ----------
+    number : ndarray (m,)
+        Numbers in the whole mesh, ascending.
+    corners : ndarray (m, 4, 3)
+        Vertices [m].
+    beyond : ndarray (m, 4)
+        Numbers of the cells across faces that waves cross, -1 elsewhere.
+    impedance : ndarray (m, k)
+        Impedances along x, y and z, and a column of damping if there are absorbing layers.
+    volume : ndarray (m,)
+        Volumes [m^3].
+    """
 
     number: np.ndarray
     corners: np.ndarray
@@ -64,36 +94,36 @@ class Around:
 
     @classmethod
     def joined(cls, parts: list[Around]) -> Around:
-        """Of all processes."""
+        """Join the cells of all processes."""
         columns = [np.concatenate([getattr(p, name) for p in parts]) for name in cls.__dataclass_fields__]
         order = np.argsort(columns[0])
         return cls(*(c[order] for c in columns))
 
     def near(self) -> np.ndarray:
-        """(m, 4) places in this list of the cells beyond that are of the same rock and in touch, -1 elsewhere."""
+        """Return the indices (m, 4) of adjacent cells of the same rock across each face, -1 elsewhere."""
         at = np.minimum(np.searchsorted(self.number, self.beyond), max(len(self.number) - 1, 0))
         there = (self.beyond >= 0) & (self.number[at] == self.beyond)
         own, other = self.impedance[:, None], self.impedance[at]
         there &= (np.abs(own - other) <= CONTRAST * np.maximum(np.abs(own), np.abs(other))).all(-1)
-        for face in range(4):  # across a period nothing touches
+        for face in range(4):  # periodic neighbours do not touch
             corners = np.delete(self.corners, face, axis=1)[:, :, None]
             there[:, face] &= (corners == self.corners[at[:, face]][:, None]).all(-1).any(2).all(1)
         return np.where(there, at, -1)
 
 
 def spread(planning: Planning, sources: Sources, cells: np.ndarray, tensors: np.ndarray) -> Spread:
-    """Spread sources in ``cells`` (n,), negative where other processes have them. All processes ask together.
+    """Spread sources over the cells around them (collective).
 
     Parameters
     ----------
     planning : Planning
         The mesh, its material and the processes.
     sources : Sources
-        All n of the case.
+        All n sources of the case.
     cells : ndarray (n,) of int
-        Cells of this process that hold them.
+        Cell of this process that contains each source, negative if it lies on another process.
     tensors : ndarray (n, 6)
-        Their moment tensors [N m] per unit of their time functions, slip included.
+        Moment tensors [N m] per unit of the time functions, slip included.
     """
     whole, order = planning.whole, planning.case.numerics.order
     spread_for = planning.case.numerics.source_spread_order or order
@@ -107,7 +137,7 @@ def spread(planning: Planning, sources: Sources, cells: np.ndarray, tensors: np.
     around = Around.joined(whole.everywhere(_around(planning, sources.location, radius)))
     near = around.near()
     numbers, found, rows = planning.numbers, [], []
-    made = dict[tuple[float, ...], tuple[np.ndarray, np.ndarray]]()  # directions of slip of a subfault are at one place
+    made = dict[tuple[float, ...], tuple[np.ndarray, np.ndarray]]()  # slip directions of a subfault share a location
     for i in np.flatnonzero(home >= 0):
         start = int(np.searchsorted(around.number, home[i]))
         place = tuple(sources.location[i].tolist())
@@ -124,14 +154,14 @@ def spread(planning: Planning, sources: Sources, cells: np.ndarray, tensors: np.
 
 
 def edges(order: int, many: bool = False) -> float:
-    """Return the radius of the function in edges; ``many``: of each of more than ``MANY`` sources."""
+    """Return the radius of the function in edges; ``many`` if the case has more than ``MANY`` sources."""
     if many:
         return RADIUS_OF_MANY
     return RADIUS if order < 7 else RADIUS_OF_HIGH_ORDERS
 
 
 def degree(order: int, many: bool = False) -> int:
-    """Return up to which moments are those of a point: odd, as the bell has no odd ones of its own."""
+    """Return the degree up to which moments equal the moments of a point; it is odd, as all odd moments of the bell vanish."""
     return min(2 * (order // 2) + 1, DEGREE_OF_MANY if many else 7)
 
 
@@ -144,8 +174,32 @@ def shape(
     spread_for: int,
     many: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cells (c,) of ``around`` that the function of a source in cell ``start`` reaches, and its modes (c, B3) there: those of
-    ``order``, of the function that is made for order ``spread_for`` and for one of ``many`` sources or of few."""
+    """Return the cells that the function of a source reaches, and its modes there.
+
+    Parameters
+    ----------
+    around : Around
+        Cells near sources.
+    near : ndarray (m, 4)
+        Adjacent cells that may be entered, from ``Around.near``.
+    start : int
+        Cell of the source.
+    ball : (ndarray (3,), float)
+        Location and radius of the source [m].
+    order : int
+        Order of the modes.
+    spread_for : int
+        Order for which the function is constructed.
+    many : bool
+        True for one of many sources.
+
+    Returns
+    -------
+    cells : ndarray (c,)
+        Indices in ``around``.
+    modes : ndarray (c, B3)
+        Modes of the function.
+    """
     reference, weights = tet_quadrature(max(order, spread_for) + 2)
     listed, bell, y = _reached(around, near, start, ball, reference)
     function = _function(bell * weights * around.volume[listed, None], y, degree(spread_for, many))
@@ -166,8 +220,11 @@ def _modes(order: int, points: int) -> np.ndarray:
 def _reached(
     around: Around, near: np.ndarray, start: int, ball: tuple[np.ndarray, float], reference: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cells (c,) ascending that the ball reaches from ``start`` through faces that may be crossed; the bell (c, p) and places (c, p, 3)
-    from the centre, in radii, at ``reference`` points."""
+    """Return the ascending cells (c,) that the ball reaches from ``start`` through permitted faces, the bell and the points.
+
+    The bell (c, p) and the positions (c, p, 3), relative to the centre and in radii, are evaluated at the ``reference``
+    points.
+    """
     cells, bells, places, seen, front = [], [], [], {start}, np.array([start])
     while len(front):
         front = front[_may_touch(around.corners[front], *ball) | (front == start)]
@@ -186,15 +243,17 @@ def _reached(
 
 
 def _may_touch(corners: np.ndarray, place: np.ndarray, radius: float) -> np.ndarray:
-    """Return which cells (c,) may touch the ball: those whose sphere about the mean of their corners does."""
+    """Return which cells (c,) may intersect the ball: the sphere about the mean of their corners does."""
     middle = corners.mean(1)
     size = np.linalg.norm(corners - middle[:, None], axis=2).max(1)
     return np.asarray(np.linalg.norm(middle - place, axis=1) < radius + size)
 
 
 def _function(weights: np.ndarray, y: np.ndarray, degree: int) -> np.ndarray | None:
-    """(c, p) shares of the points of a bell, whose ``weights`` (c, p) it has, times the polynomial with the moments of a point; None where
-    there is no such polynomial."""
+    """Return the weights (c, p) of the source at the points of the bell: the bell's ``weights`` times a polynomial.
+
+    The polynomial gives them the moments of a point up to ``degree``; None if no polynomial does.
+    """
     total = weights.sum()
     if not total > 0:
         return None
@@ -214,7 +273,7 @@ def _function(weights: np.ndarray, y: np.ndarray, degree: int) -> np.ndarray | N
 
 
 def _powers(y: np.ndarray, degree: int) -> np.ndarray:
-    """Return the monomials (m, n) up to a degree at places (n, 3), the constant first; each is one of a degree less times a coordinate."""
+    """Return the monomials (m, n) up to a degree at positions (n, 3), the constant first."""
     exponents = [(i, j, d - i - j) for d in range(degree + 1) for i in range(d + 1) for j in range(d + 1 - i)]
     number = {powers: k for k, powers in enumerate(exponents)}
     coordinates, found = np.ascontiguousarray(y.T), np.ones((len(exponents), len(y)))
@@ -226,20 +285,20 @@ def _powers(y: np.ndarray, degree: int) -> np.ndarray:
 
 
 def _points(corners: np.ndarray, reference: np.ndarray, place: np.ndarray, radius: float) -> np.ndarray:
-    """(c, p, 3) points of cells from the source's place, in radii."""
+    """Return the points (c, p, 3) of cells relative to the source's location, in radii."""
     origin = corners[:, :1]
     return np.asarray((reference @ ((corners[:, 1:] - origin) / radius)) + (origin - place) / radius)
 
 
 def _mean_volume(planning: Planning) -> np.ndarray:
-    """(nc,) of each cell and those across its faces."""
+    """Return the mean volume (nc,) of each cell and the cells across its faces."""
     volume, near = planning.geometry.volume, planning.topology.neighbours
     beyond = planning.whole.beyond(volume, near)
     return np.asarray((volume + beyond.sum(1)) / (1.0 + (beyond > 0).sum(1)))
 
 
 def _around(planning: Planning, places: np.ndarray, radius: np.ndarray) -> Around:
-    """Cells of this process that any ball may touch."""
+    """Return the cells of this process that any ball may intersect."""
     geometry, law = planning.geometry, planning.law
     acting = radius > 0
     away = radius[acting, None]

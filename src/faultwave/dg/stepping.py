@@ -1,4 +1,4 @@
-"""The loop of a run: largest time steps, what happens between them, checkpoints, early ends."""
+"""Loop of a run over largest time steps, with the actions between them, checkpoints and early ends."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Control
 
 LOOK = 1e7
-"""Element updates after which a device is asked whether its numbers are finite: it has to stop for that."""
+"""Element updates between two checks on a device for non-finite numbers, for each of which the device has to stop."""
 
 UNSEEN = 2.0
-"""Seconds of computing between two reports of progress, and looks whether numbers are finite, where largest steps are shorter."""
+"""Seconds of computing between two reports of progress and checks for non-finite numbers, if largest steps are shorter."""
 
 
 def run(solver: Any, end: float, control: Control) -> None:
-    """Advance to ``end`` [s], or until stopped or over. Raises BlowUp, and RunError where a device fails."""
+    """Advance to ``end`` [s], or until the run is stopped or over. Raises BlowUp, and RunError if a device fails."""
     try:
         with cores.limited(solver.threads):
             Loop(solver, end, control).run()
@@ -32,6 +32,8 @@ def run(solver: Any, end: float, control: Control) -> None:
 
 
 class Loop:
+    """Loop over the largest steps of a run until ``end`` [s]."""
+
     def __init__(self, solver: Any, end: float, control: Control):
         self.solver, self.end, self.control = solver, end, control
         self.parts = list(solver.parts.values())
@@ -39,6 +41,7 @@ class Loop:
         self.checkpoint_due = self._next_checkpoint()
 
     def run(self) -> None:
+        """Step until the end, a stop by a capability, or a request to stop."""
         solver, march, control = self.solver, self.solver.march, self.control
         self.started, self.first, self.spent_before = clock.perf_counter(), solver.updates, solver.wall["stepping"]
         solver.finish_reads()
@@ -59,10 +62,10 @@ class Loop:
                 for call in solver.calls["end of largest step"]:
                     call.act(0, march.time, march.longest)
             self._tell()
-            over = [part.over() for part in self.parts]  # all processes ask each
+            over = [part.over() for part in self.parts]  # called on all processes, as it is collective
             if any(over):
                 break
-            stopping = bool(solver.world.largest([control.stop_asked])[0])  # all heed a signal to one process
+            stopping = bool(solver.world.largest([control.stop_asked])[0])  # a signal to one process stops all
             if march.time < self.end * (1 - 1e-12) and control.keeps and not stopping:
                 self._keep(checked)
             if stopping and (not control.keeps or self._settled()):
@@ -84,12 +87,12 @@ class Loop:
             self.control.progress(Progress(solver.time, self.end, updates, updates / max(spent, 1e-9), rest))
 
     def _pause(self) -> Callable[[], bool]:
-        """Whether to look at what comes between largest steps: some time from now, or when the run is asked to stop."""
+        """Return a function that requests a look between largest steps: after some time, or if the run is to stop."""
         soon, control = clock.perf_counter() + UNSEEN, self.control
         return lambda: control.stop_asked or clock.perf_counter() > soon
 
     def _free(self, stop: float) -> int:
-        """Largest steps that nobody wants to look between."""
+        """Return the number of largest steps until the next action between them."""
         solver = self.solver
         kept = [self.checkpoint_due] if self.control.keeps else []
         until = min([stop, *kept, *(call.next() for call in solver.calls["end of largest step"])])
@@ -98,7 +101,7 @@ class Loop:
         return max(1, int((until - solver.time) / solver.march.longest + 1e-9))
 
     def _sync_times(self) -> list[float]:
-        """Times every step must meet: the end, and with output.sync every output time."""
+        """Return the times at which all clusters must meet: the end and, with output.sync, every output time."""
         times = {self.end}
         if self.solver.plan.case.output.sync:
             for part in self.parts:
@@ -114,7 +117,7 @@ class Loop:
         return float((np.floor(self.solver.time / interval + 1e-9) + 1) * interval)
 
     def _keep(self, checked: bool) -> None:
-        """Take a checkpoint if one is due and nothing is half recorded; its numbers are finite, which a device is asked for now."""
+        """Take a checkpoint if one is due and all records are complete; the numbers are checked first, also on a device."""
         overdue = self.control.overdue()
         if (self.solver.time >= self.checkpoint_due * (1 - 1e-9) or overdue) and self._settled():
             if not checked:
@@ -123,17 +126,17 @@ class Loop:
             self.control.checkpoint()
 
     def _settled(self) -> bool:
-        """Whether nothing is half recorded, on any process."""
+        """Return True if all records are complete on all processes (collective)."""
         return not self.solver.world.largest([not all(part.samples_complete for part in self.parts)])[0]
 
     # ---- finite numbers -------------------------------------------------------------------------------------------
 
     def _checked(self, must: bool) -> bool:
-        """``check``, where that is cheap or much has been computed since the last one."""
+        """Call ``check`` if it is cheap or if much has been computed since the last one; return True if it was called."""
         solver = self.solver
         if solver.backend.asynchronous and not must:
             whole = solver.plan.clustering
-            done = (solver.time - self.looked) * float((whole.histogram / whole.steps).sum())  # the same on all
+            done = (solver.time - self.looked) * float((whole.histogram / whole.steps).sum())  # equal on all processes
             if 0.0 <= done < LOOK:
                 return False
         self.looked = solver.time
@@ -142,11 +145,11 @@ class Loop:
 
 
 def check(solver: Any) -> None:
-    """Raise BlowUp where numbers are no longer finite, on any process; remember the last good state for the diagnosis."""
+    """Raise BlowUp if numbers are no longer finite on any process; store the last good state for the diagnosis."""
     (bad,) = solver.world.largest([not solver.operator.finite()])
     if bad:
         raise BlowUp
-    solver.good = None  # two of them are too much for a large mesh
+    solver.good = None  # frees the old state first: a large mesh has no memory for two
     solver.good = (solver.time, solver.operator.raw_means())
 
 

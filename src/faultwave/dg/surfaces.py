@@ -1,4 +1,4 @@
-"""Integrals over faces of the mesh, sampled as receivers are: what energy flows, ports and far fields share."""
+"""Integrals over faces of the mesh, sampled like receivers: common code of energy flows, ports and far fields."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from faultwave.observe.surfaces import Reduce, SurfaceRecorder
 
 @dataclass(frozen=True)
 class Surface:
-    """Faces seen from the cells that the flow leaves: name, cells and local faces (n,)."""
+    """Faces (n,) seen from the cells that the flow leaves: name, cells and local faces."""
 
     name: str
     cells: np.ndarray
     faces: np.ndarray
 
     def on(self, cut: Cut) -> Surface:
-        """The faces whose cells are here."""
+        """Return the faces whose cells are on this process."""
         mine = cut.mine(self.cells)
         return Surface(self.name, cut.here[self.cells[mine]], self.faces[mine])
 
 
 def face_functionals(order: int, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Quadrature points (p, 2) and weights (p,) of a face and the basis there, (n, p, B3), on local ``faces`` (n,)."""
+    """Return the quadrature points (p, 2) and weights (p,) of a face and the basis there (n, p, B3), on local ``faces`` (n,)."""
     points, weights = triangle_quadrature(order + 1)
     basis = np.stack([tet_basis(face_points(f, points), order - 1) for f in range(4)])
     return points, weights, basis[faces]
 
 
 class SurfaceSum:
-    """Sums over a surface at sample times; those from before a checkpoint are kept by the first process."""
+    """Sums over a surface at sample times; the first process stores the sums from before a checkpoint."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class SurfaceSum:
         self.before: np.ndarray | None = None
 
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """Times (nt,) and sums (nt, columns) over all processes, everywhere. All processes ask."""
+        """Return times (nt,) [s] and sums (nt, columns) over all processes, on each of them (collective)."""
         world, (_, values) = self.solver.plan.world, self.recorder.sums()
         pieces = world.gather(values if self.recorder.active else None)
         if pieces is not None:
@@ -71,10 +71,12 @@ class SurfaceSum:
         return np.arange(len(values)) * self.recorder.interval, values
 
     def finish(self, time: float) -> None:
-        """The sample at the very end, if one falls there."""
+        """Take the sample at the very end, if one is due."""
         self.recorder.finish(time, self.solver.dofs_of(self.recorder, self.surface.cells))
 
     def state(self, name: str) -> Mapping[str, State]:
+        """Return the state of the sums for checkpoints, under ``name``."""
+
         def write(values: np.ndarray, origin: Origin) -> None:
             self.recorder.restore(values)
             if self.solver.plan.world.first:

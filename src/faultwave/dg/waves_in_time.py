@@ -1,13 +1,13 @@
-"""What cells leave on faces that are solved, by friction or by an equation of their own: how their wave goes with time within a step.
+"""Time expansion of the waves that cells send to faces with friction or an equation of their own.
 
-The wave w = T - Z v of a face is a sum of waves w_j of the predictor's coefficients times functions a_j of time. The wave W of the whole
-step is there already: it is what a cell sends to any neighbour, W = sum_j I_j w_j with the integrals I_j of a_j. So the first w_j with an
-integral, which has the most rows, needs no trace of its own:
+The wave w = T - Z v of a face is a sum of waves w_j of the predictor's coefficients times functions a_j of time. The
+wave W of the whole step is available, as a cell sends it to any neighbour: W = sum_j I_j w_j with the integrals I_j of
+a_j. Therefore the first w_j with an integral, j = p, which has the most rows, needs no trace of its own:
 
     w(t) = sum_j a_j(t) w_j = a_p/I_p W + sum_(j > p) (a_j - a_p I_j/I_p) w_j.
 
-A cell leaves W and w_j, j > p (docs/theory/time-stepping.md, "Waves within a step"). Where the velocity at a face is asked for,
-it leaves that in the same way, behind all waves.
+A cell stores W and w_j, j > p (docs/theory/time-stepping.md, "Waves within a step"). If the velocity at a face is
+required, it is stored in the same way after all waves.
 """
 
 from __future__ import annotations
@@ -21,13 +21,22 @@ from faultwave.kernels.language import Array, Kernel, View
 
 
 def rows_left(predictor: Predictor) -> tuple[int, ...]:
-    """Rows of W and of each w_j, j > p."""
+    """Return the number of rows of W and of each w_j, j > p."""
     return tuple(predictor.face_rows[predictor.first_integral :])
 
 
 def weights_left(predictor: Predictor, values: Sequence[float], step: float) -> list[float]:
-    """Weights of W and of w_j, j > p, in a sum of all kept coefficients weighted by ``values``; after a step of this length [s]. The
-    weights of coefficients before p must be zero."""
+    """Return the weights of W and of w_j, j > p, in a sum of all coefficients weighted by ``values``.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        Time expansion of the form.
+    values : sequence of float
+        Weight of each coefficient; zero for the coefficients before p.
+    step : float
+        Length of the step [s].
+    """
     first, count = predictor.first_integral, len(predictor.rows)
     whole = predictor.integral(0.0, step, step)
     share = values[first] / whole[first]
@@ -35,13 +44,24 @@ def weights_left(predictor: Predictor, values: Sequence[float], step: float) -> 
 
 
 def store_rows(form: Form, flows: bool) -> int:
-    """Rows of what a face leaves, each of as many numbers as cross it; ``flows``: the velocity, too."""
+    """Return the number of rows that a face stores, each with one column per channel; ``flows`` adds the velocity."""
     return sum(rows_left(form.predictor)) * (2 if flows else 1)
 
 
 class WavesInTime:
-    """Statements of a kernel that predicts; ``series``: the predictor's kept coefficients. ``friction_slots`` tells where a face leaves
-    its waves."""
+    """Statements of a predicting kernel that store the time expansion of the waves on faces.
+
+    Parameters
+    ----------
+    k : Kernel
+        Kernel that predicts.
+    form : Form
+        Form of the wave law.
+    series : Array
+        Coefficients of the predictor.
+    flows : bool
+        Store the velocity too.
+    """
 
     def __init__(self, k: Kernel, form: Form, series: Array, flows: bool):
         self.k, self.form, self.series, self.flows = k, form, series, flows
@@ -50,7 +70,19 @@ class WavesInTime:
         self.result = k.temp("waves_in_time", rows, form.faced)
 
     def leave(self, face: int, wave: Array, trace: Array, cell: Array, sides: Array) -> None:
-        """Where the face has a slot; ``wave`` of the whole step, and the ``trace`` that it was made of."""
+        """Store the expansion on a face if ``friction_slots`` assigns it a slot.
+
+        Parameters
+        ----------
+        face : int
+            Local face.
+        wave : Array
+            Wave of the whole step.
+        trace : Array
+            Trace from which ``wave`` was computed.
+        cell, sides : Array
+            Constants of the cell and of its faces.
+        """
 
         def all_parts() -> None:
             k, form, predictor = self.k, self.form, self.form.predictor
@@ -71,7 +103,7 @@ class WavesInTime:
         return self.result.view(row, rows)
 
     def _leave_flow(self, face: int, trace: View, row: int, cell: Array, sides: Array) -> None:
-        """The velocity of a ``trace``, as far behind the waves as its wave is behind the first."""
+        """Store the velocity of a ``trace`` at the same offset behind the waves as its wave has among them."""
         if not self.flows:
             return
         behind = sum(rows_left(self.form.predictor))

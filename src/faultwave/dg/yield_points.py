@@ -1,4 +1,4 @@
-"""Points of a cell at which a rheology looks at the stress, and the way back from values there to modes."""
+"""Points of a cell at which a rheology evaluates the stress, and the transformation from values there to modes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,22 @@ Kind = Literal["nodes", "quadrature", "lattice"]
 
 @dataclass(frozen=True)
 class YieldPoints:
-    """points (n, 3) in the reference cell; values (n, B3) of the basis there; back (B3, n) from values to modes; weights (n,) of the
-    integral over a cell, of which the sum is 1.
+    """Points of a cell with the transformations from and to modes.
 
-    The first ``pairs`` points and the next as many are images of each other where the first two vertices change places.
+    The first ``pairs`` points and the next ``pairs`` are images of each other under exchange of the first two vertices.
+
+    Attributes
+    ----------
+    points : ndarray (n, 3)
+        Points in the reference cell.
+    values : ndarray (n, B3)
+        Basis values at the points.
+    back : ndarray (B3, n)
+        Transformation from values to modes.
+    weights : ndarray (n,)
+        Weights of the mean over a cell, with sum 1.
+    pairs : int
+        Number of pairs of mirror points.
     """
 
     points: np.ndarray
@@ -29,11 +41,14 @@ class YieldPoints:
 
     @property
     def halves(self) -> tuple[np.ndarray, np.ndarray]:
-        """``values`` and ``back`` with half the entries: values at the points of a pair are sum and difference of what the first
-        matrix gives in their places, and the second matrix takes their sum and difference."""
+        """Return ``values`` and ``back`` with half the entries, by the mirror symmetry of the points.
+
+        Values at the points of a pair are sum and difference of the results of the first matrix in their rows; the
+        second matrix is applied to the sum and the difference of the values.
+        """
         even = np.array(
             [m[0] % 2 == 0 for m in modes(_degree(self.values.shape[1]))]
-        )  # in the mirror; others change sign
+        )  # under reflection; others change sign
         there, back, n = self.values.copy(), self.back.copy(), self.pairs
         there[:n, ~even], there[n : 2 * n, even] = 0.0, 0.0
         there[n : 2 * n, ~even] = self.values[:n, ~even]
@@ -43,8 +58,11 @@ class YieldPoints:
 
     @property
     def amplification(self) -> np.ndarray:
-        """(degrees, B3) positive numbers: of the modes of each degree but 0, the largest sum of psi^2 at a point, so that a field
-        of these modes is nowhere larger than the root of ``amplification @ squares``."""
+        """Return bounds (degrees, B3) of the modes of each degree except 0.
+
+        An entry is the largest sum of psi^2 at a point, so that a field of these modes is nowhere larger than the root
+        of ``amplification @ squares``.
+        """
         degree = np.array([sum(m) for m in modes(_degree(self.values.shape[1]))])
         found = np.zeros((degree.max(), len(degree)))
         for d in range(1, degree.max() + 1):
@@ -54,19 +72,23 @@ class YieldPoints:
 
 @functools.cache
 def yield_points(kind: Kind, degree: int) -> YieldPoints:
-    """``nodes``: as many as modes, where values can be given at will: those of Vioreanu and Rokhlin (2014, doi:10.1137/110860082), inside
-    of the cell, with positive weights. ``lattice``: the same with points on faces, edges and vertices (warp and blend: Warburton 2006,
-    doi:10.1007/s10665-006-9086-6). The stress of the modes then is what the rheology allows at every point.
+    """Return the points of a kind for polynomials of a degree.
 
-    ``quadrature``: the rule of Xiao and Gimbutas (2010, doi:10.1016/j.camwa.2009.10.027) of degree 2 N, whose weights are positive;
-    the way back is the projection in the mean square, by which yielding never adds energy.
+    - ``nodes``: as many points as modes, so that values can be prescribed: the points of Vioreanu and Rokhlin (2014,
+      doi:10.1137/110860082), inside the cell, with positive weights. The stress of the modes is then admissible at
+      every point.
+    - ``lattice``: the same with points on faces, edges and vertices (warp and blend: Warburton 2006,
+    doi:10.1007/s10665-006-9086-6).
+    - ``quadrature``: the rule of Xiao and Gimbutas (2010, doi:10.1016/j.camwa.2009.10.027) of degree 2 N with positive
+    weights. The
+      transformation to modes is the least-squares projection, by which yielding never adds energy.
     """
     import modepy
 
     if kind == "quadrature":
         rule = modepy.XiaoGimbutasSimplexQuadrature(2 * degree, 3)
         points, pairs = (rule.nodes.T + 1.0) / 2.0, 0
-        values, weights = tet_basis(points, degree), rule.weights / 8.0  # of a reference cell of volume 1/6
+        values, weights = tet_basis(points, degree), rule.weights / 8.0  # the reference cell has volume 1/6
         return YieldPoints(points, values, values.T * weights, 6.0 * weights, pairs)
     found = modepy.warp_and_blend_nodes(3, degree) if kind == "lattice" else _vioreanu_rokhlin(degree)
     points, pairs = _mirrored((found.T + 1.0) / 2.0)
@@ -82,8 +104,10 @@ def _vioreanu_rokhlin(degree: int) -> np.ndarray:
 
 
 def _mirrored(points: np.ndarray) -> tuple[np.ndarray, int]:
-    """The points with those first that the change of the first two vertices moves, then their images, then those that stay; and the
-    number of the first."""
+    """Return the points sorted by the exchange of the first two vertices, and the number of pairs.
+
+    Points on one side come first, then their images, then the points that do not move.
+    """
     first = 1.0 - points.sum(1)
     image = points.copy()
     image[:, 0] = first

@@ -1,8 +1,9 @@
-"""Yielding in cells: a rheology's return map at points of every cell, as a kernel between a correction and the next prediction.
+"""Yielding in cells: the return map of a rheology at points of every cell, as a kernel between a correction and the next prediction.
 
-Most cells do not yield, and are told so cheaply: no point of theirs can where the largest stress that the modes may add up to is less
-than the distance to yield of the stress at rest (``Rheology.distance``). In the others the stress is found at the points, and where one of
-them yields the change that the return map makes there is taken back to the modes. Cells in which nothing yields keep every bit.
+Most cells do not yield, which is detected at low cost: none of their points can yield if the bound of the stress of
+their modes is less than the distance to yield of the initial stress (``Rheology.distance``). In the other cells the
+stress is evaluated at the points, and if one of them yields, the change by the return map is projected to the modes.
+Cells without yielding are bitwise unchanged.
 """
 
 from __future__ import annotations
@@ -31,8 +32,21 @@ PARAMETERS, INITIAL, STATE, DISTANCE, STEP = (
 
 @dataclass(frozen=True)
 class Medium:
-    """A rheology with its constants and points. ``parameter_rows``, ``initial_rows``: as many as points, or 1 where values are the same at
-    all points of a cell; ``bounded``: whether the rheology tells its distance to yield."""
+    """Rheology with its constants and points.
+
+    Attributes
+    ----------
+    rheology : Rheology
+        Yield criterion and return map.
+    constants : mapping of str to float
+        Constants of the rheology.
+    points : YieldPoints
+        Points of a cell.
+    parameter_rows, initial_rows : int
+        Number of points, or 1 if values are equal at all points of a cell.
+    bounded : bool
+        True if the rheology has a distance to yield.
+    """
 
     rheology: Rheology
     constants: Mapping[str, float]
@@ -43,7 +57,7 @@ class Medium:
 
 
 def yielding(form: Form, medium: Medium) -> Kernel:
-    """The stress of q after a step of length ``yield_step`` [s]."""
+    """Return the kernel that applies the return map to the stress of q after a step of length ``yield_step`` [s]."""
     k, rheology, points = Kernel("yielding"), medium.rheology, medium.points
     count = len(points.points)
     q, cell = k.batch("q", form.b3, form.Q, "inout"), form.cell(k)
@@ -85,11 +99,11 @@ def yielding(form: Form, medium: Medium) -> Kernel:
 
 
 GIVEN = "given"
-"""Among the sums of a cell: the work of the stress at rest, at most."""
+"""Name of the bound of the work of the initial stress among the sums of a cell."""
 
 
 def energy_names(medium: Medium) -> tuple[str, ...]:
-    """Of the sums of ``dissipation``."""
+    """Return the names of the sums of ``dissipation``."""
     return tuple(_densities(medium, [0.0] * medium.rheology.state_columns.size, [0.0] * STRESS.size, 1.0))
 
 
@@ -102,8 +116,11 @@ def _densities(medium: Medium, state: Any, at_rest: Any, mu: Any) -> dict[str, A
 
 
 def dissipation(medium: Medium) -> Kernel:
-    """Of every cell the integrals of the rheology's densities. ``medium``: volume and mu. That of GIVEN is of the mean over the points:
-    weights of the integral are negative at some points of a lattice."""
+    """Return the kernel that integrates the rheology's densities over every cell.
+
+    Its argument ``medium`` has the columns volume and mu. GIVEN is a mean over the points, as weights of the integral
+    are negative at some points of a lattice.
+    """
     k, names, count = Kernel("dissipation"), energy_names(medium), len(medium.points.points)
     states = k.batch(STATE, count, medium.rheology.state_columns.size)
     initial, cell = k.batch(INITIAL, medium.initial_rows, STRESS.size), k.batch("medium", 1, 2)
@@ -124,7 +141,7 @@ def dissipation(medium: Medium) -> Kernel:
 
 
 def _sum_and_difference(k: Kernel, pairs: int, at: Array) -> None:
-    """Of the first ``pairs`` rows and the next as many, in their places."""
+    """Replace the first ``pairs`` rows and the next ``pairs`` rows by their sum and difference."""
     if pairs:
         a, b = at.view(0, pairs), at.view(pairs, pairs)
         both = lambda x, y: [[p + q for p, q in zip(x, y, strict=True)], [p - q for p, q in zip(x, y, strict=True)]]  # noqa: E731
@@ -132,7 +149,7 @@ def _sum_and_difference(k: Kernel, pairs: int, at: Array) -> None:
 
 
 def _suspect(k: Kernel, form: Form, medium: Medium, own: View, cell: Array, out: list[Array]) -> None:
-    """The first of ``out`` is 1 where the cell may yield, the second 0."""
+    """Set the first of ``out`` to 1 where the cell may yield, and the second to 0."""
     if not medium.bounded:
         k.pointwise(lambda x: [[1.0], [0.0]], [own.array.view(0, 1)], out)
         return
@@ -154,13 +171,13 @@ def _suspect(k: Kernel, form: Form, medium: Medium, own: View, cell: Array, out:
 
 
 def _square(s: Any) -> Any:
-    """s : s of a symmetric tensor."""
+    """Return s : s of a symmetric tensor."""
     off = s[3] * s[3] + s[4] * s[4] + s[5] * s[5]
     return (s[0] * s[0] + s[1] * s[1] + s[2] * s[2]) + (off + off)
 
 
 def _asks(form: Form, medium: Medium) -> Any:
-    """The whole stress at a point, and 1 where it yields, of a cell that may."""
+    """Return the formula of the total stress at a point and of a flag that is 1 if it yields, in cells that may yield."""
     rheology, constants = medium.rheology, medium.constants
     parameters, states = rheology.parameter_columns, rheology.state_columns
 
@@ -175,7 +192,7 @@ def _asks(form: Form, medium: Medium) -> Any:
 
 
 def _lost(rheology: Rheology, constants: Mapping[str, float]) -> Any:
-    """What the return map changes in the stress, and the state after it; of cells that do not yield nothing and the state as it was."""
+    """Return the formula of the stress change by the return map and of the new state; both are unchanged in cells without yielding."""
     mapped = statement(rheology, constants)
 
     def function(yields: Any, p: Any, stress: Any, *rest: Any) -> Any:

@@ -302,7 +302,7 @@ class Runner(Protocol):
         amplitudes : ndarray, (levels, steps, sources)
             Amplitudes of the sources.
         work : Work, optional
-            Restricts the steps to these boxes, which lie within those of the launches. Default: everything.
+            Restricts the steps to these boxes, which lie within the launches' own boxes. Default: everything.
 
         Returns
         -------

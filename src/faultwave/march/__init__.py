@@ -1,4 +1,4 @@
-"""Time: clusters as actors that only know predict and correct."""
+"""Local time stepping: clusters as actors that only know how to predict and correct."""
 
 from faultwave.march.clusters import Actions, March
 

@@ -1,11 +1,13 @@
 """Clustered local time stepping as actors with integer clocks (docs/theory/time-stepping.md, "Local time stepping").
 
-Clocks count ticks of the smallest step since the last time at which all clusters met. A cluster may correct once every neighbour has
-predicted as far, and may predict the next step once no faster neighbour still reads what it published for the last; what it
-publishes for a slower neighbour is kept apart for two of that neighbour's steps. Where both may be done they are done together.
+Clocks count ticks of the smallest step since the last time at which all clusters met. A cluster may correct once every
+neighbour has predicted as far, and may predict the next step once no faster neighbour still reads the data it published
+for the last step; data for a slower neighbour stay valid for two of that neighbour's steps. If both are permitted, they
+are done in one pass.
 
-In a run on several processes a prediction may defer cells that neither other clusters nor other processes look at. The corrections of
-slower clusters and the cluster's own next one wait for them; all others go first, so that there is work for whenever messages are late.
+In a run on several processes a prediction may defer cells that neither other clusters nor other processes read. The
+corrections of slower clusters and the cluster's own next one wait for them; all others go first, so that there is work
+to do when messages are late.
 """
 
 from __future__ import annotations
@@ -19,52 +21,62 @@ from typing import Protocol
 
 
 def never() -> bool:
-    """No pause."""
+    """Return False: no pause."""
     return False
 
 
 class Actions(Protocol):
-    """The physics behind a cluster's step; times in seconds."""
+    """Computations of a cluster's step; times in seconds."""
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
-        """``restart``: this step begins together with one of the next slower cluster."""
+        """Predict the step at ``time``; ``restart`` if it begins together with a step of the next slower cluster."""
 
     def correct(self, cluster: int, time: float, step: float) -> None:
-        """The step at ``time``."""
+        """Correct the step at ``time``."""
 
     def correct_and_predict(self, cluster: int, time: float, step: float, following: float, restart: bool) -> None:
-        """``correct`` of the step at ``time``, then ``predict`` of the one after it, ``following`` long."""
+        """Correct the step at ``time`` and predict the next one, of length ``following`` [s]."""
 
 
 class Overlap(Protocol):
-    """What actions do besides in a run on several processes, to compute while messages travel."""
+    """Actions that overlap computation with messages in a run on several processes."""
 
     def ready(self, cluster: int) -> bool:
-        """Whether the messages that the next correction of the cluster reads are here."""
+        """Return True if the messages that the next correction of the cluster reads have arrived."""
 
     def finish(self, cluster: int) -> bool:
-        """Do part of what the last prediction deferred; whether there is more."""
+        """Compute a part of the cells that the last prediction deferred; return True if cells remain."""
 
     def early(self, cluster: int, time: float, step: float) -> bool:
-        """Do what of the correction needs no messages, once; whether there was anything."""
+        """Compute the part of the correction that needs no messages, once; return True if there was any."""
 
     def wait(self, clusters: Sequence[int]) -> None:
-        """Return when one of the clusters is ready. Raises an error where another process is silent."""
+        """Wait until one of the clusters is ready. Raises an error if another process does not respond."""
 
 
 @dataclass
 class Clock:
-    """Ticks since the last meeting: ``rate`` a step, predicted and corrected so far, ``limit`` at the next meeting."""
+    """Clock of a cluster, in ticks since the last meeting of all clusters.
+
+    Attributes
+    ----------
+    rate : int
+        Length of a step.
+    predicted, corrected : int
+        Time up to which the cluster has predicted and corrected.
+    limit : int
+        Time of the next meeting.
+    """
 
     rate: int
     predicted: int = 0
     corrected: int = 0
     limit: int = 0
-    deferred: bool = False  # whether the last prediction has deferred cells
+    deferred: bool = False  # True if the last prediction has deferred cells
 
 
 class March:
-    """Advances clusters whose steps are ``tick * rate``; neighbours in the list are neighbours in space."""
+    """Local time stepping of clusters with steps ``tick * rate`` [s]; adjacent clusters in the list are neighbours in space."""
 
     def __init__(self, tick: float, rates: Sequence[int], actions: Actions, time: float = 0.0):
         self.tick, self.time, self.actions = tick, time, actions
@@ -74,32 +86,34 @@ class March:
         self._within = [
             tuple(min(t, slow) * tick for t in range(fast, slow + fast, fast)) for fast, slow in pairwise(rates)
         ]
-        self._ends = [time]  # of the largest steps that are taken at once
-        self.overlap: Overlap | None = None  # of computing and messages, with other processes
-        self.waited = 0.0  # seconds in which there was nothing to do but wait for messages
+        self._ends = [time]  # ends of the largest steps that are taken at once
+        self.overlap: Overlap | None = None  # set in runs on several processes
+        self.waited = 0.0  # time spent in waiting for messages only [s]
         self._late: list[int] = []
-        self._whole = True  # whether the last steps are as long as the others
+        self._whole = True  # True if the last steps are not shortened
         self._until = time  # the next meeting
 
     @property
     def longest(self) -> float:
-        """Step of the slowest cluster: all clusters meet every so often without shortening a step."""
+        """Step of the slowest cluster [s]: the interval at which all clusters meet without shortening a step."""
         return self.tick * self._largest
 
     def time_after(self, steps: int) -> float:
-        """The time after so many largest steps, added one by one: where ``advance`` is then called with it, every moment is the same to
-        the last bit as if they had been taken one by one."""
+        """Return the time after ``steps`` largest steps, added one by one.
+
+        A subsequent ``advance`` to this time visits the same moments as single steps do, bit for bit.
+        """
         self._ends = list(accumulate(repeat(self.longest, steps), initial=self.time))
         return self._ends[-1]
 
     def moment(self, ticks: int) -> float:
-        """So many ticks after ``time``."""
+        """Return the time of a number of ticks after ``time``."""
         ends = self._ends if self._ends[0] == self.time else [self.time]
         whole = min(ticks // self._largest, len(ends) - 1)
         return ends[whole] + (ticks - whole * self._largest) * self.tick
 
     def ends_within(self, cluster: int) -> tuple[float, ...]:
-        """When the steps of the next faster cluster end within the step that a cluster is about to predict, after its start [s]."""
+        """Return the ends of the next faster cluster's steps within a cluster's next predicted step, after its start [s]."""
         if not cluster:
             return ()
         own, rate = self.clocks[cluster], self.clocks[cluster - 1].rate
@@ -110,16 +124,21 @@ class March:
         return tuple(self._span(begin, min(t, end), self._until) for t in range(begin + rate, end + rate, rate))
 
     def advance(self, until: float, pause: Callable[[], bool] = never) -> None:
-        """Step every cluster to ``until``; only the last step of each may be shortened. Once ``pause()`` is true, to the next time before
-        it at which all can meet.
+        """Step every cluster to ``until``; only the last step of each may be shortened.
 
-        A time (all but) reached takes no step; ValueError for one that has passed.
+        Once ``pause()`` returns True, clusters step to the next earlier time at which all can meet. A time that is
+        (almost) reached takes no step.
+
+        Raises
+        ------
+        ValueError
+            If the time has passed.
         """
         if self._ends[0] != self.time or self._ends[-1] != until:
             self._ends = [self.time, until] if until == self.time + self.longest else [self.time]
         ticks = (
             len(self._ends) - 1
-        ) * self._largest  # known, where rounding could make it one more, at late times above all
+        ) * self._largest  # exact; computed from times it could be one more by rounding, above all at late times
         self._whole = ticks > 0
         if not self._whole:
             ticks = math.ceil((until - self.time) / self.tick - 1e-9)
@@ -135,7 +154,7 @@ class March:
             if pause():
                 self._until = until = self._earlier(until)
             self._late = []
-            for i in turns:  # the fastest that can
+            for i in turns:  # the fastest cluster that can act
                 if self._try(i, until):
                     break
             else:
@@ -146,7 +165,7 @@ class March:
         self.time = until
 
     def _earlier(self, until: float) -> float:
-        """Let all clusters meet as soon as they can, before ``until``; returns that time."""
+        """Let all clusters meet as soon as possible before ``until``, and return that time."""
         steps = -(-max(c.predicted for c in self.clocks) // self._largest)
         ticks = max(1, steps) * self._largest
         if ticks >= self.clocks[0].limit:
@@ -156,7 +175,10 @@ class March:
         return self.moment(ticks)
 
     def _work(self, until: float) -> bool:
-        """While messages are late: what can be done early, what was deferred, and only then wait. False where nothing can be done."""
+        """Work while messages are late: first early parts of corrections, then deferred cells; wait only if neither is left.
+
+        Returns False if there is nothing to do.
+        """
         overlap = self.overlap
         if overlap is None:
             return False
@@ -178,7 +200,7 @@ class March:
         return until if ticks >= self.clocks[0].limit else self.moment(ticks)
 
     def _span(self, ticks: int, end: int, until: float) -> float:
-        """Seconds between two clocks: to the last bit the same for steps of as many ticks, but for one that is shortened."""
+        """Return the seconds between two clocks, bitwise equal for steps of as many ticks except a shortened one."""
         if end < self.clocks[0].limit or self._whole:
             return (end - ticks) * self.tick
         return until - self._moment(ticks, until)
@@ -190,9 +212,9 @@ class March:
         faster = self.clocks[i - 1] if i else None
         slower = self.clocks[i + 1] if i + 1 < len(self.clocks) else None
         now = own.predicted
-        # What I published for the faster cluster is in use until it has corrected as far as I have predicted.
+        # The faster cluster reads the data of the last step until it has corrected as far as this one has predicted.
         free = faster is None or faster.corrected >= now
-        # My next steps belong to a step that the slower one has begun, or is about to begin.
+        # The next steps belong to a step that the slower cluster has begun or is about to begin.
         known = slower is None or now <= slower.predicted
         more = now < own.limit and free and known
         if now == own.corrected:
@@ -222,7 +244,7 @@ class March:
         return True
 
     def _next(self, own: Clock, slower: Clock | None, until: float) -> tuple[float, bool]:
-        """Length of a cluster's next step, and whether it begins together with one of the next slower cluster."""
+        """Return the length of a cluster's next step, and True if it begins together with a step of the next slower cluster."""
         now = own.predicted
         restart = slower is None or now % slower.rate == 0
         return self._span(now, min(now + own.rate, own.limit), until), restart

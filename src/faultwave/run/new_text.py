@@ -201,7 +201,7 @@ def grid_text(box: Box, frequencies: tuple[float, float], topography: Ground | N
     box : Box
         Region.
     frequencies : tuple of float
-        Requested frequency, and that of a grid fine enough for the source [Hz].
+        Requested frequency, and frequency of a grid fine enough for the source [Hz].
     topography : Ground or None
         Raster of heights.
     """

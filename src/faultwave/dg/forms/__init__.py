@@ -1,6 +1,6 @@
-"""How a law's cells are advanced: in its own quantities (any law), or in components that suit the reference cell (some).
+"""Forms of wave laws: the equations of a cell in the law's own quantities (any law) or in components of the reference cell (some).
 
-``form`` chooses; what leaves a cell (waves, receivers, outputs, checkpoints) is physical in every form.
+``form`` chooses; data that leave a cell (waves, receivers, outputs, checkpoints) are physical in every form.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMS: tuple[type[Form], ...] = (
     CovariantCurls,
     FullStiffness,
 )
-"""Forms with fewer operations; each says which laws it suits."""
+"""Forms with fewer operations; ``suits`` of each states the laws it is valid for."""
 
 
 def form(
@@ -38,9 +38,25 @@ def form(
     narrow: bool = False,
     precise: bool = False,
 ) -> Form:
-    """The form of a law: the fast one where there is one and ``fast`` allows it. ``unit`` of time [s] in the kernels; ``predictor``:
-    instead of the form's own; ``narrow``: waves lie in memory in single precision; ``precise``: constants in two numbers of single
-    precision, where that is built."""
+    """Return the form of a law: a fast one if one suits the law and ``fast`` allows it.
+
+    Parameters
+    ----------
+    law : Law
+        Wave law.
+    order : int
+        Order of convergence.
+    unit : float
+        Unit of time in the kernels [s].
+    fast : bool
+        Allow the forms in ``FORMS``.
+    predictor : callable, optional
+        Constructor of the time expansion; the form's own by default.
+    narrow : bool
+        Store waves in single precision.
+    precise : bool
+        Store constants as sums of two single-precision numbers, if the form supports that.
+    """
     found = next((kind for kind in FORMS if fast and kind.suits(law)), Form)
     if found is ContravariantElastic:
         found = LeanElastic if narrow else PreciseElastic if precise else found

@@ -1,4 +1,4 @@
-"""What forms in components of the reference cell share: gradients of its faces, tensors, sums without idle terms."""
+"""Common operations of forms in components of the reference cell: face gradients, tensors, and sums without zero terms."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import dot
 
 PAIR = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
-"""Column of the component ab of a symmetric tensor."""
+"""Column of component ab of a symmetric tensor."""
 
 GRADIENT = np.concatenate([-np.ones((1, 3)), np.eye(3)]) @ DIRECTIONS.T
-"""Gradients (4, 3) of the barycentric coordinates along the directions."""
+"""Gradients (4, 3) of the barycentric coordinates along ``DIRECTIONS``."""
 
 
 def combine(weights: Sequence[float], values: Sequence[Any]) -> Any:
-    """sum_i weights[i] values[i] without the terms and factors that do nothing."""
+    """Return sum_i weights[i] values[i] without zero terms and unit factors."""
     total = None
     for w, x in zip(weights, values, strict=True):
         if w == 0.0:
@@ -35,25 +35,33 @@ def combine(weights: Sequence[float], values: Sequence[Any]) -> Any:
 
 
 def metric(inverse: np.ndarray) -> np.ndarray:
-    """(nc, 6) components of J^-1 J^-T."""
+    """Return the six components (nc, 6) of J^-1 J^-T."""
     full = np.einsum("nax,nbx->nab", inverse, inverse)
     return full[:, [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]]
 
 
 def turned(metric: Any, face: int) -> list[Any]:
-    """G g of a face from the six components of G."""
+    """Return G g of a face from the six components of G."""
     return [combine(GRADIENT[face], [metric[PAIR[a][b]] for b in range(3)]) for a in range(3)]
 
 
 def both_sides(tensor: Any, rows: Any) -> list[Any]:
-    """A s A^T of a symmetric tensor, six components, and a matrix of three ``rows``."""
+    """Return the six components of A s A^T of a symmetric tensor s and the matrix A with the given ``rows``."""
     once = [[dot(row, [tensor[PAIR[a][b]] for a in range(3)]) for b in range(3)] for row in rows]
     pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
     return [dot(once[x], rows[y]) for x, y in pairs]
 
 
 def select_stress(form: Form, k: Kernel, source: View, face: int) -> tuple[View, list[tuple[int, int]]]:
-    """Where s g of a face is, of the first six columns s of ``source``, and the columns of the contraction with its trace matrix."""
+    """Select s g of a face, where s is the first six columns of ``source``.
+
+    Returns
+    -------
+    view : View
+        Array that holds s g: ``source`` itself if g has one component, else a temporary.
+    columns : list of (int, int)
+        Columns of the contraction with the trace matrix of the face.
+    """
     g = GRADIENT[face]
     if np.count_nonzero(g) == 1:
         b = int(np.flatnonzero(g)[0])
@@ -64,18 +72,20 @@ def select_stress(form: Form, k: Kernel, source: View, face: int) -> tuple[View,
 
 
 def inverse(x: Any) -> Any:
-    """1/x, 0 for 0: nothing is sheared between fluids."""
+    """Return 1/x, and 0 for x = 0: fluids carry no shear."""
     return mth.where(x > 0.0, 1.0 / mth.where(x > 0.0, x, 1.0), 0.0)
 
 
 def probes(count: int, first: int) -> np.ndarray:
-    """Numbers between 0 and 1 without a pattern, those from ``first`` on: multiples of the golden ratio, modulo one. NumPy's own generators
-    take 5 ms to import."""
+    """Return ``count`` numbers in (0, 1) without a pattern, from number ``first`` on: multiples of the golden ratio modulo one.
+
+    NumPy's generators take 5 ms to import.
+    """
     return np.asarray(np.arange(first + 1.0, first + count + 1.0) * (0.5 * 5.0**0.5 + 0.5) % 1.0)
 
 
 def same_equations(law: Law, known: Any) -> bool:
-    """Whether a law has the quantities, parameters and equations of a known one, by what its functions do to probes."""
+    """Return True if two laws have equal quantities, parameters and equations, compared by their functions at probe values."""
 
     def sizes(of: Any) -> tuple[Any, ...]:
         names = sorted(p.name for p in of.parameters)
@@ -99,7 +109,7 @@ def same_equations(law: Law, known: Any) -> bool:
 
 
 class ComponentForm(Form):
-    """A form whose faces need no frames; their columns are h, the neighbour's impedances, a, b."""
+    """Form in components of the reference cell, whose faces need no frames; face columns are h, the neighbour's impedances, a, b."""
 
     self_contained = False
 
@@ -115,19 +125,22 @@ class ComponentForm(Form):
         self._trace(k, source, i, out)
 
     def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
-        """out (rows2, 2 face channels) = what ``split`` takes, in the cell's components."""
+        """Compute the trace that ``split`` takes, in the cell's components: out (rows2, 2 face channels)."""
         raise NotImplementedError
 
     def flow_jump(self, w: Any, u: Any, cell: Any, face: Any, i: int) -> list[Any]:
-        """What the flow jumps by, in the cell's components, from the neighbour's w and the u that was kept (of three components)."""
+        """Return the jump of the flow in the cell's components from the neighbour's w and the stored u (three components)."""
         raise NotImplementedError
 
     def lift_vectors(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array,
         add: Callable[..., Any],
     ) -> None:  # fmt: skip
-        """``lift`` of forms whose flow has three components: the jumps of all faces are extended into the cell, (b3, 12), and
-        ``add(jumps, cell, q, *faces)`` gives the new q."""
+        """Apply ``lift`` for a flow of three components.
+
+        The jumps of all faces are extended into the cell (b3, 12), and ``add(jumps, cell, q, *faces)`` returns the new
+        q.
+        """
         arrived, jump = k.temp("arrived", self.b2, 3), k.temp("jump", self.b2, 3)
         lifted = k.temp("lifted", self.b3, 12)
         for i in range(4):

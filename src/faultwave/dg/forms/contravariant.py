@@ -1,4 +1,4 @@
-"""Isotropic elasticity in contravariant components: derivatives need no Jacobian.
+"""Isotropic elasticity in contravariant components, whose derivatives need no Jacobian.
 
 With x = x0 + J xi, s = J^-1 sigma J^-T / rho, v' = J^-1 v and the metric G = J^-1 J^-T:
 
@@ -10,8 +10,8 @@ h = 1 / sqrt(g G g). In the same components the traction is -rho h s g, n . v = 
 
     Z v = Zs v' + (Zp - Zs) h^2 (G g) (g . v').
 
-In a unit of time other than the second, s, lambda/rho, mu/rho and 1/rho are those of that unit: a factor of it, its
-square twice, itself. d_b, J and g belong to the directions of ``plain.DIRECTIONS``. Waves and face traces leave in physical components.
+If the unit of time is not the second, s and 1/rho are scaled by it, lambda/rho and mu/rho by its square. d_b, J and g
+refer to the directions of ``plain.DIRECTIONS``. Waves and face traces leave the cell in physical components.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ DERIVATIVES = Columns(force=3, gradient=9)
 
 
 def inverted(j: list[Any]) -> list[list[Any]]:
-    """Rows of J^-1, from rows of J (kernel)."""
+    """Return the rows of J^-1 from the rows of J (kernel)."""
     cofactors = [
         [
             j[(b + 1) % 3][(a + 1) % 3] * j[(b + 2) % 3][(a + 2) % 3]
@@ -72,8 +72,12 @@ def inverted(j: list[Any]) -> list[list[Any]]:
 
 
 class ContravariantElastic(ComponentForm):
-    """``jacobian`` of a cell is J (x, b), ``metric`` G; ``lam``, ``mu`` and ``inverse_rho`` are lambda/rho, mu/rho and 1/rho. ``height``
-    of a face is h; its ``zp``, ``zs`` are those of the neighbour."""
+    """Form of isotropic elasticity in contravariant components.
+
+    Columns of a cell: ``jacobian`` J (x, b), ``metric`` G, ``lam``, ``mu`` and ``inverse_rho``, which are lambda/rho,
+    mu/rho and 1/rho, and impedances ``zp``, ``zs``. Columns of a face: ``height`` h and the neighbour's impedances
+    ``zp``, ``zs``.
+    """
 
     self_contained = True
     moduli: tuple[str, ...] = ("lam", "mu")
@@ -93,7 +97,7 @@ class ContravariantElastic(ComponentForm):
         return self.cell_columns.join(self._constants(cells))
 
     def _constants(self, cells: Cells) -> dict[str, np.ndarray]:
-        """(nc,) or (nc, n) of every column of a cell."""
+        """Return the constants of the cells, (nc,) or (nc, n), by column."""
         rows = directed(cells.inverse)
         rho, unit = cells.material["rho"], self.unit
         zp, zs = self.law.impedance(cells.material)
@@ -145,7 +149,7 @@ class ContravariantElastic(ComponentForm):
         return [*(inverse * x for x in both_sides(q[:6], back)), *[dot(line, q[6:]) for line in back]]
 
     def turned_in(self, cell: Any) -> list[list[Any]]:
-        """Rows of J^-1 = G J^T."""
+        """Return the rows of J^-1 = G J^T."""
         own = self.cell_columns.row(cell)
         rows = [own.jacobian[3 * x : 3 * x + 3] for x in range(3)]
         return [[dot([own.metric[PAIR[a][b]] for b in range(3)], rows[x]) for x in range(3)] for a in range(3)]
@@ -180,20 +184,20 @@ class ContravariantElastic(ComponentForm):
     # Its faces.
 
     def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
-        """out (rows2, 6) = [s g, v'] on a local face."""
+        """Compute the trace [s g, v'] on a local face: out (rows2, 6)."""
         where, columns = select_stress(self, k, source, face)
         self.restrict(k, where, face, out, columns)
         self.restrict(k, source, face, out, [(6 + a, 3 + a) for a in range(3)])
 
     def _physics(self, t: Any, cell: Any, face: Any, i: int) -> tuple[list[Any], Any, Any, list[Any]]:
-        """Traction and velocity in the cell's components, g . v' and G g, from [s g, v']."""
+        """Return traction and velocity in the cell's components, g . v' and G g, from [s g, v']."""
         own, trace = self.cell_columns.row(cell), TRACE.row(t)
         h = self.face_columns.row(face).height
         traction = [-(own.rho * h) * x for x in trace.stress]
         return traction, trace.velocity, combine(GRADIENT[i], trace.velocity), turned(own.metric, i)
 
     def _wave(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
-        """Physical w of a face from [s g, v']."""
+        """Return the physical w of a face from [s g, v']."""
         traction, flow, along, normal = self._physics(t, cell, face, i)
         h, mine = self.face_columns.row(face).height, self.cell_columns.row(cell)
         own = (mine.zp - mine.zs) * h * h
@@ -201,7 +205,7 @@ class ContravariantElastic(ComponentForm):
         return self._turned_out(cell, w)
 
     def _turned_out(self, cell: Any, x: Any) -> list[Any]:
-        """Physical components of a vector."""
+        """Return the physical components of a vector."""
         jacobian = self.cell_columns.row(cell).jacobian
         return [dot(jacobian[3 * a : 3 * a + 3], x) for a in range(3)]
 
@@ -224,7 +228,7 @@ class ContravariantElastic(ComponentForm):
         back = [[dot([g[PAIR[c][e]] for e in range(3)], row) for row in rows] for c in range(3)]
         inner = [dot(back[c], w) for c in range(3)]
         x = [a * inner[c] - u[c] for c in range(3)]
-        # w_R - u = x + b h^2 (G g) (g . w), and the admittance ys + (yp - ys) h^2 (G g) g. of it:
+        # w_R - u = x + b h^2 (G g) (g . w); the admittance ys + (yp - ys) h^2 (G g) g. acts on it:
         shear = (yp - ys) * h * h
         amount = shear * combine(GRADIENT[i], x) + b * h * h * yp * combine(GRADIENT[i], inner)
         return [ys * x[c] + normal[c] * amount for c in range(3)]

@@ -1,14 +1,16 @@
-"""Laws of two curls in covariant components, in which curls need no metric (Hesthaven & Warburton 2008, ch. 10; decision 0009).
+"""Laws of two curls in covariant components, in which curls need no metric (Hesthaven & Warburton 2008, ch. 10).
 
-For fields E and H with E' = alpha curl H and H' = -beta curl E, x = x0 + J xi, e = J^T E, h = J^T H and g = J^T J / det J,
+For fields E and H with E' = alpha curl H and H' = -beta curl E, x = x0 + J xi, e = J^T E, h = J^T H and g = J^T J / det
+J,
 
     e' = alpha g curl h,    h' = -beta g curl e,    (curl e)^a = d_(a+1) e_(a+2) - d_(a+2) e_(a+1).
 
-What crosses a face are the components of e and h along two tangents of it in the reference cell; the face's own tangents t_k, in
-which waves leave, are t_k = A_k1 tau_1 + A_k2 tau_2. So E . t = A e_tau, and n x turns (t_1, t_2) into s (t_2, -t_1). A jump dv of
-n x H, lifted as f = A^T dv, changes e by alpha J^T J f and h by -beta J^T J (n x) Z f, where n x is s R on tau.
+The components of e and h along two tangents tau of a face in the reference cell cross it. The face's own tangents t_k,
+in which waves leave, are t_k = A_k1 tau_1 + A_k2 tau_2. So E . t = A e_tau, and n x turns (t_1, t_2) into s (t_2,
+-t_1). A jump dv of n x H, lifted as f = A^T dv, changes e by alpha J^T J f and h by -beta J^T J (n x) Z f, where n x is
+s R on tau.
 
-d_b and J belong to the directions of ``plain.DIRECTIONS``; g and f count time in the form's unit.
+d_b and J refer to the directions of ``plain.DIRECTIONS``; g and f count time in the form's unit. See decision 0009.
 """
 
 from __future__ import annotations
@@ -29,13 +31,14 @@ from faultwave.physics.waves.law import cross, dot
 TANGENTS = np.array(
     [[[0, 0, 1], [-0.5, 1, 0]], [[0, 0, 1], [0.5, 1, 0]], [[1, 0, 0], [0, 1, 1]], [[1, 0, 0], [0, 1, 0]]]
 )
-"""Two tangents (4, 2, 3) of every face along the directions: as few components as can be."""
+"""Two tangents (4, 2, 3) of every face in the coordinates of ``DIRECTIONS``, with as few components as possible."""
 
 
 def is_two_curls(law: Law) -> bool:
-    """Whether a law is E' = alpha curl H, H' = -beta curl E with a scalar impedance, by what its functions do to probes.
+    """Return True if a law is E' = alpha curl H, H' = -beta curl E with a scalar impedance, by its functions at probe values.
 
-    A reaction must treat the components of a field alike: one that tells the axes of space apart (a matched layer) is none of e and h.
+    A reaction must treat the three components of a field alike: a matched layer, which distinguishes the axes of space,
+    cannot be stated in e and h.
     """
     if (len(law.quantities), law.channels, law.face_channels, law.traction_is_flux) != (6, 3, 2, False):
         return False
@@ -64,8 +67,12 @@ TRACE = Columns(electric=2, magnetic=2)
 
 
 class CovariantCurls(ComponentForm):
-    """``metric`` of a cell is g, ``size`` det J / unit, ``rates`` those of the reaction. ``tangents`` of a face are A, ``sign`` s; its
-    ``z`` is the neighbour's."""
+    """Form of two curls in covariant components.
+
+    Columns of a cell: ``metric`` g, ``size`` det J / unit, constants ``alpha`` and ``beta``, impedance ``z`` and the
+    ``rates`` of the reaction. Columns of a face: ``tangents`` A, ``sign`` s, the neighbour's impedance ``z`` and the
+    ``admittance``.
+    """
 
     moduli = ("alpha", "beta")
 
@@ -125,7 +132,7 @@ class CovariantCurls(ComponentForm):
         return 12
 
     def differentiate(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
-        """Columns 4 b ... 4 b + 3: d_b of e_(b+1), e_(b+2), h_(b+1), h_(b+2)."""
+        """Fill columns 4 b ... 4 b + 3 with d_b of e_(b+1), e_(b+2), h_(b+1), h_(b+2)."""
         for b in range(3):
             wanted = [c + 3 * field for field in range(2) for c in ((b + 1) % 3, (b + 2) % 3)]
             k.contract(
@@ -139,7 +146,7 @@ class CovariantCurls(ComponentForm):
         return self._change(cell, curl(1), curl(0), 1.0)
 
     def _change(self, cell: Any, along_e: Any, along_h: Any, scale: Any) -> list[Any]:
-        """scale (alpha g along_e, -beta g along_h)."""
+        """Return scale (alpha g along_e, -beta g along_h)."""
         own = self.cell_columns.row(cell)
         e, h = (
             [[(x * own.metric[PAIR[a][b]]) for b in range(3)] for a in range(3)]
@@ -150,7 +157,7 @@ class CovariantCurls(ComponentForm):
     # Its faces.
 
     def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
-        """out (rows2, 4) = e and h along the two tangents of a local face."""
+        """Compute e and h along the two tangents of a local face: out (rows2, 4)."""
         columns: list[tuple[int, int]] = []
         mixed: list[tuple[int, Sequence[float]]] = []
         for i, tangent in enumerate(TANGENTS[face]):
@@ -166,14 +173,14 @@ class CovariantCurls(ComponentForm):
             self.restrict(k, pair, face, out, [(0, i), (1, 2 + i)])
 
     def _along(self, t: Any, face: Any) -> tuple[list[Any], list[Any]]:
-        """T = E . t_k and v = (n x H) . t_k from a trace."""
+        """Return T = E . t_k and v = (n x H) . t_k from a trace."""
         side = self.face_columns.row(face)
         p, r, q, s = side.tangents
         e, h = ([p * x[0] + r * x[1], q * x[0] + s * x[1]] for x in TRACE.row(t).values())
         return e, [-side.sign * h[1], side.sign * h[0]]
 
     def _wave(self, t: Any, cell: Any, face: Any) -> list[Any]:
-        """w of a face from a trace."""
+        """Return w of a face from a trace."""
         z = self.cell_columns.row(cell).z
         return [x - z * y for x, y in zip(*self._along(t, face), strict=True)]
 

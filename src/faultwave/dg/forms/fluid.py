@@ -1,9 +1,11 @@
-"""Acoustics in contravariant components: s = sigma / rho, v' = J^-1 v and the metric G = J^-1 J^-T,
+"""Acoustics in contravariant components.
+
+With s = sigma / rho, v' = J^-1 v and the metric G = J^-1 J^-T,
 
     ds/dt = K/rho sum_a d_a v'^a,    dv'^a/dt = sum_b G^ab d_b s.
 
-One number crosses a face, n . v = -h g . v' (see ``contravariant``), so a cell needs no Jacobian at all. In a unit of time
-other than the second, s, K/rho and 1/rho are those of that unit: a factor of it, its square, itself.
+Only n . v = -h g . v' crosses a face (see ``contravariant``), so that a cell needs no Jacobian. If the unit of time is
+not the second, s and 1/rho are scaled by it and K/rho by its square.
 """
 
 from __future__ import annotations
@@ -38,8 +40,11 @@ DERIVATIVES = Columns(divergence=None, gradient=3)
 
 
 class ContravariantAcoustic(ComponentForm):
-    """``metric`` of a cell is G; ``bulk`` and ``inverse_rho`` are K/rho and 1/rho. ``height`` of a face is h; its ``z`` is the
-    neighbour's."""
+    """Form of acoustics in contravariant components.
+
+    Columns of a cell: ``metric`` G, ``bulk`` K/rho, ``rho``, ``inverse_rho`` and impedance ``z``. Columns of a face:
+    ``height`` h and the neighbour's impedance ``z``.
+    """
 
     moduli = ("bulk",)
 
@@ -95,7 +100,7 @@ class ContravariantAcoustic(ComponentForm):
         return [own.bulk * found.divergence, *push]
 
     def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
-        """out (rows2, 2) = [s, g . v'] on a local face."""
+        """Compute the trace [s, g . v'] on a local face: out (rows2, 2)."""
         g = GRADIENT[face]
         if np.count_nonzero(g) == 1:
             self.restrict(k, source, face, out, [(0, 0), (1 + int(np.flatnonzero(g)[0]), 1)])

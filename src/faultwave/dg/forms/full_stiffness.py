@@ -1,16 +1,17 @@
-"""Elasticity with a full stiffness, stress in contravariant and velocity in covariant components: neither derivatives nor strain need
-the Jacobian.
+"""Anisotropic elasticity with stress in contravariant and velocity in covariant components.
 
-With x = x0 + J xi, s = J^-1 sigma J^-T / rho, u = J^T v and the stiffness D^abcd = J^-1 J^-1 J^-1 J^-1 C / rho (one J^-1 for each index),
-which has the symmetries of C and so 21 constants again,
+Neither derivatives nor strain need the Jacobian. With x = x0 + J xi, s = J^-1 sigma J^-T / rho, u = J^T v and the
+stiffness D^abcd = J^-1 J^-1 J^-1 J^-1 C / rho (one J^-1 for each index), which has the symmetries of C and therefore 21
+constants,
 
     ds^ab/dt = sum_cd D^abcd d_c u_d,    du_a/dt = sum_b H_ab (sum_c d_c s^bc),    H = J^T J.
 
-On the face opposite vertex f the unit normal is n = -h J^-T g with g = grad of the barycentric coordinate f and h = 1 / |J^-T g|. There the
-traction is -rho h s g in contravariant components, and impedances and admittances are Z' = J^-1 Z J^-T and (Z' + Z_R')^-1.
+On the face opposite vertex f the unit normal is n = -h J^-T g with g = grad of the barycentric coordinate f and h = 1 /
+|J^-T g|. There the traction is -rho h s g in contravariant components, and impedances and admittances are Z' = J^-1 Z
+J^-T and (Z' + Z_R')^-1.
 
-In a unit of time other than the second, s, D and 1/rho are those of that unit: a factor of it, its square, itself. d_b, J and g belong to
-the directions of ``plain.DIRECTIONS``. Waves and face traces leave in physical components.
+If the unit of time is not the second, s and 1/rho are scaled by it and D by its square. d_b, J and g refer to the
+directions of ``plain.DIRECTIONS``. Waves and face traces leave the cell in physical components.
 """
 
 from __future__ import annotations
@@ -42,24 +43,24 @@ DERIVATIVES = Columns(force=3, strain=6)
 """Columns after differentiation: sum_b d_b s^ab, and the strain rates, shear ones twice."""
 
 CHUNK = 1 << 15
-"""Cells whose stiffness is turned at once."""
+"""Number of cells whose stiffness is transformed at once."""
 
 
 def _symmetric(six: Any, x: Any) -> list[Any]:
-    """A symmetric matrix of six numbers times a vector."""
+    """Return the product of a symmetric matrix of six numbers and a vector."""
     return [dot([six[PAIR[a][b]] for b in range(3)], x) for a in range(3)]
 
 
 def _turned(six: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    """J^-1 Z J^-T, packed, of packed matrices (nc, 4, 6)."""
+    """Return J^-1 Z J^-T, packed, of packed matrices (nc, 4, 6)."""
     back = inverse[:, None]
     return packed(back @ unpacked(six) @ np.swapaxes(back, -1, -2))
 
 
 def _stiffness(material: dict[str, np.ndarray], inverse: np.ndarray) -> np.ndarray:
-    """(nc, 21) J^-1 J^-1 J^-1 J^-1 C."""
+    """Return the 21 constants (nc, 21) of J^-1 J^-1 J^-1 J^-1 C."""
     c = np.stack([material[CONSTANTS[NUMBER[i, j]]] for i in ORDER for j in ORDER], -1).reshape(-1, 6, 6)
-    m = np.empty_like(c)  # of stress: s = M sigma
+    m = np.empty_like(c)  # matrix of the stress: s = M sigma
     for row, (a, b) in enumerate(SIX):
         for column, (i, j) in enumerate(SIX):
             m[:, row, column] = inverse[:, a, i] * inverse[:, b, j]
@@ -70,8 +71,11 @@ def _stiffness(material: dict[str, np.ndarray], inverse: np.ndarray) -> np.ndarr
 
 
 class FullStiffness(ComponentForm):
-    """``jacobian`` of a cell is J (x, b), ``inverse`` its inverse (b, x), ``stiffness`` D, ``metric`` H, ``rho`` and ``inverse_rho`` the
-    density and its inverse. ``height`` of a face is h; its ``own``, ``other`` and ``admittance`` are Z', Z_R' and (Z' + Z_R')^-1."""
+    """Form of anisotropic elasticity with stress in contravariant and velocity in covariant components.
+
+    Columns of a cell: ``jacobian`` J (x, b), ``inverse`` J^-1 (b, x), ``stiffness`` D, ``metric`` H, ``rho`` and
+    ``inverse_rho``. Columns of a face: ``height`` h, ``own`` Z', ``other`` Z_R', ``admittance`` (Z' + Z_R')^-1.
+    """
 
     self_contained = True
     moduli = ("stiffness",)
@@ -109,7 +113,7 @@ class FullStiffness(ComponentForm):
         return self.face_columns.join(numbers | {"mix": self._reflected(cells)})
 
     def _reflected(self, cells: Cells) -> np.ndarray:
-        """``Law.mix`` with J^T m in place of m, which takes w' = J^-1 w."""
+        """Return ``Law.mix`` with J^T m in place of m, for waves w' = J^-1 w."""
         mix = self.arriving(cells).copy()
         mix[..., 1:] = np.einsum("nxb,nfx->nfb", np.linalg.inv(directed(cells.inverse)), mix[..., 1:])
         return mix
@@ -127,7 +131,7 @@ class FullStiffness(ComponentForm):
         result[:, 6:, 6:] = inverse.transpose(0, 2, 1)
         return result
 
-    # The way between the law's quantities and the form's.
+    # Transformation between the quantities of the law and of the form.
 
     def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
         return self.outward(q, cell)
@@ -147,7 +151,7 @@ class FullStiffness(ComponentForm):
         return [nine[3 * x : 3 * x + 3] for x in range(3)]
 
     def _flow(self, cell: Any, u: Any) -> list[Any]:
-        """Physical components J^-T u of a velocity."""
+        """Return the physical components J^-T u of a velocity."""
         return [dot(column, u) for column in zip(*self._rows(cell, "inverse"), strict=True)]
 
     @property
@@ -173,7 +177,7 @@ class FullStiffness(ComponentForm):
         return DERIVATIVES.size
 
     def differentiate(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
-        """Along each direction what is new in a column, and what is added to one."""
+        """Differentiate along each direction; a column is first set and then added to."""
         begun: set[int] = set()
         for b in range(3):
             block = self.derivative[b][:rows, : source.rows]
@@ -192,18 +196,18 @@ class FullStiffness(ComponentForm):
     # Its faces.
 
     def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
-        """out (rows2, 6) = [s g, u] on a local face."""
+        """Compute the trace [s g, u] on a local face: out (rows2, 6)."""
         where, columns = select_stress(self, k, source, face)
         self.restrict(k, where, face, out, columns)
         self.restrict(k, source, face, out, [(6 + a, 3 + a) for a in range(3)])
 
     def _traction(self, t: Any, cell: Any, face: Any) -> list[Any]:
-        """In contravariant components."""
+        """Return the traction in contravariant components."""
         size = self.cell_columns.row(cell).rho * self.face_columns.row(face).height
         return [-size * x for x in TRACE.row(t).stress]
 
     def _wave(self, t: Any, cell: Any, face: Any) -> list[Any]:
-        """Physical w of a face from [s g, u]."""
+        """Return the physical w of a face from [s g, u]."""
         own = _symmetric(self.face_columns.row(face).own, TRACE.row(t).velocity)
         inner = [x - y for x, y in zip(self._traction(t, cell, face), own, strict=True)]
         return [dot(row, inner) for row in self._rows(cell, "jacobian")]
@@ -241,5 +245,5 @@ class FullStiffness(ComponentForm):
         self.lift_vectors(k, q, cell, face, receive, kept, add)
 
     def _gradient(self, rows: Any, face: int) -> list[Any]:
-        """J^-T g of a face."""
+        """Return J^-T g of a face."""
         return [combine(GRADIENT[face], [row[x] for row in rows]) for x in range(3)]

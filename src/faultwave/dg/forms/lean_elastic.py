@@ -1,8 +1,8 @@
 """Isotropic elasticity in contravariant components, with constants of cells in half the memory.
 
-A cell holds its Jacobian, density and impedances in double precision; metric, heights of faces and moduli follow from them when a
-kernel begins. Impedances of the Riemann problem are in single precision, the same on both sides of a face: they weigh jumps only, so that
-the flux stays consistent and conserves whatever their last digits.
+A cell stores its Jacobian, density and impedances in double precision; metric, heights of faces and moduli are computed
+from them at the start of a kernel. Impedances of the Riemann problem are in single precision, equal on both sides of a
+face: they weight jumps only, so that the flux is consistent and conservative whatever their last digits.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from faultwave.physics.waves.law import dot
 
 CELL = Columns(jacobian=9, rho=None, zp=None, zs=None)
 SIDE = Columns(zp=None, zs=None, a=None, b=None)
-"""Of a face in memory, with the neighbour's impedances. Two faces make a row, which ends with zp or zs of the cell itself."""
+"""Columns of a face in memory, with the neighbour's impedances. Two faces share a row, which ends with the cell's zp or zs."""
 
 
 class LeanElastic(ContravariantElastic):
-    """``cell_columns`` and ``face_columns`` are those of ``ContravariantElastic``, made in each kernel from what memory holds: CELL and
-    SIDE."""
+    """Contravariant form with compact constants.
+
+    ``cell_columns`` and ``face_columns`` equal the columns of ``ContravariantElastic``; each kernel computes them from
+    CELL and SIDE.
+    """
 
     narrow = narrow_faces = True
     unpacked = 6
@@ -70,7 +73,7 @@ class LeanElastic(ContravariantElastic):
         return whole
 
     def _whole_cell(self, stored: Any) -> list[list[Any]]:
-        """All columns of a cell but its impedances at faces."""
+        """Return all columns of a cell except its impedances at faces."""
         mine = CELL.row(stored)
         inverse = inverted([mine.jacobian[3 * x : 3 * x + 3] for x in range(3)])
         metric = [dot(inverse[a], inverse[b]) for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))]

@@ -1,11 +1,12 @@
-"""Isotropic elasticity in contravariant components, with constants of cells and matrices in two numbers of single precision.
+"""Isotropic elasticity in contravariant components, with constants and matrices as sums of two single-precision numbers.
 
-Rounded constants move waves at a slightly wrong speed, in all steps alike (docs/theory/single-precision.md#rests). Only what acts on
-the wave itself matters: its first derivative in time, and the traces that the two sides of a face compare. What acts on jumps, or comes
-with a higher power of the step, may be rounded. So both sides of a face compare physical traction and velocity, with a normal that both
-round alike; and *rests*, what single precision does not hold of a number, act on the first derivative and on traces.
+Rounded constants change the speed of waves in all steps alike (docs/theory/single-precision.md, section 4).
+Only the terms that act on the wave itself matter: its first derivative in time, and the traces that the two sides of a
+face compare. Terms that act on jumps, or have a higher power of the step, may be rounded. Therefore both sides of a
+face compare physical traction and velocity, with a normal that both round alike; and the *remainders* of constants, the
+digits that single precision does not hold, act on the first derivative and on traces.
 
-Rests come first in every sum. A sum that is rounded already would lose them: they are less than half its last digit.
+Remainders come first in every sum: they are less than half the last digit of a rounded sum and would be lost in it.
 """
 
 from __future__ import annotations
@@ -25,30 +26,35 @@ from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves.law import dot
 
 LOW = 3
-"""Degree up to which rests of matrices count: higher modes of waves that are resolved are small."""
+"""Degree up to which remainders of matrices are applied: higher modes of resolved waves are small."""
 NOTHING = 1e-12
-"""Rests of matrices below this are rounding of double precision."""
+"""Magnitude below which remainders of matrices are rounding errors of double precision."""
 
 
 def single(x: np.ndarray) -> np.ndarray:
+    """Return numbers rounded to single precision, in double precision."""
     return np.asarray(x, np.float32).astype(float)
 
 
 def rest(x: np.ndarray) -> np.ndarray:
-    """What single precision does not hold of numbers."""
+    """Return the part of numbers that single precision does not represent."""
     return x - single(x)
 
 
 def added(start: Any, weights: Sequence[Any], values: Sequence[Any]) -> Any:
-    """start + sum of products, one after the other, as fused operations take them: each product is added before it is rounded."""
+    """Return start + sum of products, in sequence, as fused operations compute them: each product is added before it is rounded."""
     for w, x in zip(weights, values, strict=True):
         start = w * x if start is None else start + w * x
     return start
 
 
 class PreciseElastic(ContravariantElastic):
-    """``shear`` and ``press`` of a cell are mu G / rho and lambda G / rho; ``normal`` of a face is the outward one, ``size`` rho h. Waves,
-    and what cells keep of their traces, are physical."""
+    """Contravariant form with constants in two single-precision numbers.
+
+    Additional columns of a cell: ``shear`` mu G / rho, ``press`` lambda G / rho and the remainders ``*_rest``.
+    Additional columns of a face: outward ``normal``, ``size`` rho h and its remainder. Waves and stored traces are in
+    physical components.
+    """
 
     moduli = ()
 
@@ -91,7 +97,7 @@ class PreciseElastic(ContravariantElastic):
         return self._rate(after, own.shear, own.press, rests)
 
     def _rate(self, after: Any, shear: Any, press: Any, start: Sequence[Any]) -> list[Any]:
-        """What ``after`` changes by; sums of the stress begin with ``start``."""
+        """Return dq/dt from the derivatives ``after``; sums of the stress begin with ``start``."""
         found = DERIVATIVES.row(after)
         slope = [found.gradient[3 * b : 3 * b + 3] for b in range(3)]
         divergence = slope[0][0] + slope[1][1] + slope[2][2]
@@ -121,7 +127,7 @@ class PreciseElastic(ContravariantElastic):
         k.contract(out, stages[0], source, columns, accumulate=True)
 
     def _sides(self, t: Any, cell: Any, face: Any) -> tuple[list[Any], list[Any]]:
-        """Physical traction and velocity from [s g, v']."""
+        """Return physical traction and velocity from [s g, v']."""
         side, trace = self.face_columns.row(face), TRACE.row(t)
         force = [-added(side.size_rest * x, [side.size], [x]) for x in trace.stress]
         return self._turned_out(cell, force), self._turned_out(cell, trace.velocity)

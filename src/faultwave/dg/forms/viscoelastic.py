@@ -1,7 +1,8 @@
-"""Generalised Maxwell bodies in contravariant components: those of ``contravariant``, and memories p = J^-1 p J^-T / rho as its stress.
+"""Generalised Maxwell bodies in contravariant components: the elastic form, and memory variables transformed like its stress.
 
-The contravariant strain rate, twice of it, is e^cd = sum_b (G^cb d_b v'^d + G^db d_b v'^c): every spring takes mu/rho of it and
-lambda/rho G times its trace div v', so gradients are taken once for all of them.
+A memory variable p becomes J^-1 p J^-T / rho. Twice the contravariant strain rate is e^cd = sum_b (G^cb d_b v'^d + G^db
+d_b v'^c): every spring contributes mu/rho times it and lambda/rho G times its trace div v', so that gradients are
+evaluated once for all springs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ TENSOR = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 
 
 class ContravariantViscoelastic(ContravariantElastic):
-    """Cells also have ``springs``, lambda/rho and mu/rho of every element."""
+    """Form of generalised Maxwell bodies; cells also have ``springs``, lambda/rho and mu/rho of every element."""
 
     moduli: tuple[str, ...] = ("lam", "mu", "springs")
 
@@ -35,6 +36,7 @@ class ContravariantViscoelastic(ContravariantElastic):
 
     @property
     def body(self) -> Viscoelastic:
+        """Wave law of the body."""
         law: Any = self.law
         assert isinstance(law, Viscoelastic)
         return law
@@ -72,7 +74,7 @@ class ContravariantViscoelastic(ContravariantElastic):
         return [*super().inward(q[:9], cell), *[inverse * x for memory in memories for x in memory]]
 
     def springs(self, cell: Any) -> list[tuple[Any, Any]]:
-        """lambda/rho and mu/rho of the unrelaxed medium, then those of every element."""
+        """Return lambda/rho and mu/rho of the unrelaxed medium, then of every element."""
         own = self.cell_columns.row(cell)
         return [(own.lam, own.mu), *[(own.springs[i], own.springs[i + 1]) for i in range(0, len(own.springs), 2)]]
 
@@ -80,18 +82,20 @@ class ContravariantViscoelastic(ContravariantElastic):
         return self.law.reaction(q, [self.unit * w for w in self.body.rates_of_elements])
 
     def strain(self, k: Kernel, source: View, rows: int, out: View, cell: Array) -> None:
+        """Compute twice the strain rate and its trace from the velocity in ``source``: out (rows, 7)."""
         slope = k.scratch("slope", self.b3, 9).view(0, rows)
         for b in range(3):
             k.contract(slope, self.derivative[b][:rows, : source.rows], source, [(a, 3 * b + a) for a in range(3)])
         k.pointwise(lambda g, cell: [self._strained([g[0:3], g[3:6], g[6:9]], cell)], [slope, cell], [out])
 
     def force(self, k: Kernel, stress: View, rows: int, out: View) -> None:
+        """Compute the acceleration by a stress: out (rows, 3)."""
         for b in range(3):
             block = self.derivative[b][:rows, : stress.rows]
             k.contract(out, block, stress, [(PAIR[a][b], a) for a in range(3)], accumulate=b > 0)
 
     def _strained(self, slope: Any, cell: Any) -> list[Any]:
-        """Twice the strain rate, six components, and its trace, from d_b v'^a = slope[b][a]."""
+        """Return twice the strain rate (six components) and its trace, from d_b v'^a = slope[b][a]."""
         g = self.cell_columns.row(cell).metric
         sheared = [
             [dot([g[PAIR[c][b]] for b in range(3)], [slope[b][d] for b in range(3)]) for d in range(3)]
@@ -100,7 +104,7 @@ class ContravariantViscoelastic(ContravariantElastic):
         return [*[sheared[c][d] + sheared[d][c] for c, d in TENSOR], slope[0][0] + slope[1][1] + slope[2][2]]
 
     def stressed(self, modulus: tuple[Any, Any], strain: Any, cell: Any) -> list[Any]:
-        """Stress rate over rho of a spring under a strain rate as ``strain`` gives it."""
+        """Return the stress rate over rho of a spring at a strain rate from ``strain``."""
         g, (lam, mu) = self.cell_columns.row(cell).metric, modulus
         pressed = lam * strain[6]
         return [mu * strain[i] + pressed * g[PAIR[c][d]] for i, (c, d) in enumerate(TENSOR)]

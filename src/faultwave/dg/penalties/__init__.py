@@ -1,5 +1,8 @@
-"""Penalties on jumps that Godunov's flux does not damp, or not enough: one file each. ``choice`` says which faces of a case have one,
-``penalty`` what one is. Every instance of PenaltyFlux in a module here is one."""
+"""Penalties on jumps that Godunov's flux does not damp enough, one file each.
+
+``choice`` selects the faces of a case that have one; ``penalty`` defines the interface. Every instance of PenaltyFlux
+in a module of this package is available.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ __all__ = ["Penalised", "Penalty", "PenaltyFlux", "Sides", "penalty_fluxes"]
 
 
 def penalty_fluxes() -> dict[str, PenaltyFlux]:
-    """Godunov's flux with each penalty there is, by the names that ``numerics.flux`` has for them: this package's and those of the entry
-    points 'faultwave.dg.penalties'."""
+    """Return the available penalties on Godunov's flux by their names in ``numerics.flux``.
+
+    They come from this package and from the entry points 'faultwave.dg.penalties'.
+    """
     return scan("faultwave.dg.penalties", PenaltyFlux)

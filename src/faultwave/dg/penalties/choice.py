@@ -1,4 +1,4 @@
-"""Which faces of a case have a penalty, and which one."""
+"""Choice of the penalty of a case and of the faces that have it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from faultwave.physics.waves import Law
 
 
 def chosen_fluxes(case: Case, law: Law, problems: Problems) -> tuple[str, str]:
-    """The flux everywhere and the one near faults; what cannot be is told."""
+    """Return the flux of all faces and the flux near faults, and report impossible choices."""
     numerics, penalties = case.numerics, penalty_fluxes()
     for name, value, plain in (
         ("flux", numerics.flux, ("godunov", "centred")),
@@ -38,8 +38,11 @@ def chosen_fluxes(case: Case, law: Law, problems: Problems) -> tuple[str, str]:
 
 
 def penalised_faces(planning: Planning, driven: np.ndarray) -> PenalisedFaces | None:
-    """None where all faces of the whole mesh have Godunov's flux. It also stays at boundaries, on faults, where a field enters (``driven``)
-    and beside fluids, where another one grows."""
+    """Return the penalised faces, or None if all faces of the whole mesh have Godunov's flux.
+
+    Godunov's flux also stays at boundaries, on faults, where a field enters (``driven``), and next to fluids, where
+    another flux is unstable.
+    """
     p = planning
     everywhere, near = chosen_fluxes(p.case, p.law, p.problems)
     penalties = penalty_fluxes()

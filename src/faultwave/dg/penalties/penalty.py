@@ -1,7 +1,8 @@
-"""What a penalty on jumps between cells is, and its statements in the cells' kernels.
+"""Penalties on jumps between cells, and their statements in the cells' kernels.
 
-Godunov's flux damps jumps of traction and velocity, the others not at all. A penalty adds, on the faces chosen for it, a change of the
-state in proportion to the jump of what both cells show of theirs (docs/theory/formulation.md, "Riemann problem at faces").
+Godunov's flux damps jumps of traction and velocity, and no others. A penalty adds on chosen faces a change of the state
+in proportion to the jump of the values that both cells publish (docs/theory/formulation.md, "Riemann problem at
+faces").
 """
 
 from __future__ import annotations
@@ -21,8 +22,21 @@ from faultwave.physics.waves import Law
 
 @dataclass(frozen=True)
 class Sides:
-    """Faces (n,) as one of their cells sees them: outward normals (n, 3), tangents (n, 2, 3) that both cells agree on, material of the
-    cell (``own``) and of its neighbour, ``scale`` of a lift per unit of time in the kernels."""
+    """Faces (n,) as seen from one of their cells.
+
+    Attributes
+    ----------
+    law : Law
+        Wave law.
+    normal : ndarray (n, 3)
+        Outward normals.
+    tangents : ndarray (n, 2, 3)
+        Tangents, equal for both cells.
+    own, other : dict of str to ndarray (n,)
+        Material of the cell and of its neighbour.
+    scale : ndarray (n,)
+        Factor of a lift per unit of time in the kernels.
+    """
 
     law: Law
     normal: np.ndarray
@@ -33,13 +47,24 @@ class Sides:
 
     @property
     def speed(self) -> np.ndarray:
-        """The larger one of both cells [m/s]."""
+        """Larger wave speed of both cells [m/s]."""
         return np.asarray(np.maximum(self.law.speed(self.own), self.law.speed(self.other)))
 
 
 class Penalty(Protocol):
-    """``channels``: numbers that a cell shows at a face point; ``quantities``: how many of the law's first ones it looks at, ``changed``:
-    how many it changes; ``columns`` of the constants of a face."""
+    """Penalty on the jump of values that both cells of a face publish.
+
+    Attributes
+    ----------
+    channels : int
+        Number of values that a cell publishes at a face point.
+    quantities : int
+        Number of leading quantities of the law that it reads.
+    changed : int
+        Number of leading quantities that it changes.
+    columns : Columns
+        Constants of a face.
+    """
 
     channels: int
     quantities: int
@@ -47,22 +72,33 @@ class Penalty(Protocol):
     columns: Columns
 
     def constants(self, sides: Sides) -> dict[str, np.ndarray]:
-        """By the names of ``columns``, (n,) or (n, width)."""
+        """Return the constants by the names of ``columns``, (n,) or (n, width)."""
         ...
 
     def shown(self, q: Any, side: Row) -> list[Any]:
-        """What a cell shows of its state, the law's quantities."""
+        """Return the values that a cell publishes, from its state in the law's quantities."""
         ...
 
     def change(self, jump: list[Any], side: Row) -> list[Any]:
-        """The change of the first ``changed`` quantities, before it is lifted, by what the neighbour shows less what the cell does."""
+        """Return the change of the first ``changed`` quantities before it is lifted; ``jump`` is the neighbour's minus the own values."""
         ...
 
 
 @dataclass(frozen=True)
 class PenaltyFlux:
-    """Godunov's flux with a penalty, as ``numerics.flux`` calls it. ``make`` gives the penalty of a law, ``suits`` says which laws it is
-    built for, and ``built_for`` says the same in words."""
+    """Godunov's flux with a penalty, as selected by ``numerics.flux``.
+
+    Attributes
+    ----------
+    name : str
+        Name in the case.
+    make : callable
+        Constructor of the penalty of a law.
+    suits : callable
+        Function that returns True for supported laws.
+    built_for : str
+        Supported laws in words.
+    """
 
     name: str
     make: Callable[[Law], Penalty]
@@ -71,9 +107,9 @@ class PenaltyFlux:
 
 
 class Penalised:
-    """A penalty in the cells of a form, which exchange ``b2`` rows of ``faced`` numbers on a face.
+    """Penalty in the cells of a form, which exchange ``b2`` rows of ``faced`` numbers on a face.
 
-    A face that is penalised has a row in ``own`` for each of its cells, others have row 0, whose constants are zeros.
+    A penalised face has a row in ``own`` for each of its cells; other faces have row 0, whose constants are zeros.
     """
 
     def __init__(self, form: Form, penalty: Penalty):
@@ -81,13 +117,13 @@ class Penalised:
         self.b2, self.faced = form.b2, penalty.channels
 
     def _arrays(self, k: Kernel, intent: Any) -> tuple[Array, Array, Array, Array]:
-        """Rows of the faces, their constants, what the cell itself has shown, and what is shown to others."""
+        """Return the rows of the faces, their constants, the cell's own values, and the published values."""
         size = self.b2, self.faced
         rows, sides = k.index("own", 4), k.store("sides", 1, self.penalty.columns.size)
         return rows, sides, k.store("held", *size, "in" if intent == "in" else "out"), k.store("shown", *size, intent)
 
     def publish(self, k: Kernel, total: Array, cell: Array, beside: Beside) -> None:
-        """Show the trace of the time-integrated state, and do with it what is done ``beside``."""
+        """Publish the trace of the time-integrated state, and emit it to clusters of other steps by ``beside``."""
         own, sides, held, shown = self._arrays(k, "inout" if beside.to_slower else "out")
         to, trace = k.index("shown_to", 4), k.temp("show", self.b2, self.faced)
         side = k.temp("side", 1, sides.cols)
@@ -106,12 +142,12 @@ class Penalised:
             beside.emit(k, "shown_", shown, i, trace, lambda state, out, i=i: trace_of(i, state, out))  # type: ignore[misc]
 
     def lift(self, k: Kernel, q: Array, cell: Array) -> None:
-        """Add the lifted penalties of the faces to q. Where a face has none, the constants make it zero."""
+        """Add the lifted penalties of the faces to q; constants of faces without a penalty make it zero."""
         own, sides, held, shown = self._arrays(k, "in")
         source = k.index("shown_from", 4)
         here, there = k.temp("held_here", self.b2, self.faced), k.temp("shown_there", self.b2, self.faced)
         side, changed = k.temp("side", 1, sides.cols), k.temp("changed", self.b2, self.penalty.changed)
-        share = k.arrays.get("lasting")  # of what decays, if anything does: ``Form.lift`` has worked it out
+        share = k.arrays.get("lasting")  # set by ``Form.lift`` if quantities decay
 
         def change(a: Any, b: Any, cell: Any, side: Any, *lasting: Any) -> Any:
             jump = [y - x for x, y in zip(a, b, strict=True)]
@@ -135,7 +171,7 @@ class Penalised:
             k.when(own, i, lambda i=i: one(i))  # type: ignore[misc]
 
     def _trace(self, k: Kernel, source: View, i: int, out: View, cell: Array, side: Array) -> None:
-        """out = what the cell shows of ``source`` on the local face ``i``."""
+        """Compute the values that the cell publishes of ``source`` on the local face ``i``."""
         local = k.scratch("seen", self.b2, self.penalty.quantities).view(0, out.rows)
         self._by_columns(self.penalty.quantities, lambda c: self.form.restrict(k, source, i, local, c))
 
@@ -146,7 +182,7 @@ class Penalised:
         k.pointwise(shown, [local, cell, side], [out])
 
     def _by_columns(self, count: int, act: Callable[[list[tuple[int, int]]], None]) -> None:
-        """Some of the first columns at a time: no more than the form's own traces have."""
+        """Apply ``act`` to a few of the first columns at a time, no more than the form's own traces have."""
         width = 2 * self.form.faced
         for first in range(0, count, width):
             act([(c, c) for c in range(first, min(first + width, count))])

@@ -1,5 +1,8 @@
-"""Rusanov's flux: the mean of both sides and half the jump times the fastest speed (Rusanov 1961). Beyond Godunov's it damps shear waves
-as if they were as fast as compressional ones, and what does not cross the face at all."""
+"""Rusanov's flux: the mean of both sides and half the jump times the fastest speed (Rusanov 1961).
+
+Beyond Godunov's flux it damps shear waves as if they were as fast as compressional ones, and quantities that do not
+cross the face.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ from faultwave.physics.waves.viscoelastic import Viscoelastic
 
 
 class Rusanov:
-    """Cells show their whole field. The flux is that of the cell's own material."""
+    """Rusanov's penalty: cells publish their whole field, and the flux uses the cell's own material."""
 
     def __init__(self, law: Law):
         self.law = law
         self.channels = self.quantities = self.changed = law.visible
         z = impedance_numbers(law)
-        with np.errstate(all="ignore"):  # the numbers are no material
+        with np.errstate(all="ignore"):  # the trial numbers are no real material
             material = len(law.constants({p.name: np.ones(1) for p in law.parameters}))
         self.columns = Columns(normal=3, material=material, own=z, other=z, admittance=z, speed=None, scale=None)
 
@@ -42,7 +45,7 @@ class Rusanov:
         return list(q[: self.channels])
 
     def change(self, jump: list[Any], side: Row) -> list[Any]:
-        """Rusanov's flux less Godunov's, which every face has: rate(dF, n (x) dphi) of the difference, and c/2 of the jump."""
+        """Return Rusanov's flux minus Godunov's, which every face has: rate(dF, n (x) dphi) of the difference, plus c/2 times the jump."""
         law, n = self.law, side.normal
         traction, flow = law.sides(law.flux(jump, n), law.potential(jump))
         beyond = law.apply_impedance(side.other, n, flow)
@@ -56,13 +59,17 @@ class Rusanov:
         return [side.scale * (r + d) for r, d in zip(rate, [*damped, *self.remembered(damped, side)], strict=True)]
 
     def remembered(self, damped: list[Any], side: Row) -> list[Any]:
-        """What memories gain where half the jump times the speed is added to the field."""
+        """Return the gain of memory variables if half the jump times the speed is added to the field."""
         return []
 
 
 class RusanovOfMaxwellBody(Rusanov):
-    """What the jump adds to the stress is that of a strain, which strains all springs: so energy is only lost (docs/theory/attenuation.md,
-    "Rusanov's flux"). ``springs`` of a face: of each element the share of a stress that its own spring has, and that of its trace."""
+    """Rusanov's penalty of generalised Maxwell bodies.
+
+    The stress added by the jump is the stress of a strain, which strains all springs, so that energy only decreases
+    (docs/theory/attenuation.md, "Rusanov's flux"). The columns ``springs`` of a face are, for each element, the share
+    of a stress that its own spring has, and the coefficient of the trace.
+    """
 
     def __init__(self, law: Any):
         super().__init__(law)
@@ -89,17 +96,17 @@ class RusanovOfMaxwellBody(Rusanov):
 
 
 def isotropic_elastic(law: Law) -> bool:
-    """Whether the law's equations are those of isotropic elasticity."""
+    """Return True if the law has the equations of isotropic elasticity."""
     return same_equations(law, Elastic())
 
 
 def of_law(law: Any) -> Rusanov:
-    """The penalty of a law."""
+    """Return the penalty of a law."""
     return RusanovOfMaxwellBody(law) if isinstance(law, Viscoelastic) and law.elements else Rusanov(law)
 
 
 def solid(law: Law) -> bool:
-    """Whether the law's equations are those of elastic, anisotropic, attenuating or porous rock."""
+    """Return True if the law describes elastic, anisotropic, attenuating or porous rock."""
     kind: Any = type(law)
     return kind in (Anisotropic, Viscoelastic, Poroelastic) or isotropic_elastic(law)
 

@@ -1,13 +1,13 @@
-"""The exact evolution of a cell whose quantities relax at one rate, however fast: q_t = L q - r P q with the derivatives L of the law
-and a projection P (docs/theory/poroelasticity.md, "Stiff drag"; docs/decisions/0022).
+"""Exact evolution of a cell whose quantities relax at one rate, however fast.
 
-Each L lowers the degree by one, so the solution is a finite sum over the number k of derivatives and the number j of times at which
-the decaying part was chosen,
+The equation is q_t = L q - r P q with the derivatives L of the law and a projection P (docs/theory/poroelasticity.md,
+"Stiff drag"; docs/decisions/0022). Each L lowers the degree by one, so that the solution is a finite sum over the
+number k of derivatives and the number j of times at which the decaying part was chosen,
 
     q(t) = sum_kj t^k g_kj(r t) y_kj,    y_00 = (1 - P) q, y_01 = P q,    y_(k+1)j = (1 - P) L y_kj + P L y_k(j-1),
 
-where g_kj(x) is the divided difference of exp at k + 1 - j zeros and j times -x: iterated integrals of ones and exp(-r t) (Hochbruck &
-Ostermann 2010, section 2). No rate is too large, and a rate of zero gives the Taylor series.
+where g_kj(x) is the divided difference of exp at k + 1 - j zeros and j times -x: iterated integrals of ones and exp(-r
+t) (Hochbruck & Ostermann 2010, section 2). No rate is too large, and a rate of zero yields the Taylor series.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel, View
 
 Present = tuple[bool, ...]
-"""Quantities that are not zero."""
+"""Flags of the quantities that are not zero."""
 
 
 def packets(form: CellTerms) -> list[dict[int, Present]]:
-    """The quantities present in y_kj, by k and j, and nothing where there are none: found out with random numbers."""
+    """Return the quantities present in y_kj, by k and j, without empty ones; determined with random numbers."""
     rng = np.random.default_rng(0)
     cell = list(rng.uniform(0.5, 2.0, form.cell_size))
 
@@ -51,9 +51,10 @@ def packets(form: CellTerms) -> list[dict[int, Present]]:
 
 
 def differences(x: Any, top: int, most: int) -> dict[tuple[int, int], Any]:
-    """g_kj(x) for k = 0..``top`` and j = 0..``most`` (at most k + 1), by (k, j); x >= 0, numbers or expressions.
+    """Return g_kj(x) for k = 0..``top`` and j = 0..``most`` (at most k + 1), by (k, j); x >= 0, numbers or expressions.
 
-    Up to x = top + 1 a series of positive terms, beyond it the recurrence x g_kj = g_(k-1)(j-1) - g_(k-1)j, which does not cancel there.
+    Up to x = top + 1 a series of positive terms is used, beyond it the recurrence x g_kj = g_(k-1)(j-1) - g_(k-1)j,
+    which does not cancel there.
     """
     turn = top + 1.0
     near, far = mth.minimum(x, turn), mth.maximum(x, turn)
@@ -72,7 +73,7 @@ def differences(x: Any, top: int, most: int) -> dict[tuple[int, int], Any]:
 
 
 def _series(x: Any, a: int, b: int, largest: float) -> Any:
-    """sum_n x^n (a)_n / (n! (a + b - 1 + n)!): exp(x) times the divided difference at ``a`` zeros and ``b`` times -x."""
+    """Return sum_n x^n (a)_n / (n! (a + b - 1 + n)!): exp(x) times the divided difference at ``a`` zeros and ``b`` times -x."""
     ratios, size, total = [], 1.0, 1.0
     for n in range(1000):
         ratios.append((a + n) / ((n + 1) * (a + b + n)))
@@ -81,13 +82,13 @@ def _series(x: Any, a: int, b: int, largest: float) -> Any:
         if size < 1e-17 * total:
             break
     result = 1.0 + ratios[-1] * x
-    for ratio in reversed(ratios[:-1]):  # numbers of the size of one, also in single precision
+    for ratio in reversed(ratios[:-1]):  # numbers of order one, also in single precision
         result = 1.0 + ratio * x * result
     return result / math.factorial(a + b - 1)
 
 
 def legendre_mode(x: Any, g: Any, k: int, j: int, m: int) -> Any:
-    """Coefficient of the Legendre polynomial m over [0, 1] in s^k g_kj(x s), with g = ``differences`` at x up to k + m + 1.
+    """Return the coefficient of the Legendre polynomial m over [0, 1] in s^k g_kj(x s), with g = ``differences`` up to k + m + 1.
 
     Up to x = m + 2 the moments of its series in x lose fewer digits than integration by parts.
     """
@@ -112,16 +113,19 @@ def legendre_mode(x: Any, g: Any, k: int, j: int, m: int) -> Any:
 
 
 def _moment(m: int, power: int) -> float:
-    """Integral over [0, 1] of s^power times the Legendre polynomial m there."""
+    """Return the integral over [0, 1] of s^power times the Legendre polynomial m on this interval."""
     if power < m:
         return 0.0
     return math.factorial(power) ** 2 / (math.factorial(power - m) * math.factorial(power + m + 1))
 
 
 class Decaying:
-    """Kept coefficients are the state at the start, for those who look at it later, and those of Legendre polynomials over the step: its
-    integral is exact. The value in the cell itself, too; the last weight of ``at`` is the time, the second of an integral over the whole
-    step is its length."""
+    """Predictor of quantities that decay.
+
+    Stored coefficients are the state at the start of the step, for later readers, and the coefficients of Legendre
+    polynomials over the step, whose integral is exact. The value in the cell itself is exact, too. The last weight of
+    ``at`` is the time; the second weight of an integral over the whole step is its length.
+    """
 
     starts_with_state = True
     incremental = False
@@ -135,7 +139,7 @@ class Decaying:
         self.most = max(max(level) for level in self.packets)
 
     def at(self, tau: float, step: float) -> list[float]:
-        share = tau / step if step > 0.0 else 0.0  # of the step that is no step, between two
+        share = tau / step if step > 0.0 else 0.0  # 0 for the empty step between two steps
         found = [float(legendre.legval(2.0 * share - 1.0, unit)) for unit in np.eye(self.form.order)]
         return [0.0, *found, tau / self.form.unit]
 
@@ -151,13 +155,19 @@ class Decaying:
         return {"ended_step": step / self.form.unit}
 
     def lasting(self, k: Kernel, cell: Array) -> Array:
-        """What decays during a step does so while faces add to it: of a constant rate g_11 of its sum is left."""
+        """Return the fraction g_11 of a constant contribution of the faces that is left at the end of a step.
+
+        Quantities decay during the step while faces add to them.
+        """
         share, length = k.temp("lasting", 1, 1), k.scalar("ended_step")
         k.pointwise(lambda cell, c: [[differences(self.form.decay(cell) * c[0], 1, 1)[1, 1]]], [cell, length], [share])
         return share
 
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
-        """``series`` gets the state and the Legendre coefficients of the whole step, to whose end the sums must go."""
+        """Record the expansion; ``series`` receives the state and the Legendre coefficients of the step.
+
+        The sums must extend to the end of the step.
+        """
         if not sums:
             raise ValueError("the time of a step comes with a sum")
         weights, parts = self._weights(k, cell, sums), [s for s in sums if s.part]
@@ -182,11 +192,11 @@ class Decaying:
                 level = self._next(k, level, cell, number, rows)
 
     def _time(self, s: Sum) -> View:
-        """Of a value the moment, of an integral from the start of the step its length."""
+        """Return the time of a value, or the length of an integral from the start of the step."""
         return s.table.view(1 if s.integral else self.form.order + 1, 1)
 
     def _numbers(self, k: Kernel, name: str, cell: Array, s: Sum, columns: list[Any], top: int) -> Array:
-        """A temporary with one number for each of ``columns``, functions of the time, r t and of g_kj up to k = ``top``."""
+        """Return a temporary with one number for each of ``columns``, functions of the time, r t and g_kj up to k = ``top``."""
         target = k.temp(name, 1, len(columns))
 
         def numbers(cell: Any, time: Any) -> Any:
@@ -198,7 +208,7 @@ class Decaying:
         return target
 
     def _weights(self, k: Kernel, cell: Array, sums: Sequence[Sum]) -> dict[tuple[int, int], tuple[View, View]]:
-        """Of each y_kj in a value and in an integral, at the time of the first sum: all have one."""
+        """Return the weights of each y_kj in a value and in an integral at the time of the first sum, which all sums share."""
         listed = [(n, j) for n, level in enumerate(self.packets) for j in level]
         columns = [
             lambda t, x, g, n=n, j=j, more=more: _power(t, n + more) * g[n + more, j]
@@ -209,7 +219,7 @@ class Decaying:
         return {kj: (made.view(0, 1, 2 * i, 1), made.view(0, 1, 2 * i + 1, 1)) for i, kj in enumerate(listed)}
 
     def _modes(self, k: Kernel, cell: Array, s: Sum) -> dict[tuple[int, int], list[View]]:
-        """Of each y_kj in the coefficients of Legendre polynomials over the step."""
+        """Return the weights of each y_kj in the coefficients of Legendre polynomials over the step."""
         order = self.form.order
         listed = [(n, j) for n, level in enumerate(self.packets) for j in level]
 
@@ -222,7 +232,7 @@ class Decaying:
         return {kj: [made.view(0, 1, order * i + m, 1) for m in range(order)] for i, kj in enumerate(listed)}
 
     def _parted(self, k: Kernel, modes: dict[tuple[int, int], list[View]], s: Sum) -> dict[tuple[int, int], View]:
-        """Of each y_kj in the integral over a part of the step, by way of the Legendre polynomials."""
+        """Return the weights of each y_kj in the integral over a part of the step, computed from the Legendre polynomials."""
         order, size = self.form.order, len(modes)
         given, made = next(iter(modes.values()))[0].array, k.temp(f"decay_{s.target.name}", 1, size)
 
@@ -244,7 +254,7 @@ class Decaying:
                          tet_size(self.form.order - 1 - number), self.form.Q)  # fmt: skip
 
     def _start(self, k: Kernel, q: Array, cell: Array) -> dict[int, Array]:
-        """y_00 = (1 - P) q and y_01 = P q."""
+        """Return y_00 = (1 - P) q and y_01 = P q."""
         made = {j: self._temp(k, 0, j) for j in (0, 1)}
 
         def parted(q: Any, cell: Any) -> Any:
@@ -255,7 +265,7 @@ class Decaying:
         return made
 
     def _next(self, k: Kernel, level: dict[int, Array], cell: Array, number: int, rows: int) -> dict[int, Array]:
-        """y_(k+1)j of all j: the derivatives of each packet, what lasts of them and, of the packet before, what decays."""
+        """Return y_(k+1)j of all j: the lasting part of each packet's derivatives plus the decaying part of the packet before."""
         form, made = self.form, {}
         fewer = tet_size(form.order - 2 - number)
         after = {j: k.scratch(f"after{j}_{fewer}", fewer, form.differentiated) for j in level}
@@ -281,7 +291,7 @@ class Decaying:
         return made
 
     def _add(self, k: Kernel, target: View, level: dict[int, Array], weights: dict[int, View], number: int) -> None:
-        """target (+)= sum_j weight_j y_kj; the first level sets it."""
+        """Add sum_j weight_j y_kj to the target; the first level sets it."""
         rows = tet_size(self.form.order - 1 - number)
         view = View(target.array, target.row, rows, target.col, target.cols)
         order = list(weights)

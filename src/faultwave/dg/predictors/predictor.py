@@ -1,4 +1,4 @@
-"""What a predictor is, and what it needs to know of a cell."""
+"""Interfaces of predictors and of the terms of a cell that they use."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from faultwave.kernels.language import Array, Kernel, View
 
 
 class CellTerms(Protocol):
-    """The right-hand side dq/dt of one cell, as kernel statements. ``unit`` [s]: unit of time in the kernels."""
+    """Right-hand side dq/dt of one cell as kernel statements; ``unit`` [s] is the unit of time in the kernels."""
 
     order: int
     unit: float
     b3: int
     Q: int
-    full: bool  # whether dq/dt has a term without gradients (``reaction``), so that derivatives in time keep the full degree
+    full: bool  # True if dq/dt has a term without gradients (``reaction``), so that derivatives in time have the full degree
 
     @property
     def differentiated(self) -> int:
-        """Columns that ``differentiate`` fills."""
+        """Number of columns that ``differentiate`` fills."""
         ...
 
     @property
@@ -31,40 +31,52 @@ class CellTerms(Protocol):
     def differentiate_present(
         self, k: Kernel, source: View, rows: int, after: Array, cell: Array, present: Sequence[bool]
     ) -> None:
-        """``differentiate`` of a source of which only some quantities are there: fills the columns ``reached``."""
+        """Differentiate a source of which only the ``present`` quantities are not zero, and fill the columns ``reached``."""
         ...
 
     def reached(self, present: Sequence[bool]) -> list[bool]:
-        """Columns that the derivatives of some quantities fill."""
+        """Return which columns the derivatives of the ``present`` quantities fill."""
         ...
 
     def rate(self, after: Any, cell: Any) -> list[Any]: ...
 
     def differentiate_first(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
-        """``differentiate`` of the state itself, for its first derivative in time."""
+        """Differentiate the state itself for its first derivative in time, like ``differentiate``."""
         ...
 
     def rate_first(self, after: Any, cell: Any) -> list[Any]:
-        """``rate`` of what ``differentiate_first`` left."""
+        """Return dq/dt from the derivatives that ``differentiate_first`` has computed."""
         ...
 
     def reaction(self, q: Any, cell: Any) -> list[Any]: ...
 
     def decay(self, cell: Any) -> Any:
-        """Rate r per unit of time of laws whose reaction is -r P q with a projection P."""
+        """Return the rate r per unit of time of laws whose reaction is -r P q with a projection P."""
         ...
 
     def decaying(self, q: Any, cell: Any) -> list[Any]:
-        """P q"""
+        """Return P q, the part of the quantities that decays."""
         ...
 
 
 @dataclass(frozen=True)
 class Sum:
-    """target (B3, Q) = sum_k table[k] c_k over the coefficients; ``target`` may be the state at the start of the step. ``table`` holds
-    the weights of a value or, with ``integral``, of the integral over a whole step. ``change``: what the state changes by is added to
-    the target instead, of predictors that are ``incremental``. ``part``: a sum of the kept coefficients with any weights, of which the
-    first is zero; its target has as many rows as ``Predictor.part_rows`` says."""
+    """Sum of coefficients that ``Predictor.expand`` computes: target (B3, Q) = sum_k table[k] c_k.
+
+    Attributes
+    ----------
+    target : Array
+        Result; may be the state at the start of the step.
+    table : Array
+        Weights of a value or, with ``integral``, of the integral over a whole step.
+    integral : bool
+        True for an integral.
+    change : bool
+        Add the change of the state to the target instead; requires an ``incremental`` predictor.
+    part : bool
+        Sum of the stored coefficients with arbitrary weights, of which the first is zero. The target has
+        ``Predictor.part_rows`` rows.
+    """
 
     target: Array
     table: Array
@@ -74,14 +86,26 @@ class Sum:
 
 
 class Predictor(Protocol):
-    """Made for one form: ``Predictor(form)``.
+    """Time expansion of a cell over a step, made for one form: ``Predictor(form)``.
 
-    ``rows``: rows of each coefficient that cells keep for others, ``face_rows`` of its traces; ``terms``: how many weights a value in
-    the cell itself has, at least as many. The first ``len(rows)`` weights are those of the kept coefficients.
-    ``first_integral``: number of the first kept coefficient whose integral over a step is not zero; those before have no weight in any
-    value but that of the start.
-    ``part_rows``: rows, and rows of the trace, of a sum that leaves out the first kept coefficient. ``starts_with_state``: the first
-    kept coefficient is the state at the start of the step. ``incremental``: whether sums may ask for the change of the state.
+    Attributes
+    ----------
+    rows : list of int
+        Rows of each coefficient that cells store for others.
+    face_rows : list of int
+        Rows of the traces of these coefficients.
+    first_integral : int
+        Number of the first stored coefficient whose integral over a step is not zero. Earlier ones have no weight
+        except in the value at the start.
+    part_rows : (int, int)
+        Rows, and rows of the trace, of a sum without the first stored coefficient.
+    terms : int
+        Number of weights of a value in the cell itself, at least ``len(rows)``; the first ones belong to the stored
+        coefficients.
+    starts_with_state : bool
+        True if the first stored coefficient is the state at the start of the step.
+    incremental : bool
+        True if sums may request the change of the state.
     """
 
     rows: list[int]
@@ -93,29 +117,34 @@ class Predictor(Protocol):
     incremental: bool
 
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
-        """Statements that compute the coefficients from the state q: they fill every sum, and ``series`` with the kept
-        coefficients one below the other, where given. Integrals that are no ``part`` go up to the time of the values."""
+        """Record statements that compute the coefficients from the state q, fill every sum, and write ``series`` if given.
+
+        ``series`` receives the stored coefficients, one after the other. Integrals that are no ``part`` extend to the
+        time of the values.
+        """
         ...
 
     def at(self, tau: float, step: float) -> list[float]:
-        """Weights (terms) of the value ``tau`` [s] after the start of a step of length ``step`` [s]."""
+        """Return the weights (terms) of the value ``tau`` [s] after the start of a step of length ``step`` [s]."""
         ...
 
     def integral(self, begin: float, end: float, step: float) -> list[float]:
-        """Weights (kept coefficients) of the integral, in the kernels' unit of time, over [begin, end] [s] after the start of a step."""
+        """Return the weights of the integral over [begin, end] [s] after the start of a step, in the kernels' unit of time."""
         ...
 
     def scalars(self, step: float) -> dict[str, Any]:
-        """Arguments that the statements of ``expand`` have beside the tables of their sums, for a step of this length [s]."""
+        """Return the arguments of the statements of ``expand`` other than tables of sums, for a step of length ``step`` [s]."""
         ...
 
     def lasting(self, k: Kernel, cell: Array) -> Array | None:
-        """The share that is left, at the end of a step, of what faces have added evenly during it to quantities that decay; None
-        where nothing decays, or explicit steps follow it."""
+        """Return the fraction of a constant contribution of the faces that is left at the end of a step in decaying quantities.
+
+        None if nothing decays or if explicit steps resolve the decay.
+        """
         ...
 
     def ended(self, step: float) -> dict[str, Any]:
-        """Arguments that the statements of ``lasting`` have after a step of this length [s]."""
+        """Return the arguments of the statements of ``lasting`` after a step of length ``step`` [s]."""
         ...
 
 

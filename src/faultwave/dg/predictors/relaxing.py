@@ -1,12 +1,14 @@
-"""The Taylor series of a cell of a generalised Maxwell body, whose memories relax exactly (docs/theory/attenuation.md).
+"""Taylor series of a cell of a generalised Maxwell body whose memory variables relax exactly (docs/theory/attenuation.md).
 
-With D_l : grad v and C : grad v known as series in time, each memory p_l is an exponential and a sum of known integrals at the end of a
-step, and sigma = sigma_0 + C_r : (integral of grad v) + sum of the changes of p_l, C_r the relaxed moduli: no memory is differentiated in
-time. Within the step, what the memories do to the stress is a polynomial, f_k tau^k / k!,
+With D_l : grad v and C : grad v known as series in time, each memory variable p_l at the end of a step is an
+exponential plus a sum of known integrals, and sigma = sigma_0 + C_r : (integral of grad v) + sum of the changes of p_l,
+where C_r are the relaxed moduli. No memory variable is differentiated in time. Within the step their effect on the
+stress is a polynomial f_k tau^k / k!,
 
-    s_(k+1) = C : e_k + f_k - sum_(j<k) c_(k-1-j) : e_j,    f_k = -sum_l w_l (-w_l)^k p_l(0),    c_m = sum_l w_l (-w_l)^m D_l,
+    s_(k+1) = C : e_k + f_k - sum_(j<k) c_(k-1-j) : e_j,    f_k = -sum_l w_l (-w_l)^k p_l(0),    c_m = sum_l w_l
+    (-w_l)^m D_l,
 
-e_k the k-th derivative of the strain rate. Strains are computed once for all elements.
+where e_k is the k-th derivative of the strain rate. Strains are computed once for all elements.
 """
 
 from __future__ import annotations
@@ -23,36 +25,39 @@ from faultwave.dg.predictors.taylor import Derivatives, face_rows
 from faultwave.kernels.language import Array, Kernel, View
 
 FIELD = 9
-"""Columns of stress and velocity, the first of a state."""
+"""Number of columns of stress and velocity, the first of a state."""
 
 
 class MaxwellBody(CellTerms, Protocol):
-    """A form whose state is stress (6), velocity (3) and the memories (6 each); a strain rate has 7 columns, what shears and its trace."""
+    """Form with the state stress (6), velocity (3) and memory variables (6 each).
+
+    A strain rate has 7 columns: six components that shear, and its trace.
+    """
 
     @property
     def body(self) -> Any:
-        """The law: ``rates_of_elements`` [1/s]."""
+        """Wave law with ``rates_of_elements`` [1/s]."""
         ...
 
     def strain(self, k: Kernel, source: View, rows: int, out: View, cell: Array) -> None:
-        """out (rows, 7) = the strain rate of the velocity in columns 6 to 8 of ``source``."""
+        """Compute the strain rate of the velocity in columns 6 to 8 of ``source``: out (rows, 7)."""
         ...
 
     def force(self, k: Kernel, stress: View, rows: int, out: View) -> None:
-        """out (rows, 3) = the acceleration by a stress (rows, 6 or more)."""
+        """Compute the acceleration by a stress (rows, 6 or more): out (rows, 3)."""
         ...
 
     def springs(self, cell: Any) -> list[tuple[Any, Any]]:
-        """Moduli of every element, those of the unrelaxed medium before."""
+        """Return the moduli of the unrelaxed medium, then of every element."""
         ...
 
     def stressed(self, modulus: tuple[Any, Any], strain: Any, cell: Any) -> list[Any]:
-        """Stress rate (6) of a strain rate (7)."""
+        """Return the stress rate (6) of a strain rate (7)."""
         ...
 
 
 def decayed_power(rate: float, j: int, time: float) -> float:
-    """Integral over [0, time] of exp(-rate (time - s)) s^j / j!, without cancellation where rate * time is small."""
+    """Return the integral over [0, time] of exp(-rate (time - s)) s^j / j!, without cancellation for small rate * time."""
     z = rate * time
     if z < 1.0:
         terms = ((-z) ** i * math.factorial(j + 1) / math.factorial(j + 1 + i) for i in range(30))
@@ -64,8 +69,12 @@ def decayed_power(rate: float, j: int, time: float) -> float:
 
 
 class Relaxing(Derivatives):
-    """Coefficients are the derivatives of stress and velocity, all of full degree; those of the memories are zero where others look at
-    them. Rows of the table ``memory`` (.., L): share of p_l that is left after the step, the same less one, gain of p_l from e_j."""
+    """Predictor with exact relaxation of memory variables.
+
+    Its coefficients are the derivatives of stress and velocity, all of full degree; the columns of memory variables are
+    zero in stored coefficients. The rows of the table ``memory`` (.., L) are the share of p_l that is left after the
+    step, the same minus one, and the gain of p_l from each e_j.
+    """
 
     form: MaxwellBody
 
@@ -87,7 +96,7 @@ class Relaxing(Derivatives):
 
 
 class _Expansion:
-    """The statements of one kernel."""
+    """Statements of one kernel that expands a Maxwell body in time."""
 
     def __init__(
         self, predictor: Relaxing, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None
@@ -95,7 +104,7 @@ class _Expansion:
         self.own, self.form, self.k, self.q, self.cell = predictor, predictor.form, k, q, cell
         form, order = self.form, predictor.levels
         self.b3, self.made, self.next = form.b3, tet_size(order - 2), tet_size(max(order - 3, 0))
-        self.stress = k.temp("stress", self.b3, 6 * (order - 1))  # s_1 ..; before, the forces of the memories
+        self.stress = k.temp("stress", self.b3, 6 * (order - 1))  # s_1 ..; initially the forces of the memory variables
         self.velocity = k.temp("flow", self.made, 3 * order)  # v_1 ..
         self.strains = k.temp("strain", self.made, 7 * order)
         self._forces()
@@ -107,11 +116,11 @@ class _Expansion:
                 self._integrate(s)
         if series is not None:
             self._keep(series)
-        for s in ends:  # the last: the state itself may be what is advanced
+        for s in ends:  # last, as the target may be the state itself
             self._advance(s)
 
     def _stress(self, level: int, rows: int, first: int = 0) -> View:
-        """s_level, k > 0."""
+        """Return the view of s_level, level > 0."""
         return self.stress.view(first, rows, 6 * (level - 1), 6)
 
     def _velocity(self, level: int, rows: int, first: int = 0) -> View:
@@ -124,7 +133,7 @@ class _Expansion:
         return self.made if level == 0 else self.next
 
     def _forces(self) -> None:
-        """f_0 .. f_(N-1) in the places of s_1 .. s_N."""
+        """Compute f_0 .. f_(N-1) in the columns of s_1 .. s_N."""
         rates, levels = self.own.rates, self.own.levels - 1
 
         def forces(memory: Any) -> Any:
@@ -134,7 +143,7 @@ class _Expansion:
         self.k.pointwise(forces, [self.q.view(0, None, FIELD, None)], [self.stress])
 
     def _level(self, level: int) -> None:
-        """e_level, s_(level + 1) and v_(level + 1)."""
+        """Compute e_level, s_(level + 1) and v_(level + 1)."""
         k, form, n = self.k, self.form, self._rows_of_strain(level)
         source = self.q.view(0, self.b3, 6, 3) if level == 0 else self._velocity(level, self.made)
         form.strain(k, source, n, self._strain(level, n), self.cell)
@@ -144,7 +153,7 @@ class _Expansion:
         form.force(k, stress, self.made, self._velocity(level + 1, self.made))
 
     def _add_stress(self, level: int) -> None:
-        """What strains do to s_(level + 1): where only the first one reaches, that alone."""
+        """Add the strains to s_(level + 1); in rows that only the first strain reaches, add that alone."""
         form, rates = self.form, self.own.rates
 
         def added(first: int) -> Any:
@@ -170,7 +179,7 @@ class _Expansion:
                 self.k.pointwise(added(0), [target, self.cell, *strains], [target])
 
     def _integrate(self, s: Sum) -> None:
-        """Of stress and velocity; nobody looks at integrals of memories."""
+        """Integrate stress and velocity; integrals of memory variables are not used."""
         order = self.own.levels
         for begin, end in ((0, self.made), (self.made, self.b3)):
             flows = [self._velocity(j, end - begin, begin) for j in range(1, order)] if end == self.made else []
@@ -206,7 +215,7 @@ class _Expansion:
                     self.k.pointwise(lambda s: [[*s, *[0.0 * s[0]] * 3, *zeros(s)]], ins, [target])
 
     def _advance(self, s: Sum) -> None:
-        """The state at the end: memories exactly, stress by what they and the relaxed spring have gained."""
+        """Compute the state at the end of the step: memory variables exactly, stress from their gain and the relaxed spring."""
         order, memory = self.own.levels, self.k.scalar("memory", 2 + self.own.levels, self.own.elements)
         for begin, end, last, moves in (
             (0, self.next, order, True),
@@ -242,7 +251,7 @@ class _Expansion:
         return function
 
     def _strained(self, cell: Any, strains: Any, tables: Any, stress: Any, memories: Any) -> Any:
-        """Stress and memories with what the strains of the step add. A single strain is multiplied once with each modulus."""
+        """Return stress and memory variables with the strains of the step; a single strain is multiplied once with each modulus."""
         form, (gains, weights) = self.form, tables
         moduli = form.springs(cell)
         relaxed = [moduli[0][i] - _total([m[i] for m in moduli[1:]]) for i in range(2)]

@@ -1,5 +1,6 @@
-"""The Taylor series of a cell in time: each derivative from the one before by the equations (Cauchy-Kovalevskaya; Titarev & Toro 2002,
-Kaeser & Dumbser 2006).
+"""Taylor series of a cell in time: each derivative follows from the one before by the equations.
+
+See Cauchy-Kovalevskaya; Titarev & Toro 2002, Kaeser & Dumbser 2006.
 """
 
 from __future__ import annotations
@@ -14,26 +15,26 @@ from faultwave.dg.predictors.predictor import CellTerms, Sum
 from faultwave.kernels.language import Array, Kernel
 
 
-@functools.lru_cache(maxsize=4096)  # clusters take the same steps again and again
+@functools.lru_cache(maxsize=4096)  # clusters repeat steps of the same length
 def powers(time: float, terms: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Weights of derivatives D_k, k < ``terms``, of a value at ``time`` and of the integral over [0, time]."""
-    time = float(time)  # NumPy's numbers would make products of single precision double, for later callers, too
+    """Return the weights of derivatives D_k, k < ``terms``, of a value at ``time`` and of the integral over [0, time]."""
+    time = float(time)  # NumPy scalars would promote single precision to double, also for later callers of the cache
     value = tuple(time**k / math.factorial(k) for k in range(terms))
     return value, tuple(time ** (k + 1) / math.factorial(k + 1) for k in range(terms))
 
 
 def derivative_rows(order: int, full: bool = False) -> list[int]:
-    """Rows of D_k, k = 0..N: degree N - k, or N for laws with a reaction."""
+    """Return the rows of D_k, k = 0..N: degree N - k, or N for laws with a reaction."""
     return [tet_size(order - 1 - (0 if full else k)) for k in range(order)]
 
 
 def face_rows(order: int, full: bool = False) -> list[int]:
-    """Rows of the face traces of D_k."""
+    """Return the rows of the face traces of D_k."""
     return [triangle_size(order - 1 - (0 if full else k)) for k in range(order)]
 
 
 class Derivatives:
-    """What predictors share whose kept coefficients are derivatives at the start of the step, per unit of time in the kernels."""
+    """Base of predictors that store derivatives at the start of the step, per unit of time in the kernels."""
 
     starts_with_state = True
     incremental = False
@@ -60,7 +61,7 @@ class Derivatives:
 
 
 class Taylor(Derivatives):
-    """The degree of the derivatives D_k falls with k, unless there is a reaction."""
+    """Cauchy-Kovalevskaya predictor; the degree of the derivatives D_k falls with k, unless there is a reaction."""
 
     incremental = True
 
@@ -72,7 +73,7 @@ class Taylor(Derivatives):
         self.terms = form.order + form.full
 
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
-        """The Cauchy-Kovalevskaya recursion; ``series`` gets D_k, k = 0..N."""
+        """Record the Cauchy-Kovalevskaya recursion; ``series`` receives D_k, k = 0..N."""
         if self.form.full:
             self._expand_with_reaction(k, q, cell, sums, series)
             return
@@ -100,7 +101,10 @@ class Taylor(Derivatives):
             source = target
 
     def _term(self, first: bool, same: list[bool], part: list[bool]) -> Callable[..., Any]:
-        """One D_k and its share of every sum; the first also starts the sums (those in place hold q already, and a ``part`` has none)."""
+        """Return the formula of one D_k and its contribution to every sum.
+
+        The first also starts the sums; sums in place hold q already, and a ``part`` has no term in q.
+        """
         count = len(same)
 
         def function(after: Any, cell: Any, *rest: Any) -> Any:
@@ -122,8 +126,10 @@ class Taylor(Derivatives):
     def _expand_with_reaction(
         self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None
     ) -> None:
-        """``expand`` for a law with a reaction: every D_k has all rows, those of the highest degree by the reaction
-        alone, and there is one more."""
+        """Expand a law with a reaction.
+
+        Every D_k has all rows, of which the reaction alone fills the highest degree, and there is one more D_k.
+        """
         made = tet_size(self.form.order - 2)
         rest = self.form.b3 - made
         after = k.temp("after", made, self.form.differentiated)
@@ -160,7 +166,7 @@ class Taylor(Derivatives):
 
 
 def _in_place(s: Sum, q: Array) -> bool:
-    """Whether the target holds all but the terms of the derivatives."""
+    """Return True if the target already holds everything but the terms of the derivatives."""
     return s.change or s.target is q
 
 
