@@ -280,8 +280,18 @@ def _padded(values: np.ndarray, count: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Ends:
-    """Which ends along z of a grid of ``top`` planes have differences of their own: a ``free`` surface or the face to a grid above,
-    ``joined_above``; the face to a grid below, ``joined_below``."""
+    """Ends along z of a grid at which differences are modified.
+
+    Attributes
+    ----------
+    top : int
+        Number of planes of the grid.
+    free : bool
+        True for a free surface.
+    joined_above, joined_below : bool
+        True if another grid is joined above or below.
+    order : int
+    """
 
     top: int
     free: bool = False
@@ -291,7 +301,7 @@ class Ends:
 
     @property
     def upper(self) -> bool:
-        """Whether the upper end has, and half planes one more, which is plane ``top`` of the arrays."""
+        """True if the upper end is modified; half planes then have one plane more, plane ``top`` of the arrays."""
         return self.free or self.joined_above
 
     @property

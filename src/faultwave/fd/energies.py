@@ -28,8 +28,17 @@ BLOCK = 1 << 14
 
 @dataclass(frozen=True)
 class Side:
-    """What is ``read`` of a quantity in a plane (ny, nx), its ``unit`` in SI units, and the weights of its points, ``share``: a number,
-    (nx,) or (ny, 1)."""
+    """Values of the grid, or of one side of a fault, as the sums read them.
+
+    Attributes
+    ----------
+    read : callable
+        Returns the values (ny, nx) of a quantity in a plane.
+    unit : callable
+        Returns the unit of a quantity in SI units.
+    share : callable
+        Returns the weights of its points: a number, (nx,) or (ny, 1).
+    """
 
     read: Callable[[str, int], np.ndarray]
     unit: Callable[[str], float]
@@ -38,7 +47,16 @@ class Side:
 
 @dataclass(frozen=True)
 class Sums:
-    """``sides``: all there is, beside a fault its upper side for itself; ``top``: the plane above the last of cells."""
+    """Sums of energy and momentum over planes of a grid.
+
+    Attributes
+    ----------
+    scheme : Scheme
+    sides : sequence of Side
+        The grid, and the upper side of a fault separately.
+    top : int
+        Plane above the last cells.
+    """
 
     scheme: Scheme
     sides: Sequence[Side]
