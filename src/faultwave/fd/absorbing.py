@@ -21,7 +21,8 @@ class Absorber:
     width : int
         Thickness of a layer in grid points.
     frequency : float
-        Frequency [Hz] at which the frequency-shifted layer absorbs like a filter; about the lowest frequency of interest.
+        Frequency [Hz] at which the frequency-shifted layer absorbs like a filter; about the lowest frequency of
+        interest.
     strength : float
         Factor per step at the outer edge of a sponge.
     along : float
@@ -38,8 +39,9 @@ class Absorber:
 def stable_along(contrast: float) -> float:
     """Return the damping ratio ``along`` that keeps a layer stable for 10^5 steps, free surface included.
 
-    Waves guided by soft layers grow in layers that damp only the normal direction. With a ratio of 0.02 none grew up to a
-    contrast of 34, and the reflected waves stay below -50 dB. Both were found by trial (verification fd-absorbing).
+    Waves guided by soft layers grow in layers that damp only the normal direction. With a ratio of 0.02 none grew up
+    to a contrast of 34, and the reflected waves stay below -50 dB. Both were found by trial (verification
+    fd-absorbing).
 
     Parameters
     ----------

@@ -14,8 +14,8 @@ from faultwave.fd.part import GridPart, Placing
 PUSHED, READ = 3.0, 1.5
 """Smallest distances of sources and receivers to the fault plane, in spacings.
 
-The weights of a nearer source assume continuous rock and would push one side only; those of a nearer receiver would mix
-both sides.
+The weights of a nearer source assume continuous rock and would push one side only; the weights of a nearer
+receiver would mix both sides.
 """
 
 

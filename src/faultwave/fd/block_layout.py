@@ -138,7 +138,7 @@ def _check(
 ) -> None:  # fmt: skip
     """Report errors of the ratios of spacings, the depths of the faces and the extents of the box.
 
-    ``depths`` [m] are those of the surface, of the faces and of the bottom of the box.
+    ``depths`` [m] are the depths of the surface, of the faces and of the bottom of the box.
     """
     orders = [order_of(case, n) for n in range(len(spacings))]
     for n, (above, own) in enumerate(zip(spacings, spacings[1:], strict=False)):
@@ -195,8 +195,8 @@ def check_faces(placing: Placing, laid: Sequence[Laid], parts: Mapping[str, Grid
 def _near_face(placing: Placing, part: GridPart, pushes: bool, upper: Laid, lower: Laid) -> None:
     """Report sources and receivers near the face between two blocks.
 
-    A force whose weights reach the planes with modified stencils is an error, as a part of its impulse would remain there as
-    motion that never ends. Anything else near the face is a warning, because accuracy is lower there.
+    A force whose weights reach the planes with modified stencils is an error, as a part of its impulse would remain
+    there as motion that never ends. Anything else near the face is a warning, because accuracy is lower there.
     """
     face, places = float(upper.lower[2]), part.places
     away = np.abs(places[:, 2] - face)

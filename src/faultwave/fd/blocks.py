@@ -1,8 +1,8 @@
 """Grid of blocks of different spacing that are stacked along depth and step together.
 
 Each block has its own arrays and program. A step has two stages, velocities and stresses. Before each stage adjacent
-blocks exchange the fields that they need on their shared face (``interface``). The capabilities of a run see the uppermost
-block as the grid; requests that concern all blocks go through it.
+blocks exchange the fields that they need on their shared face (``interface``). The capabilities of a run see the
+uppermost block as the grid; requests that concern all blocks go through it.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Finite differences next to a fluid-solid interface that do not reach across it and conserve energy.
 
-At an interface the stress along it jumps: shear stress ends, and the normal stresses along the two other axes differ. A
-difference of fourth order is a second-order one, d, of f - L f / 24, where L is the second difference of the field f:
-d (f - L f / 24). Here L is left out on cell faces between fluid and rock and on edges shared by both (``chi`` = 0 there,
-else 1), so that no value of the other side is read except the normal velocity on the interface. Differences in the other
-direction are minus the adjoints, d g - L (chi d g) / 24, divided by the norm H = 1 - L chi / 24 that makes them exact for
-linear functions. The operator is therefore self-adjoint in the energy norm with weights H for an interface of any shape.
-On straight interfaces it is of first order, and of fourth order three cells away.
+At an interface the stress along it jumps: shear stress ends, and the normal stresses along the two other axes differ.
+A difference of fourth order is a second-order one, d, of f - L f / 24, where L is the second difference of the field
+f: d (f - L f / 24). Here L is left out on cell faces between fluid and rock and on edges shared by both (``chi`` = 0
+there, else 1), so that no value of the other side is read except the normal velocity on the interface. Differences in
+the other direction are minus the adjoints, d g - L (chi d g) / 24, divided by the norm H = 1 - L chi / 24 that makes
+them exact for linear functions. The operator is therefore self-adjoint in the energy norm with weights H for an
+interface of any shape. On straight interfaces it is of first order, and of fourth order three cells away.
 
-Buoyancies are stored divided by the H of their velocity, the moduli of shear stresses divided by the H along both of their
-axes. ``size`` is 24 H of shear stresses, which is an integer. Each shear stress is multiplied by the ``size`` along the axis
-of the velocity that it accelerates; strain rates likewise.
+Buoyancies are stored divided by the H of their velocity, the moduli of shear stresses divided by the H along both of
+their axes. ``size`` is 24 H of shear stresses, which is an integer. Each shear stress is multiplied by the ``size``
+along the axis of the velocity that it accelerates; strain rates likewise.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def check_border(checking: Checking, where: TotalField, setting: str) -> None:
 
 
 def check_kept(case: Case, where: str, problems: Problems) -> None:
-    """Report an error if time dispersion is removed: the recorded or injected waves must be those of the grid."""
+    """Report an error if time dispersion is removed: recorded or injected waves must be the grid's own."""
     if removes(case):
         what = "waves at a box are those of the grid, and its time dispersion is taken out of sources and seismograms"
         problems.error(where, what, "grid.time_dispersion: keep")

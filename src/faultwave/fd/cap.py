@@ -1,24 +1,26 @@
 """Stencils of the curvilinear layer below a topography.
 
-There the vertical grid lines are compressed or stretched: z = r + height(x, y) rise(r), with r the level in the flat grid.
-With J = 1 + height rise' (``stretch``) and the slopes of the ground, the velocities u along x, y, z are unchanged, and
+There the vertical grid lines are compressed or stretched: z = r + height(x, y) rise(r), with r the level in the flat
+grid. With J = 1 + height rise' (``stretch``) and the slopes of the ground, the velocities u along x, y, z are
+unchanged, and
 
     J du/dx = J D1 u - rise M1[slope_x Mz(Dz u)]                J du/dz = Dz u
     rho J du/dt = D1(J sxx) + D2(J sxy) + Dz[sxz - slope_x Mz(rise M1 sxx) - slope_y Mz(rise M2 sxy)]
 
 and so on, with differences D and means M along each axis. The differences of stresses are minus the adjoints of the
-differences of velocities, and the means are adjoints of each other. Therefore the second line is minus the adjoint of the
-first in the norm with weights J, and energy is conserved for any material and any ground ([1]_, with the staggered operators
-of [2]_). The free surface has no traction across its slope, as the differences of ``differences`` impose.
+differences of velocities, and the means are adjoints of each other. Therefore the second line is minus the adjoint of
+the first in the norm with weights J, and energy is conserved for any material and any ground ([1]_, with the
+staggered operators of [2]_). The free surface has no traction across its slope, as the differences of ``differences``
+impose.
 
-Buoyancies and moduli are stored divided by J. Then stresses, multiplied by J in the equation of motion, and strains times J
-lead to the same statements as in the flat grid.
+Buoyancies and moduli are stored divided by J. Then stresses, multiplied by J in the equation of motion, and strains
+times J lead to the same statements as in the flat grid.
 
-Common terms are stored between levels, so that no mean runs over a square of points. Before the stresses ``MEANS`` hold the
-mean of the difference times the rise, Mz(Dz u) rise. Before the velocities they hold the stresses that act across a slope,
-times the rise, (slope_x M1 sxx + slope_y M2 sxy) rise, of which forces take the difference of the mean, Dz Mz. A mean along z
-and one in the plane commute, because slopes depend on x and y alone and the rise on z alone. Mean and difference along z are
-one formula, seven planes wide, without the point's own plane.
+Common terms are stored between levels, so that no mean runs over a square of points. Before the stresses ``MEANS``
+hold the mean of the difference times the rise, Mz(Dz u) rise. Before the velocities they hold the stresses that act
+across a slope, times the rise, (slope_x M1 sxx + slope_y M2 sxy) rise, of which forces take the difference of the
+mean, Dz Mz. A mean along z and one in the plane commute, because slopes depend on x and y alone and the rise on z
+alone. Mean and difference along z are one formula, seven planes wide, without the point's own plane.
 
 References
 ----------

@@ -1,9 +1,9 @@
 """Means between cell centres and the places of shear stresses, for formulas that need all stresses in one place.
 
-Inside the grid a mean averages the four surrounding points. Means to centres and means from centres are then adjoints of
-each other in the norm of the grid: what a shear stress loses is what the surrounding centres account for. Next to a free
-surface and to faces of other grids planes have their own weights. Means along z there use the overlap of cells as thick as
-these weights: no weight is negative, and the adjoint of a mean is a mean.
+Inside the grid a mean averages the four surrounding points. Means to centres and means from centres are then adjoints
+of each other in the norm of the grid: what a shear stress loses is what the surrounding centres account for. Next to
+a free surface and to faces of other grids planes have their own weights. Means along z there use the overlap of cells
+as thick as these weights: no weight is negative, and the adjoint of a mean is a mean.
 """
 
 from __future__ import annotations
@@ -111,8 +111,9 @@ def mean(p: Point, of: str | Callable[..., Any], axes: tuple[Axis, Axis], ahead:
 def planes_of(scheme: Scheme, box: Box) -> list[tuple[int, int, str]]:
     """Return (first, end, kind) of the ranges of planes that one launch handles.
 
-    The kinds are 'low' at the face to a grid below, 'inside', 'inside_upper' near the upper end, 'last' for the plane below it,
-    whose upper shear stresses lie on it, and 'surface'. Planes at a free surface or a face have launches of their own.
+    The kinds are 'low' at the face to a grid below, 'inside', 'inside_upper' near the upper end, 'last' for the plane
+    below it, whose upper shear stresses lie on it, and 'surface'. Planes at a free surface or a face have launches of
+    their own.
     """
     low, top, found = box.lo[0], scheme.grid.shape[0], list[tuple[int, int, str]]()
     if scheme.joined_below and low == 0:

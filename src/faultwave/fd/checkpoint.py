@@ -43,8 +43,8 @@ def moving(program: Program) -> dict[str, int]:
 def checkpoint_bytes(plan: FdPlan) -> float:
     """Return the size [bytes] of a checkpoint of the whole run.
 
-    It contains all arrays that a step changes, including the arrays of layers, soil and intensity maps, and everything that has
-    been recorded by the end.
+    It contains all arrays that a step changes, including the arrays of layers, soil and intensity maps, and
+    everything that has been recorded by the end.
     """
     number, found = number_bytes(plan.case), 0.0
     for block in plan.blocks:

@@ -1,9 +1,10 @@
 """Weights of staggered-grid differences by order: interior weights and summation-by-parts closures at the free surface.
 
-Order 4 uses closures of second order in the uppermost planes ([1]_, as in the MIT-licensed tables of sbp.jl). Order 8 uses
-closures of third order found for this engine. Differences and norms that are exact for polynomials of degree 3 and satisfy
-summation by parts leave eight free parameters. They are chosen such that Rayleigh waves of 3.5 to 10 points per wavelength
-have their exact speed for Vp/Vs of 1.73 and 3, and that no frequency exceeds the interior ones (docs/decisions/0020).
+Order 4 uses closures of second order in the uppermost planes ([1]_, as in the MIT-licensed tables of sbp.jl). Order 8
+uses closures of third order found for this engine. Differences and norms that are exact for polynomials of degree 3
+and satisfy summation by parts leave eight free parameters. They are chosen such that Rayleigh waves of 3.5 to 10
+points per wavelength have their exact speed for Vp/Vs of 1.73 and 3, and that no frequency exceeds the interior ones
+(docs/decisions/0020).
 
 References
 ----------

@@ -1,22 +1,23 @@
 """Staggered-grid differences: order 4 or 8 in the interior, second or third order along z next to the free surface.
 
-Differences next to the surface satisfy summation by parts. Along z the quantities live on two grids: w, sxz and syz on
-*whole* planes, the others on *half* planes between them. Both grids have a plane on the surface: u, v, the normal stresses
-and sxy have one plane more, which lies on it. In spacings downwards from the surface,
+Differences next to the surface satisfy summation by parts. Along z the quantities live on two grids: w, sxz and syz
+on *whole* planes, the others on *half* planes between them. Both grids have a plane on the surface: u, v, the normal
+stresses and sxy have one plane more, which lies on it. In spacings downwards from the surface,
 
     whole: 0, 1, 2, 3, ...        half: 0, 1/2, 3/2, 5/2, ...
 
-Differences of quantities of one grid are evaluated on the other. With the diagonal norms H (quadrature weights of the planes,
-in cells) of ``closures``, the differences of stresses are minus the adjoints of the differences of velocities, as summation by
-parts requires for a traction-free boundary. The operator of the grid is therefore self-adjoint in the energy norm for any
-material: energy is conserved, and sources and receivers are reciprocal. Means along z, needed by grids that follow a
-topography, are adjoints of each other in the same norms. ``closures`` holds half of the weights; the others follow from them.
-The weights of means are from [1]_, as in the MIT-licensed tables of sbp.jl.
+Differences of quantities of one grid are evaluated on the other. With the diagonal norms H (quadrature weights of the
+planes, in cells) of ``closures``, the differences of stresses are minus the adjoints of the differences of
+velocities, as summation by parts requires for a traction-free boundary. The operator of the grid is therefore
+self-adjoint in the energy norm for any material: energy is conserved, and sources and receivers are reciprocal. Means
+along z, needed by grids that follow a topography, are adjoints of each other in the same norms. ``closures`` holds
+half of the weights; the others follow from them. The weights of means are from [1]_, as in the MIT-licensed tables of
+sbp.jl.
 
-Where a grid is joined to another one above or below, the same differences end at the shared plane, mirrored at the lower
-end. On the plane itself they include one half of the jump to the interpolated value of the other grid, divided by the weight
-of the plane, on both sides and for velocities and stresses alike. The operator of both grids together is then self-adjoint in
-the sum of their norms ([2]_, [3]_): energy is conserved for any material.
+Where a grid is joined to another one above or below, the same differences end at the shared plane, mirrored at the
+lower end. On the plane itself they include one half of the jump to the interpolated value of the other grid, divided
+by the weight of the plane, on both sides and for velocities and stresses alike. The operator of both grids together
+is then self-adjoint in the sum of their norms ([2]_, [3]_): energy is conserved for any material.
 
 References
 ----------
@@ -154,8 +155,8 @@ def weights(grid: str, traction_free: bool, order: int = 4, joined: bool = False
     Returns
     -------
     ndarray, shape (deep, read)
-        Weights [1/spacing] by plane of the result, the uppermost ones from below up to the surface, and by the planes of
-        ``planes``. Zero where the result has no such plane.
+        Weights [1/spacing] by plane of the result, the uppermost ones from below up to the surface, and by the planes
+        of ``planes``. Zero where the result has no such plane.
     """
     of = _joined(other(grid), order) if joined else _matrices(order)[other(grid), traction_free]
     return _uppermost(grid, -of, order)
@@ -186,8 +187,8 @@ BENT = (M1 * (C1 + C2) - M2 * C1, M1 * C2 + M2 * C1, M2 * C2)
 def _composite(grid: str, stresses: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the products of means and differences of a quantity of ``grid`` on its own planes, from the surface down.
 
-    These are means of upward differences of velocities, or differences of means of stresses, which have no traction on the
-    surface.
+    These are means of upward differences of velocities, or differences of means of stresses, which have no traction
+    on the surface.
 
     Returns
     -------
@@ -334,8 +335,8 @@ class Ends:
     def along_z(self, name: str, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return planes and weights (..., read) [1/spacing] of a velocity's differences along z.
 
-        ``at`` (...) are planes of the other grid, on which they are evaluated. On faces to other grids the coupling terms of
-        ``across_z`` are added.
+        ``at`` (...) are planes of the other grid, on which they are evaluated. On faces to other grids the coupling
+        terms of ``across_z`` are added.
         """
         grid, of, at = grid_of(name), WEIGHTS[self.order], np.asarray(at)
         most = max(of.read, len(low_planes(self.order)) * self.joined_below)  # of a row

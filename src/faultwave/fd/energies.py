@@ -1,8 +1,8 @@
 """Strain energy, kinetic energy and momentum of a grid, summed in one threaded pass over its planes.
 
-A plane is processed in blocks of rows that fit in a cache. Results are summed plane by plane, so that no sum depends on the
-number of threads. No quantity is averaged: each counts with the coefficient at its own place, and next to the free surface
-with the weights for which the operator is self-adjoint.
+A plane is processed in blocks of rows that fit in a cache. Results are summed plane by plane, so that no sum depends
+on the number of threads. No quantity is averaged: each counts with the coefficient at its own place, and next to the
+free surface with the weights for which the operator is self-adjoint.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ FRICTION, ATTENUATION, YIELDING = 4.0, 2.0, 4.0
 def estimate(plan: FdPlan) -> Estimate:
     """Return the estimated rounding error of a planned run.
 
-    Single precision stores coefficients in sixteen bits, rounded such that their means are right. The error grows with the
-    number of periods, as waves pass over more of them.
+    Single precision stores coefficients in sixteen bits, rounded such that their means are right. The error grows
+    with the number of periods, as waves pass over more of them.
     """
     case, more = plan.case, dict[str, float]()
     if case.fault is not None:

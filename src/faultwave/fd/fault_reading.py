@@ -1,8 +1,9 @@
 """Sampler of a fault in a grid at arbitrary places on it.
 
-Horizontal and vertical slip are at different points. Components along strike come from the former, components along dip from
-the latter, and quantities without direction, as friction and times, from the points of horizontal slip. Interpolation is
-bilinear. For tractions and states only points that may slip have weight, because others have no values.
+Horizontal and vertical slip are at different points. Components along strike come from the former, components along
+dip from the latter, and quantities without direction, as friction and times, from the points of horizontal slip.
+Interpolation is bilinear. For tractions and states only points that may slip have weight, because others have no
+values.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class Around:
     points : ndarray of int, shape (n, 5, 3)
         Indices (z, y, x): four corners, and the nearest point that may slip.
     of_slip, of_traction, nearest : ndarray, shape (n, 5)
-        Weights of quantities that decrease to zero beyond the fault, of quantities only on points that may slip, and of the
-        nearest such point.
+        Weights of quantities that decrease to zero beyond the fault, of quantities only on points that may slip, and
+        of the nearest such point.
     slopes : ndarray, shape (n, 2, 5)
         Weights [1/m] of derivatives along the horizontal axis and z.
     whole : ndarray of bool, shape (n,)
@@ -125,9 +126,9 @@ def _nearest(sheet: np.ndarray, may: np.ndarray, place: np.ndarray) -> tuple[int
 class FaultReader:
     """Sampler of fields at places on a fault.
 
-    Slip rates of a step belong to its middle, and slip is moved there. Tractions belong to the beginning of the step, states
-    of laws whose strength depends on slip to its end. ``moments`` returns these times, and ``at_middles`` interpolates to
-    the middle once both ends are known.
+    Slip rates of a step belong to its middle, and slip is moved there. Tractions belong to the beginning of the step,
+    states of laws whose strength depends on slip to its end. ``moments`` returns these times, and ``at_middles``
+    interpolates to the middle once both ends are known.
 
     Attributes
     ----------
@@ -205,8 +206,8 @@ class FaultReader:
         Returns
         -------
         ndarray, shape (steps + 1, places, fields)
-            Fields of the step before and of the steps. The last step needs the tractions at its end, which only the next step
-            provides; they are extrapolated from its beginning and one step earlier.
+            Fields of the step before and of the steps. The last step needs the tractions at its end, which only the
+            next step provides; they are extrapolated from its beginning and one step earlier.
         """
         read, moments = np.concatenate([before, rows]), self.moments
         found = read[1:].copy()

@@ -24,8 +24,9 @@ def fluid_beside_rock(modulus: np.ndarray) -> bool:
 def check_fluids(laid: Sequence[Laid], media: Sequence[Medium], problems: Problems) -> None:
     """Report problems of fluid-solid interfaces.
 
-    A warning is issued if differences reach across an interface, because stress that remains in rock within two points of a
-    fluid pushes the fluid forever. An interface near a face between blocks is an error: the face must lie in one of both.
+    A warning is issued if differences reach across an interface, because stress that remains in rock within two
+    points of a fluid pushes the fluid forever. An interface near a face between blocks is an error: the face must lie
+    in one of both.
     """
     for n, (upper, lower) in enumerate(zip(laid, laid[1:], strict=False)):
         if len(media[n].below | media[n + 1].above) > 1:

@@ -1,17 +1,18 @@
 """Friction on split nodes: stencils between velocities and stresses ([1]_, with the closures of ``split``).
 
-The two in-plane velocities are at different points of the fault, and so are their tractions. Friction is solved at both
-kinds of points. There, the locking traction along the other axis is the mean of the surrounding points, and the normal
-stress the mean of the two adjacent centres. With V the slip rate and T the change of traction, T = T_locked - V/c, where c is
-the change of slip rate per pascal in a step. Friction laws solve this equation with 1/c as the impedance of the fault.
+The two in-plane velocities are at different points of the fault, and so are their tractions. Friction is solved at
+both kinds of points. There, the locking traction along the other axis is the mean of the surrounding points, and the
+normal stress the mean of the two adjacent centres. With V the slip rate and T the change of traction, T = T_locked -
+V/c, where c is the change of slip rate per pascal in a step. Friction laws solve this equation with 1/c as the
+impedance of the fault.
 
-The state at either kind of points then evolves with the actual slip rates there, those along the other axis averaged from
-the surrounding points. With the rates that the law found at the same point, neighbouring states would drift apart while
-friction weakens with slip, because nothing resists slip that moves no node.
+The state at either kind of points then evolves with the actual slip rates there, those along the other axis averaged
+from the surrounding points. With the rates that the law found at the same point, neighbouring states would drift
+apart while friction weakens with slip, because nothing resists slip that moves no node.
 
 Time levels: a step advances velocities from half a step before the traction to half a step after it. Slip-dependent
-strength is known at the time of the traction. Rate-and-state friction is solved there as well, for slip rate and state in
-the middle of the step [2]_ instead of its end, which would be half a step ahead of the waves.
+strength is known at the time of the traction. Rate-and-state friction is solved there as well, for slip rate and
+state in the middle of the step [2]_ instead of its end, which would be half a step ahead of the waves.
 
 References
 ----------
@@ -52,9 +53,10 @@ RECORD = (
 )
 """Quantities that a point stores in addition to the state of its law.
 
-Times of rupture and of dynamic stress, changes of traction, strength, work [J/m^2] of the traction change along the point's
-own axis, work against friction [J/m^2], the smallest shear traction during slip [Pa], and the breakdown work: the work above
-this traction until it was reached, or until the dynamic stress of the law was reached (Tinti, Spudich & Cocco 2005).
+Times of rupture and of dynamic stress, changes of traction, strength, work [J/m^2] of the traction change along the
+point's own axis, work against friction [J/m^2], the smallest shear traction during slip [Pa], and the breakdown work:
+the work above this traction until it was reached, or until the dynamic stress of the law was reached (Tinti, Spudich
+& Cocco 2005).
 """
 HUGE = 1e30
 """Initial value of the smallest shear traction."""
@@ -83,7 +85,8 @@ class Sliding:
     constants : mapping
         Constants of the law.
     sign : float
-        1 if the plus side of the fault is the lower one, else -1. Tractions and slip refer to the normal from plus to minus.
+        1 if the plus side of the fault is the lower one, else -1. Tractions and slip refer to the normal from plus to
+        minus.
     episodes : sequence of Nucleation
     """
 
@@ -145,7 +148,8 @@ class Sliding:
     def age(self, axis: Axis, kind: str, step: float) -> Stencil:
         """Return the stencil of the quantities stored after a step.
 
-        The state of the law evolves with the actual slip rates; rates along the other axis are means of the surrounding points.
+        The state of the law evolves with the actual slip rates; rates along the other axis are means of the
+        surrounding points.
         """
 
         def function(p: Point) -> dict[str, Any]:
@@ -189,8 +193,8 @@ class Sliding:
     ) -> Load:  # fmt: skip
         """Return the load on the fault in a step whose state evolves over ``evolves`` [s].
 
-        For rates V in the middle of a step that begins with V_0 and ends with V_1 = 2 V - V_0, the traction T - V_1/c is
-        T + V_0/c - 2 V/c.
+        For rates V in the middle of a step that begins with V_0 and ends with V_1 = 2 V - V_0, the traction T - V_1/c
+        is T + V_0/c - 2 V/c.
         """
         rest = self.at_rest(values, values[STEPS] * step)
         shear = [r + t for r, t in zip(rest[1:], locked, strict=True)]
@@ -202,7 +206,8 @@ class Sliding:
     def _at_end(self, values: Mapping[str, Any], x: Solved) -> tuple[Any, Any]:
         """Return the slip rates at the end of a step, extrapolated but at least half of the rates in its middle.
 
-        Without this limit, rates controlled by friction alone would oscillate about their value, and about zero after arrest.
+        Without this limit, rates controlled by friction alone would oscillate about their value, and about zero after
+        arrest.
         """
         one, two = x.slip_rate1, x.slip_rate2
         if not self._in_middle:
@@ -260,9 +265,10 @@ class Sliding:
     ) -> dict[str, Any]:
         """Return the times of rupture and of dynamic stress after a step.
 
-        Slip-dependent strength is known at the beginning of a step, and the point begins to slip in its middle. Rate-and-state
-        friction is solved for slip rates at its beginning, and the state is known in its middle. A point ruptures when friction at
-        the point itself lets it slip; the mean rate of its neighbours, which slip earlier, would move the front by half a cell.
+        Slip-dependent strength is known at the beginning of a step, and the point begins to slip in its middle.
+        Rate-and-state friction is solved for slip rates at its beginning, and the state is known in its middle. A
+        point ruptures when friction at the point itself lets it slip; the mean rate of its neighbours, which slip
+        earlier, would move the front by half a cell.
         """
         start, middle, rate = load.t - step, load.t - 0.5 * step, new["slip_rate"]
         if self.law.solver != "imposed":
@@ -280,8 +286,8 @@ def _dissipation(
 ) -> dict[str, Any]:
     """Return the dissipated work, smallest traction and breakdown work after a step that ends with slip ``rates``.
 
-    ``held`` holds the shear traction of the previous step and of this one. Breakdown work counts up to the traction in the
-    middle of the step. The previous step used its own traction, which is corrected here to the mean of both.
+    ``held`` holds the shear traction of the previous step and of this one. Breakdown work counts up to the traction
+    in the middle of the step. The previous step used its own traction, which is corrected here to the mean of both.
     """
     last = (old["slip_rate1"], old["slip_rate2"])
     earlier, before, after = (

@@ -1,13 +1,13 @@
 """Detection of unstable growth, which ends a run in the same way as values that are not finite.
 
-Every few steps the sum of squared velocities of every fourth row is checked against two bounds that no wave can exceed in
-rock that conserves or dissipates energy, whatever resonates or is focused:
+Every few steps the sum of squared velocities of every fourth row is checked against two bounds that no wave can
+exceed in rock that conserves or dissipates energy, whatever resonates or is focused:
 
-* The square root of the energy is at most the sum of its initial value, the contributions of all sources (triangle inequality
-  in the energy norm) and the energy released by initial stress where rock yields.
-* Once sources are silent, energy decreases, and kinetic energy is a part of it. Motion may still grow for a while, as when a
-  slow mode swings back, but only with the square of time. Four consecutive time spans with tenfold growth from each to the
-  next are exponential growth.
+* The square root of the energy is at most the sum of its initial value, the contributions of all sources (triangle
+  inequality in the energy norm) and the energy released by initial stress where rock yields.
+* Once sources are silent, energy decreases, and kinetic energy is a part of it. Motion may still grow for a while, as
+  when a slow mode swings back, but only with the square of time. Four consecutive time spans with tenfold growth from
+  each to the next are exponential growth.
 """
 
 from __future__ import annotations

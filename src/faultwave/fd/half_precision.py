@@ -1,8 +1,9 @@
 """Storage of coefficients in sixteen bits, which is as precise as materials are known and halves their memory.
 
-A number is stored as an IEEE half in a ``unit`` (a power of two) that puts the largest value below 2^15, so that thirty binary
-orders of magnitude keep the full relative precision, 2^-11. It is rounded up or down by a low-discrepancy pattern in space.
-Means over a few points are therefore exact to six digits or more, and waves, which depend on means, have the right speed.
+A number is stored as an IEEE half in a ``unit`` (a power of two) that puts the largest value below 2^15, so that
+thirty binary orders of magnitude keep the full relative precision, 2^-11. It is rounded up or down by a
+low-discrepancy pattern in space. Means over a few points are therefore exact to six digits or more, and waves, which
+depend on means, have the right speed.
 """
 
 from __future__ import annotations

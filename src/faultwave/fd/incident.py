@@ -194,7 +194,8 @@ class Samples(Protocol):
 def in_time(record: Samples, quantity: str, at: np.ndarray) -> np.ndarray:
     """Return samples at increasing fractional numbers ``at`` (m,).
 
-    Integers select samples; others are interpolated by polynomials through six samples, which are zero before the first.
+    Integers select samples; others are interpolated by polynomials through six samples, which are zero before the
+    first.
     """
     whole = np.rint(at).astype(np.int64)
     if np.abs(at - whole).max() < SAME * max(1.0, float(np.ptp(at))) and (np.diff(whole) == 1).all():

@@ -29,7 +29,8 @@ def check_length(record: Any, checking: Checking) -> None:
 def check_samples(found: Look, spacing: float, interval: float, checking: Checking) -> None:
     """Report errors of records with too few points or samples for their highest significant frequency.
 
-    A ``spacing`` [m] of 0 skips the check in space, for records at the points of a grid. ``interval`` [s] is the sampling step.
+    A ``spacing`` [m] of 0 skips the check in space, for records at the points of a grid. ``interval`` [s] is the
+    sampling step.
     """
     slowest = float(np.sqrt(_modulus(checking.coarse) / checking.coarse["rho"]).min())
     apart = slowest / (found.highest * spacing) if found.highest * spacing > 0 else np.inf

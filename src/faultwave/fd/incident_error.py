@@ -74,7 +74,8 @@ class Look:
 def look(record: Recorded) -> Look:
     """Return the spectrum and the interpolation errors of the velocities of a record.
 
-    Errors are measured by predicting every other point or sample, and scaled to half the distance by the order of the polynomial.
+    Errors are measured by predicting every other point or sample, and scaled to half the distance by the order of the
+    polynomial.
     """
     lines = {name: _lines(record.nodes[name]) for name in VELOCITIES}
     traces, energy = list[np.ndarray](), np.zeros(record.samples)
@@ -134,8 +135,8 @@ def _spectrum(traces: np.ndarray, interval: float) -> tuple[np.ndarray, np.ndarr
 def dispersion(found: Look, frame: Frame, checking: Checking) -> float | None:
     """Return the relative difference of waves between the record's grid and this one at the time of the strongest motion.
 
-    The phase errors of both schemes, of fourth order in space and second in time, are compared frequency by frequency. Returns
-    None for records of other engines or orders.
+    The phase errors of both schemes, of fourth order in space and second in time, are compared frequency by
+    frequency. Returns None for records of other engines or orders.
     """
     recorder = frame.recorder
     if recorder.engine != "fd" or recorder.order != 4:

@@ -77,7 +77,7 @@ def source_of(setting: Any) -> Source:
 
 @dataclass(frozen=True)
 class RecordSource:
-    """A file of ``output.box``."""
+    """Source from a file of ``output.box``."""
 
     record: BoxRecord
     radiating: Sources = Sources.of(())
@@ -144,7 +144,7 @@ class RecordSource:
         early = dispersion(found, self.record.frame, checking)
         twice = (
             1 if self._of_a_grid or self.record.frame.recorder.engine != "fd" else 2
-        )  # the record was interpolated, too
+        )  # the record itself was interpolated
         rows = [
             ("from", f"{self.record.path.name}, interpolated from points {self.record.frame.spacing:g} m apart"),
             (
@@ -217,7 +217,7 @@ def _compare(record: BoxRecord, checking: Checking) -> Rows:
 
 
 def _compare_same(record: BoxRecord, checking: Checking) -> None:
-    """Report an error if coefficients differ from those of a record that is injected exactly."""
+    """Report an error if coefficients differ from the coefficients of a record that is injected exactly."""
     grid, box = checking.placing.grid, checking.box
     for name in (name for name in LIVES if name in record.material):
         nodes, recorded = record.material[name]

@@ -34,7 +34,7 @@ PLANES = 4
 
 @dataclass(frozen=True)
 class H5drmSource:
-    """An H5DRM file; its box lies in the middle of its layers of nodes."""
+    """Source from an H5DRM file, whose box lies in the middle of its layers of nodes."""
 
     record: H5drmRecord
     radiating: Sources = Sources.of(())

@@ -32,7 +32,7 @@ EVEN = 1e-6
 
 @dataclass(frozen=True)
 class PlaneSource:
-    """The case's ``injection.plane_wave``."""
+    """Source from the case's ``injection.plane_wave``."""
 
     setting: Any
     function: TimeFunction
