@@ -32,8 +32,8 @@ class Absorber:
     kind: Literal["cpml", "sponge"]
     width: int
     frequency: float = 1.0
-    strength: float = 0.95  # of a sponge: factor of a step at its outer edge
-    along: float = 0.0  # damping of all motion in a layer over that across it
+    strength: float = 0.95  # factor per step at the outer edge of a sponge
+    along: float = 0.0  # ratio to the damping normal to the layer
 
 
 def stable_along(contrast: float) -> float:

@@ -19,7 +19,7 @@ from faultwave.fd.part import GridPart, Placing
 
 LEASTS = LEAST_CELLS
 LEAST_BLOCKS = {order: of.deep + LOWS[order] + 3 for order, of in WEIGHTS.items()}
-"""Number of planes of the thinnest block above the lowest, by order: planes with modified stencils, and some between."""
+"""Smallest number of planes of a block above the lowest, by order; some lie between those with modified stencils."""
 LEAST, LEAST_BLOCK = LEASTS[4], LEAST_BLOCKS[4]
 WIDTH = {"cpml": 10, "sponge": 20}
 NEAR_FACE = 3
@@ -177,7 +177,7 @@ def _check(
 
 
 def check_faces(placing: Placing, laid: Sequence[Laid], parts: Mapping[str, GridPart]) -> None:
-    """Report unsuitable sources and receivers near faces between blocks, and features that blocks do not support yet."""
+    """Report unsuitable sources and receivers near faces between blocks, and features that blocks do not support."""
     if not placing.faces:
         return
     for part in parts.values():

@@ -22,7 +22,7 @@ from faultwave.media.homogenise import at_points
 ALONG = 21
 """Number of places along x and y where the material is sampled."""
 WORTH = 1.1
-"""Smallest ratio of points saved from which blocks are proposed."""
+"""Smallest factor by which blocks must reduce the number of points to be proposed."""
 MOST = 4
 """Largest number of faces between proposed blocks."""
 
@@ -47,7 +47,7 @@ class Proposal:
 
 
 def slowest_below(field: Field, lower: np.ndarray, upper: np.ndarray, depths: np.ndarray) -> np.ndarray:
-    """Return the smallest S speed (n,) [m/s] of a box at or below each of the ``depths`` (n,) [m]; 0 where there are fluids."""
+    """Return the smallest S speed (n,) [m/s] of a box at or below ``depths`` (n,) [m]; 0 where there are fluids."""
     axes = axes_of(field)
     x, y = (np.linspace(lower[k], upper[k], ALONG if a in axes else 1) for k, a in enumerate("xy"))
     points = np.stack(np.meshgrid(upper[2] - depths, y, x, indexing="ij")[::-1], -1).reshape(-1, 3)
@@ -86,7 +86,7 @@ def faces(allowed: np.ndarray, spacing: float, first: float, ratios: Sequence[in
 
 
 def points_of(plan: FdPlan, upper: np.ndarray, blocks: Sequence[tuple[float, float]]) -> float:
-    """Return the number of points of the plan's grid with these blocks and upper corner; infinite if it cannot be built."""
+    """Return the number of points of the grid with these blocks and upper corner; infinite if it cannot be built."""
     case = plan.case
     assert case.grid is not None
     listed = [Block(below=below, spacing=h) for below, h in blocks]
@@ -99,7 +99,7 @@ def points_of(plan: FdPlan, upper: np.ndarray, blocks: Sequence[tuple[float, flo
 
 
 def _grown(plan: FdPlan, spacing: float) -> np.ndarray:
-    """Return the upper corner (3,) [m] of the box grown to multiples of a spacing beyond absorbing sides along x and y."""
+    """Return the upper corner (3,) [m] of the box grown to multiples of a spacing at absorbing sides of x and y."""
     upper = plan.upper.copy()
     for k, axis in enumerate("xy"):
         if plan.scheme.sides[f"{axis}+"] == "absorbing":

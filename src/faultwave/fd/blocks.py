@@ -62,7 +62,7 @@ class BlockSampler:
         return np.concatenate([numbers[part.mine] for numbers, part in zip(self.places, self.parts, strict=True)])
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the samples (steps, places, ``*shape``) of the places in ``mine``, from the values of each block's sampler."""
+        """Return the samples (steps, places, ``*shape``) of the places ``mine`` from the values of each block."""
         return np.concatenate(sample_buffers, 1)[:, np.argsort(self._listed(), kind="stable")]
 
 
@@ -105,7 +105,17 @@ def operator_of(plan: FdPlan, samplers: Sequence[Sampler]) -> Operator:
 
 
 class Blocks(Operator):
-    """Operator of the uppermost block that also steps the blocks ``below``."""
+    """Operator of the uppermost block that also steps the blocks ``below``.
+
+    Attributes
+    ----------
+    below : tuple of Operator
+        Operators of the other blocks, from above down.
+    interfaces : list of Interface
+        Faces between adjacent blocks.
+    fused : int
+        Steps that are taken in one pass.
+    """
 
     def __init__(self, plan: FdPlan, samplers: Sequence[Sampler]):
         self.seers = [s for s in samplers if isinstance(s, BlockSampler)]
@@ -145,7 +155,7 @@ class Blocks(Operator):
         return [s.values([next(seen[n]) for n in s.blocks]) for s in self.seers]
 
     def _together(self, first: int, count: int) -> None:
-        """Take ``count`` steps of all blocks: first the work that is independent of other blocks, then stage by stage."""
+        """Take ``count`` steps of all blocks, first the work independent of other blocks, then stage by stage."""
         for op in self.blocks:
             op.refresh()  # values of the overlap with other processes
         if self.joint is not None:
@@ -204,7 +214,7 @@ class Blocks(Operator):
         return self.fused
 
     def fuse(self, steps: int) -> None:
-        """Take ``steps`` steps in one pass through memory where nothing prevents it; results do not depend on the number."""
+        """Take ``steps`` steps in one pass through memory where possible; results do not depend on the number."""
         self.fused = steps
         self.block_steps = [BlockSteps(op, steps > 1 or op.runner.steps_a_pass > 1) for op in self.blocks]
         self.joint = self._joint() if steps > 1 else None

@@ -199,7 +199,7 @@ def bordered(
         norms[f"mu_{name[1:]}"] = along[0] * along[1]
     coefficients, dtype = dict(medium.coefficients), medium.coefficients["lam"].dtype
     for name, norm in norms.items():
-        kept = _inner(rock[name], dtype) if name in rock else 1.0  # cells that hold some fluid are fluid all over
+        kept = _inner(rock[name], dtype) if name in rock else 1.0  # cells with some fluid count as fluid
         coefficients[name] = np.asarray(kept * coefficients[name] / _inner(norm, dtype), dtype)
     every = np.broadcast_shapes(*(v.shape for v in medium.coefficients.values()))
     coefficients |= {name: np.array(np.broadcast_to(_inner(values[name], dtype), every)) for name in ARRAYS}

@@ -54,7 +54,7 @@ def total_field(
             problems.error(
                 where, f"the box has {max(b[k] - a[k], 0)} cells of {h:g} m along {axis}", f"at least {LEAST}"
             )
-        ends = [axis == "z" and end for end in joined]  # which lie on the face to another block
+        ends = [axis == "z" and end for end in joined]  # faces to other blocks
         room = read + reach // 2 if ends[0] else reach
         low = grid.lower[k] + h * (first[k] + room)
         if a[k] < first[k] + room:

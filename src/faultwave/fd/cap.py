@@ -57,9 +57,9 @@ from faultwave.kernels.math import named
 from faultwave.kernels.stencil import Axis, Point, Stencil
 
 MEANS = {"u": "mean_u", "v": "mean_v", "w": "mean_w"}
-"""Array of each velocity for the mean of its vertical difference, then for the stresses across the slope of the ground."""
+"""Arrays, by velocity, of the mean of its vertical difference, then of the stresses across the ground's slope."""
 TRACTION = {"u": "sxz", "v": "syz", "w": "szz"}
-ALONG: dict[str, tuple[tuple[str, Axis, bool], ...]] = {  # of each traction: stress, axis of its mean, whether it looks forward
+ALONG: dict[str, tuple[tuple[str, Axis, bool], ...]] = {  # by velocity: (stress, axis of its mean, True if it looks forward)
     "u": (("sxx", "x", True), ("sxy", "y", False)),
     "v": (("sxy", "x", False), ("syy", "y", True)),
     "w": (("sxz", "x", False), ("syz", "y", False)),
@@ -115,7 +115,7 @@ def profiles(top: int, rise: dict[str, np.ndarray], stretch: dict[str, np.ndarra
 
 
 def rise_at(grid: Grid, name: str, planes_of: np.ndarray) -> np.ndarray:
-    """Return the rise on planes (...) of a quantity; the face to a grid below, plane -1, has the value of plane 0, zero."""
+    """Return the rise on planes (...) of a quantity; plane -1, the face to a grid below, has the zero of plane 0."""
     assert grid.relief is not None
     return np.asarray(grid.relief.rise(grid.levels(grid_of(name)))[np.maximum(planes_of, 0)])
 

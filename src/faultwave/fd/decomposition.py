@@ -58,7 +58,7 @@ class Subdomain:
     rank: int
     steps: int
     margin: Triple
-    below: bool = False  # whether another grid is below this one: planes on the face to it belong to who is above them
+    below: bool = False  # planes on the face belong to the process above them
 
     @cached_property
     def coordinates(self) -> Triple:
@@ -87,7 +87,7 @@ class Subdomain:
         return z, y, x
 
     def neighbours(self) -> Iterator[tuple[Triple, int, Triple]]:
-        """Yield (direction, rank, shift) of each neighbour; its points appear ``shift`` points away from its own numbering."""
+        """Yield (direction, rank, shift) of each neighbour; ``shift`` is added to its own numbering of points."""
         for direction in DIRECTIONS:
             there = [c + d for c, d in zip(self.coordinates, direction, strict=True)]
             shift = [0, 0, 0]
@@ -135,13 +135,13 @@ class Subdomain:
         return found
 
     def _filled(self, box: Box, reach: int) -> Box:
-        """Return a box extended by ``reach`` planes beyond the surface or lower face, owned by the process next to them."""
+        """Return a box extended by the ``reach`` planes beyond the surface or lower face, if it ends there."""
         top = box.hi[0] == self.cut.shape[0] and not self.cut.around[0]
         bottom = self.below and box.lo[0] == 0
         return Box((box.lo[0] - reach * bottom, *box.lo[1:]), (box.hi[0] + reach * top, *box.hi[1:]))
 
     def kept(self, halo: int) -> Box:
-        """Return the owned box with the halo at the ends of the grid; together the processes cover every number once."""
+        """Return the owned box with the halo at the ends of the grid; the processes cover every number once."""
         lows, highs = self.owned.inner
         lo = [a - (0 if inner else halo) for a, inner in zip(self.owned.box.lo, lows, strict=True)]
         hi = [b + (0 if inner else halo) for b, inner in zip(self.owned.box.hi, highs, strict=True)]

@@ -83,7 +83,7 @@ def _matrices(order: int) -> dict[tuple[str, bool], np.ndarray]:
 
 
 def _joined(grid: str, order: int) -> np.ndarray:
-    """Return the difference matrix at the face to another grid, excluding the coupling term, half of the jump over H."""
+    """Return the difference matrix at the face to another grid without the coupling term, half of the jump over H."""
     found = _matrices(order)[grid, False].copy()
     found[0, 0] = 0.0 if order == 4 else found[0, 0] + 0.5 / WEIGHTS[order].norm[grid][0]  # for order 4 exactly zero
     return found
@@ -133,7 +133,7 @@ def low_planes(order: int = 4) -> np.ndarray:
 
 
 def planes(grid: str, top: int, order: int = 4) -> np.ndarray:
-    """Return the planes of the arrays of a quantity of ``grid`` that differences near the surface read, from the surface down.
+    """Return the planes of a quantity of ``grid`` that differences near the surface read, from the surface down.
 
     Half planes on the surface are stored in plane ``top``, one above the last.
     """
@@ -163,7 +163,7 @@ def weights(grid: str, traction_free: bool, order: int = 4, joined: bool = False
 
 
 def low_weights(grid: str, order: int = 4) -> np.ndarray:
-    """Return the upward difference weights (LOWS, planes) at a joined lower end, from plane -1 up, by ``low_planes``."""
+    """Return the upward difference weights (LOWS, planes) at a joined lower end, upwards, by ``low_planes``."""
     return _joined(other(grid), order)[: LOWS[order], : len(low_planes(order))]
 
 
@@ -339,7 +339,7 @@ class Ends:
         terms of ``across_z`` are added.
         """
         grid, of, at = grid_of(name), WEIGHTS[self.order], np.asarray(at)
-        most = max(of.read, len(low_planes(self.order)) * self.joined_below)  # of a row
+        most = max(of.read, len(low_planes(self.order)) * self.joined_below)  # planes of a row
         nodes = at[..., None] - (of.reach if grid == "whole" else of.reach - 1)
         nodes = nodes + np.minimum(np.arange(most), 2 * of.reach - 1)
         shares = np.zeros(most)
@@ -357,7 +357,7 @@ class Ends:
         return nodes, np.broadcast_to(shares, nodes.shape)
 
     def across_z(self, name: str, at: np.ndarray, above: bool) -> np.ndarray:
-        """Return the coupling weight [1/spacing] of the velocity on the face of the grid above or below in a difference."""
+        """Return the coupling weight [1/spacing] of the other grid's velocity on the face in a difference."""
         result = other(grid_of(name))
         face = self.top - (result == "whole") if above else -1
         return np.where(np.asarray(at) == face, joint(result, self.order) * (-1.0 if above else 1.0), 0.0)

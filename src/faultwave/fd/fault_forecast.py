@@ -1,4 +1,4 @@
-"""Plausibility of a planned fault in a grid: points of horizontal slip and their cells (``physics.friction.plausibility``)."""
+"""Plausibility of a planned fault in a grid, at the points of horizontal slip and their cells."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Forecast:
     cells: np.ndarray
 
     def doubt(self, problems: Problems, loads: Sequence[str]) -> None:
-        """Report warnings of faults that will probably not run as intended; ``loads`` describes other loads of the fault."""
+        """Warn of a fault that will probably not slip as intended; ``loads`` describes other loads of the fault."""
         doubt_normal_stress(float(np.median(np.abs(self.points.sigma))), problems)
         problems.extend(plausibility.doubts(self.points, self.patch, loads).items)
         plausibility.doubt_resolution(self.points, problems, FINER)

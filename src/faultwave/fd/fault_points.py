@@ -1,4 +1,4 @@
-"""Values of the case at the points of a fault in a grid: friction parameters, initial and nucleation traction, state."""
+"""Values of a case at fault points of a grid: friction parameters, initial and nucleation traction, state."""
 
 from __future__ import annotations
 
@@ -93,7 +93,20 @@ class Given:
 
 
 class Reader:
-    """Reader of the values that a case gives on a fault plane."""
+    """Reader of the values that a case gives on a fault plane.
+
+    Parameters
+    ----------
+    setting : Any
+        Setting ``fault`` of the case.
+    law : FrictionLaw
+    constants : mapping of str to float
+        Constants of the law.
+    to : Directions
+        Directions of the plane.
+    problems : Problems
+        Receives errors and warnings, each once.
+    """
 
     def __init__(
         self, setting: Any, law: FrictionLaw, constants: Mapping[str, float], to: Directions, problems: Problems
@@ -142,7 +155,7 @@ class Reader:
         self.problems.extend(p for p in found.items if str(p) not in told)
         found.raise_errors()
         state = law.initial(prepared, c, shear, stress[:, 0])
-        if "slip_rate" in state:  # along the initial traction
+        if "slip_rate" in state:  # components along the initial traction
             scale = state["slip_rate"] / np.where(shear > 0, shear, 1.0)
             state = state | {"slip_rate1": scale * stress[:, 1], "slip_rate2": scale * stress[:, 2]}
         made = {parameter(n): np.asarray(prepared[n], float) for n in law.kernel_parameters}

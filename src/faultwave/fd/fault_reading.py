@@ -316,7 +316,7 @@ class FaultReader:
         }
 
     def _opening(self, crossing: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the normal velocity of the plane, the same on both sides under equal normal traction (``fd.split``)."""
+        """Return the normal velocity of the plane, equal on both sides as the normal traction is (``fd.split``)."""
         behind, ahead, below, above, *normal = crossing
         mean = sum(w * v for w, v in zip(ACROSS, normal, strict=True))
         stretched = (ahead - behind) + (above - below)  # difference of the deformation of both sides, in a spacing

@@ -321,7 +321,7 @@ def _jump(p: Any, plane: FaultPlane, axis: Axis) -> Any:
 
 
 def parameter(name: str) -> str:
-    """Return the name of a parameter in ``Sliding.given``, distinct from states of the same name, as imposed slip has."""
+    """Return the name of a parameter in ``Sliding.given``, distinct from a state of the same name (imposed slip)."""
     return f"{name}_given"
 
 
@@ -356,7 +356,7 @@ def observer(scheme: Scheme, of: Sliding, box: Box) -> Observer:
 
 
 def _planes(scheme: Scheme, plane: FaultPlane) -> list[tuple[int, int, str]]:
-    """Return (first, end, kind) of the ranges of planes along z; those near a free surface have launches of their own."""
+    """Return (first, end, kind) of the ranges of planes along z, with separate ranges near a free surface."""
     (low, _), (end, _), top = plane.first, plane.end, scheme.grid.shape[0]
     if end <= top:
         return [(low, end, "inside")]

@@ -74,7 +74,7 @@ class Grid(RegularGrid):
         return self.up(np.stack([x, y, z], -1))
 
     def stretch(self, name: str, box: Box) -> np.ndarray:
-        """Return the vertical stretch of the cells around the points of a quantity in a box, broadcastable to (nz, ny, nx)."""
+        """Return the vertical stretch of the cells around a quantity's points in a box, broadcastable to (nz, ny, nx)."""
         if self.relief is None:
             return np.ones((1, 1, 1))
         height = self.relief.sheet(HALF[name][:2], None, box.lo[1:], box.shape[1:])

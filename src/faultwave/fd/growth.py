@@ -84,7 +84,7 @@ def grows(squares: Sequence[float]) -> bool:
 def pushes(
     injections: Sequence[Injection], shape: tuple[int, ...], heaviest: float, softest: float, volume: float
 ) -> np.ndarray:
-    """Return the square root of the energy [J^(1/2)] that each source adds to cells at rest in a step at unit amplitude.
+    """Return the root of the energy [J^(1/2)] that each source adds to cells at rest in a step of unit amplitude.
 
     Parameters
     ----------
@@ -112,13 +112,29 @@ def pushes(
 
 
 class Watch:
-    """Monitor of unstable growth; all processes check at the same steps."""
+    """Monitor of unstable growth; all processes check at the same steps.
+
+    Attributes
+    ----------
+    peak : Peak or None
+        Largest motion of the last check.
+    squares : list of float
+        Sums of squared velocities times the cell volume since the sources are silent.
+    root : float
+        Square root of the initial energy [J], or of its bound at a checkpoint.
+    givers : sequence of GridAttached
+        Capabilities that may release energy.
+    lightest, heaviest : float
+        Smallest and largest density [kg/m^3].
+    softest : float
+        Smallest modulus [Pa].
+    """
 
     def __init__(self, plan: FdPlan, operator: Operator):
         self.plan, self.operator = plan, operator
         self.peak: Peak | None = None
-        self.squares: list[float] = []  # of the checks since the sources are silent
-        self.root = 0.0  # of the initial energy [J], or of its bound until a checkpoint
+        self.squares: list[float] = []  # sums of the checks since the sources are silent
+        self.root = 0.0  # square root of the initial energy [J], or of its bound at a checkpoint
         self._silent: float | None = None
         self.givers: Sequence[GridAttached] = ()  # release energy, as initial stress in yielding rock
         moduli, specific = list[np.ndarray](), list[np.ndarray]()

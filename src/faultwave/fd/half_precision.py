@@ -15,7 +15,7 @@ import numpy as np
 
 from faultwave.kernels.stencil import HALF_BITS
 
-_ROOT = 1.2207440846057596  # g^4 = g + 1: powers of 1/g spread points most evenly in three dimensions (Roberts 2018)
+_ROOT = 1.2207440846057596  # root of g^4 = g + 1; inverse powers spread points evenly in 3D (Roberts 2018)
 _STEPS = (_ROOT**-3, _ROOT**-2, _ROOT**-1)  # along z, y, x
 _SMALLEST = -24  # exponent of the smallest half
 

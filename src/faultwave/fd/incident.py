@@ -59,7 +59,7 @@ class Between:
 
     weights: sparse.csr_array
     same: np.ndarray | None
-    missing: np.ndarray  # numbers of points that the record does not reach
+    missing: np.ndarray  # numbers of points outside the record
 
     def of(self, values: np.ndarray) -> np.ndarray:
         """Return values (times, points) interpolated from values (times, nodes)."""

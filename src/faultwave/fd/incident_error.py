@@ -27,7 +27,7 @@ CUBIC = np.array([-1.0, 0.0, 9.0, -16.0, 9.0, 0.0, -1.0]) / 16.0
 The result is sixteen times the error of the cubic through points half as far apart.
 """
 QUINTIC = np.array([3.0, 0, -25.0, 0, 150.0, -256.0, 150.0, 0, -25.0, 0, 3.0]) / 256.0
-"""Weights of the polynomial of degree five through six samples, minus the sample; 64 times the error at half the distance."""
+"""Weights of the quintic through six samples, minus the sample itself; 64 times the error at half the distance."""
 
 
 class Recorded(Protocol):
@@ -133,7 +133,7 @@ def _spectrum(traces: np.ndarray, interval: float) -> tuple[np.ndarray, np.ndarr
 
 
 def dispersion(found: Look, frame: Frame, checking: Checking) -> float | None:
-    """Return the relative difference of waves between the record's grid and this one at the time of the strongest motion.
+    """Return the relative difference of waves between the record's grid and this one at the strongest motion.
 
     The phase errors of both schemes, of fourth order in space and second in time, are compared frequency by
     frequency. Returns None for records of other engines or orders.

@@ -26,7 +26,7 @@ from faultwave.physics.sources.table import Sources
 
 Rows = Sequence[tuple[str, ...]]
 ALIKE = 0.01
-"""Relative difference of materials that is reported; if it is exceeded at half of the points, the record does not fit."""
+"""Relative difference of materials that is reported; an error if more than half of the points exceed it."""
 ROUNDED = 2e-3
 """Relative difference of coefficients at the points of the same grid, which may be stored in sixteen bits or not."""
 SAME_ROCK = "the same rock outside of the box; inside, it may differ"
@@ -178,7 +178,7 @@ def _tell_step(record: BoxRecord, checking: Checking) -> None:
         )
 
 
-# ---- is it the same rock? -----------------------------------------------------------------------------------------------
+# ---- comparison of the rock -----------------------------------------------------------------------------------------------
 
 
 def _compare(record: BoxRecord, checking: Checking) -> Rows:

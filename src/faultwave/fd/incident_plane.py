@@ -103,7 +103,7 @@ class PlaneSource:
             )
 
     def waves(self, values: Mapping[str, np.ndarray], surface: float | None) -> list[PlaneWave]:
-        """Return all waves in the rock of ``values``, with reflections from a free surface at ``surface`` [m] if there is one."""
+        """Return all waves in the rock of ``values``, with reflections from a free surface at ``surface`` [m], if any."""
         rho, lam, mu = (float(values[name].flat[0]) for name in MATERIAL)
         s, modulus = self.setting, lam + 2.0 * mu
         if s.mode == "S":

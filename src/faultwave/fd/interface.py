@@ -126,6 +126,11 @@ class Told:
         Sending and receiving block.
     above : bool
         True if the sending block is the upper one.
+    world : World
+    needed : list of Rectangle
+        Points of the sending block that each process needs.
+    out, into : dict of list of Piece
+        Pieces sent to and received from each process.
     """
 
     def __init__(self, source: Operator, target: Operator, above: bool, ratio: int, world: World):
@@ -161,7 +166,7 @@ class Told:
         self._writes[names].done()
 
     def _gather(self, owned: Sequence[np.ndarray]) -> None:
-        """Collect the points of the planes that this process needs from their owners; points beyond the grid remain zero."""
+        """Collect the points that this process needs from their owners; points beyond the grid remain zero."""
         me = self.world.rank
         for piece in self.into[me]:
             for to, plane in zip(self._needed, owned, strict=True):
@@ -209,7 +214,7 @@ class Told:
         return rows, columns
 
     def transfers(self, names: tuple[str, ...], source: int, target: int) -> list[backends.Transfer]:
-        """Return the exchange as transfers between the blocks ``source`` and ``target`` in one process and its memory."""
+        """Return the exchange as transfers between the blocks ``source`` and ``target`` of one process."""
         needed, own = self.needed[self.world.rank], self.own
         first, width = (own[0][0] - needed[0][0], own[1][0] - needed[1][0]), needed[1][1] - needed[1][0]
         planes = zip(names, self._reads[names].planes(), self._writes[names].planes, strict=True)

@@ -25,14 +25,14 @@ from faultwave.media.field import Field, axes_of
 from faultwave.media.homogenise import at_points
 from faultwave.media.quality import Bound, bounded, farthest
 
-PLANES = 16  # of the grid at once
+PLANES = 16  # planes of the grid per slab
 SAMPLES = {
     0: 1,
     1: 8,
     2: 2,
     3: 1,
-}  # in each half of a cell along an axis, by the number of axes that the material depends on
-KINDS = {  # coefficient: whether it sits half an edge along (z, y, x)
+}  # samples per half cell along an axis, by the number of axes along which the material varies
+KINDS = {  # offsets (z, y, x) of each coefficient in half cell edges
     "b_x": (0, 0, 1), "b_y": (0, 1, 0), "b_z": (1, 0, 0),
     "mu_xy": (0, 1, 1), "mu_xz": (1, 0, 1), "mu_yz": (1, 1, 0),
 }  # fmt: skip
@@ -115,6 +115,10 @@ def effective_medium(
         Box of the grid; None for all of it.
     joined : bool
         True if the upper face is joined to another grid rather than free.
+
+    Returns
+    -------
+    Medium
 
     Raises
     ------
@@ -240,7 +244,7 @@ def _unrelax(lattice: dict[str, np.ndarray], relaxation: Relaxation) -> None:
 
 
 def _mean(a: np.ndarray, axis: int, half: int, samples: int, harmonic: bool = False) -> np.ndarray:
-    """Return means over cells around each centre, or ``half`` an edge further along ``axis``, of ``samples`` per half."""
+    """Return means over cells around each centre, or ``half`` an edge above along ``axis``, of ``samples`` per half."""
     if a.shape[axis] == 1:
         return a
     a = np.moveaxis(a, axis, 0)
@@ -306,15 +310,15 @@ def _coefficients(
     result |= {name: _means(mu, half, samples, name[-2:]) for name, half in kinds.items() if name[0] == "m"}
     volume, shear = (_means(a, centre, samples, "xyz") for a in (bulk, mu))
     lam = volume - 2.0 / 3.0 * shear
-    # the mean over the axes of the P moduli along each: nearest to what layers are, which are stiffer along than across
+    # mean of the P moduli along the axes: the best isotropic fit of layers, which are stiffer along than across
     p_modulus = sum(_means(lattice["lambda"] + 2 * mu, centre, samples, axis) for axis in "xyz") / 3
-    result |= {"lam": lam, "mu2": np.where(shear > 0, p_modulus - lam, 0.0)}  # mixed with a fluid: a fluid
+    result |= {"lam": lam, "mu2": np.where(shear > 0, p_modulus - lam, 0.0)}  # a cell with some fluid counts as fluid
     if relaxation:
         k, j, i = np.meshgrid(*(np.arange(a, b) % 2 for a, b in zip(box.lo, box.hi, strict=True)), indexing="ij")
         mechanism = ORDER[4 * k + 2 * j + i]
         for name, q in (("defect_p", "Qp"), ("defect_s", "Qs")):
             mean = _means(lattice[q], centre, samples, "xyz")
             result[name] = relaxation.defect(mean, mechanism)
-        # each point loses energy to compression, also where means and fits of two media or mechanisms would not
+        # guarantees dissipation in compression where means and fits of media or mechanisms would not
         result["defect_p"] = np.maximum(result["defect_p"], 2 / 3 * result["defect_s"] * result["mu2"] / p_modulus)
     return {name: np.asarray(v, dtype) for name, v in result.items()}

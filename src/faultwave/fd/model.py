@@ -10,7 +10,7 @@ from faultwave.media.models import coverage
 from faultwave.observe.model import POINTS, RESOLUTION, Coverage, Label, Marks, Model, Section, Sheet
 
 ALONG, DOWN, SQUARES = 480, 240, 160
-"""Largest number of pieces of a section along it and in depth, and of the ground along an axis, for printed pictures."""
+"""Largest numbers of pieces of a section along it and in depth, and of the ground along an axis."""
 LABELS = {
     "vp": Label("P speed", "m/s"), "vs": Label("S speed", "m/s"), "rho": Label("density", "kg/m³"), RESOLUTION: POINTS
 }  # fmt: skip

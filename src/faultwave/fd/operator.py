@@ -67,7 +67,7 @@ class Shared:
     units: Units
     rounding: str
     way: Callable[[Any, Sequence[int]], HaloPath | None]  # arguments: device, None on the host, and its neighbours
-    reach: Reach  # of the whole grid's program, for as many steps as the part takes between two exchanges
+    reach: Reach  # for the steps between two exchanges
 
 
 def kept_units(medium: Medium, precision: str, shared: Shared | None) -> Units | None:
@@ -130,6 +130,36 @@ class Operator:
     """Operator of a whole grid, or of the part of one process.
 
     After n ``steps`` velocities are at (n - 1/2) dt and stresses at n dt.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    medium : Medium
+        Coefficients in the box of this process.
+    relaxation : Relaxation or None
+        Mechanisms of attenuation.
+    drives : sequence of Drive
+        Source injectors.
+    samplers : sequence of Sampler
+    observers : sequence of Observer
+        Arrays and launches of capabilities.
+    machine : Machine or None
+        Backend, precision and threads; None for the defaults.
+    shared : Shared or None
+        Partition over several processes.
+
+    Attributes
+    ----------
+    steps : int
+        Number of steps taken.
+    box : Box
+        Box that this process computes, including the overlap.
+    units : Units
+        Units of stored coefficients.
+    runner : Runner
+        Arrays and program on the backend.
+    given : ndarray, shape (levels, sources)
+        Sums over steps of absolute source amplitudes, 0-dimensional before the first step.
     """
 
     def __init__(
@@ -159,8 +189,8 @@ class Operator:
             self.runner.view(name, REACH)[REACH] = values
         self.given = np.zeros(
             ()
-        )  # sums over steps of how strongly sources pushed (levels, sources), once there were steps
-        self.pushed = np.zeros(2)  # sums over steps of the squares of these amplitudes, and of squares times their step
+        )  # sums over steps of absolute source amplitudes (levels, sources), after the first step
+        self.pushed = np.zeros(2)  # sums over steps of squared amplitudes, and of these times the number of the step
         if relaxation is not None:
             self._memory_coefficients(relaxation)
         self.overlap = Overlap(shared, program, self.runner, precision) if shared else None
@@ -187,14 +217,14 @@ class Operator:
             view[k] = spread_rounding(full[k : k + 1] / unit, (z[k : k + 1], y, x), number)[0]
 
     def fill_line(self, name: str, values: np.ndarray) -> None:
-        """Set a profile along an axis from its values on the whole grid, from the lowest plane on, with periodic images."""
+        """Set a profile along an axis from its values on the whole grid, with periodic images."""
         layout, k = self.runner.program.arrays[name], "zyx".index(self.runner.program.arrays[name].axis)
         if layout.axis in self.scheme.periodic:
             values = values[np.arange(layout.box.lo[k], layout.box.hi[k]) % self.scheme.grid.shape[k]]
         self.runner.view(name)[...] = values
 
     def filled_view(self, name: str) -> np.ndarray:
-        """Return a writable view of an array in the box of this process, including planes on the surface and on joined faces."""
+        """Return a writable view of an array in this process's box, including planes on the surface and joined faces."""
         return _planes(self.runner.view(name, 1), self.scheme.filled(self.box), self.box.lo[0])
 
     @property
@@ -346,7 +376,7 @@ class Operator:
         return self.runner.finite(VELOCITY)
 
     def error(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
-        """Return the relative L2 error (9,) against solution(points, time), each quantity at its own places and time."""
+        """Return the relative L2 error (9,) against solution(points, time), each quantity at its place and time."""
         sums = self._total(self._errors(solution))
         return np.asarray(np.sqrt(sums[0] / np.maximum(sums[1], 1e-300)))
 
@@ -366,7 +396,7 @@ class Operator:
         return np.asarray(self.shared.world.total(sums)) if self.shared else sums
 
     def energies(self) -> dict[str, float]:
-        """Return strain energy, kinetic energy and momentum of the grid including its absorbing layers (``fd.energies``).
+        """Return strain energy, kinetic energy and momentum of the grid with its absorbing layers (``ENERGIES``).
 
         Strain energy is at the time of the stresses, the others half a step before.
         """
@@ -382,7 +412,7 @@ class Operator:
             return sums.of(range(filled.lo[0], filled.hi[0])) * self.scheme.grid.spacing**3
 
     def _sides(self, first: int) -> list[Side]:
-        """Return the sides of the energy sums; a fault adds its upper side. ``first`` is the lowest plane of the arrays."""
+        """Return the sides of the energy sums; a fault adds its upper side. ``first`` is the lowest plane."""
         whole = {name: self.filled_values(name) for name in (*FIELDS, *ELASTIC)}  # devices transfer whole arrays
         fault, unit = self.scheme.fault, self.units.of
         if fault is None:
