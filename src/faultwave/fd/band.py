@@ -1,4 +1,7 @@
-"""Whether sources radiate above what the grid resolves: such waves disperse, and peak values hold them."""
+"""Check of the source spectra against the frequency that the grid resolves.
+
+Waves above that frequency disperse, and they contribute to peak values.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,20 @@ def check_band(
     problems: Problems,
     lowpass: float | None = None,
 ) -> None:
-    """A warning where the sources, gone through a ``lowpass`` [Hz] if there is one, radiate above the frequency that is resolved
-    everywhere."""
+    """Warn if the sources radiate above the frequency that the grid resolves everywhere.
+
+    Parameters
+    ----------
+    sources : sequence of PointSource
+    resolved : float
+        Highest frequency [Hz] resolved in the whole grid.
+    step, end_time : float
+        Time step and end of the run [s].
+    problems : Problems
+        Receives the warning.
+    lowpass : float or None
+        Corner frequency [Hz] of the low-pass filter of the sources, if there is one.
+    """
     if not sources or not np.isfinite(resolved):
         return
     frequencies, amplitudes = spectrum(sources, step, end_time)

@@ -1,4 +1,4 @@
-"""What may not lie beside a fault in a plane of the grid."""
+"""Checks of sources and receivers close to a fault plane of a grid."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from faultwave.fd.fault_plane import EVEN, MARGIN, across
 from faultwave.fd.part import GridPart, Placing
 
 PUSHED, READ = 3.0, 1.5
-"""Spacings from the plane: nearer sources would push one side with weights of rock without a fault, receivers read across it."""
+"""Smallest distances of sources and receivers to the fault plane, in spacings.
+
+The weights of a nearer source assume continuous rock and would push one side only; the weights of a nearer
+receiver would mix both sides.
+"""
 
 
 def check_beside(placing: Placing, parts: Mapping[str, GridPart]) -> None:
-    """Errors of what pushes or reads the grid so near a plane with a fault that it would mix both sides, or their weights."""
+    """Report errors for sources and receivers that are too close to the plane of the fault."""
     setting: Any = placing.case.grid.fault  # type: ignore[union-attr]
     if setting is None or placing.case.fault is None:
         return
     try:
         k = "xyz".index(across(setting))
     except InputError:
-        return  # told where the fault is planned
+        return  # the planning of the fault reports it
     h, lower, upper = placing.grid.spacing, np.array(setting.lower, float), np.array(setting.upper, float)
     for part in parts.values():
         kind, places = type(part), part.places

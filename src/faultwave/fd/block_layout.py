@@ -1,4 +1,4 @@
-"""Where the blocks of a grid lie: their corners, spacings and absorbing layers, from the settings; and what is wrong with these."""
+"""Layout of the blocks of a grid: corners, spacings, absorbing layers, and checks of the settings."""
 
 from __future__ import annotations
 
@@ -19,19 +19,39 @@ from faultwave.fd.part import GridPart, Placing
 
 LEASTS = LEAST_CELLS
 LEAST_BLOCKS = {order: of.deep + LOWS[order] + 3 for order, of in WEIGHTS.items()}
-"""Planes of the thinnest block above the lowest, by order: those beside its faces, and some between them."""
+"""Smallest number of planes of a block above the lowest, by order; some lie between those with modified stencils."""
 LEAST, LEAST_BLOCK = LEASTS[4], LEAST_BLOCKS[4]
 WIDTH = {"cpml": 10, "sponge": 20}
 NEAR_FACE = 3
-"""Points of the larger spacing that sources and receivers better keep from a face."""
+"""Recommended distance of sources and receivers from a face between blocks, in points of the larger spacing."""
 EVEN = 1e-6
-"""Of a spacing: extents are multiples of it so far."""
+"""Tolerance relative to a spacing within which an extent counts as a multiple of it."""
 
 
 def lay_grid(
     case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: Mapping[str, SideKind], problems: Problems
 ) -> list[Laid]:
-    """The grid with its layers, or its blocks from the uppermost down; the box grows to whole cells, downwards and to larger x and y."""
+    """Return the grid with its absorbing layers, or its blocks from the uppermost down.
+
+    The box grows to whole cells, downwards and towards larger x and y.
+
+    Parameters
+    ----------
+    case : Case
+    lower, upper : ndarray, shape (3,)
+        Corners [m] of the requested box.
+    spacing : float
+        Spacing [m] of the uppermost block.
+    sides : mapping
+        Kind of each side (``x-`` to ``z+``).
+    problems : Problems
+        Receives the warnings.
+
+    Raises
+    ------
+    InputError
+        If the blocks of the setting are invalid.
+    """
     setting = case.grid
     assert setting is not None
     if not setting.blocks:
@@ -91,7 +111,7 @@ def lay_grid(
 def _whole(
     case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: Mapping[str, SideKind], problems: Problems
 ) -> Laid:
-    """Of one spacing."""
+    """Return the layout of a grid with one spacing."""
     setting = case.grid
     assert setting is not None
     asked = np.ceil((upper - lower) / spacing - EVEN).astype(int)
@@ -116,7 +136,10 @@ def _whole(
 def _check(
     case: Case, lower: np.ndarray, upper: np.ndarray, spacings: Sequence[float], depths: Sequence[float], problems: Problems
 ) -> None:  # fmt: skip
-    """Errors of ratios, depths and extents; ``depths`` of the faces, with the surface and the bottom of the box."""
+    """Report errors of the ratios of spacings, the depths of the faces and the extents of the box.
+
+    ``depths`` [m] are the depths of the surface, of the faces and of the bottom of the box.
+    """
     orders = [order_of(case, n) for n in range(len(spacings))]
     for n, (above, own) in enumerate(zip(spacings, spacings[1:], strict=False)):
         where, ratio = f"grid.blocks[{n}].spacing", own / above
@@ -154,7 +177,7 @@ def _check(
 
 
 def check_faces(placing: Placing, laid: Sequence[Laid], parts: Mapping[str, GridPart]) -> None:
-    """Errors of what pushes the grid near faces between blocks, warnings of what reads it there, errors of what blocks cannot do yet."""
+    """Report unsuitable sources and receivers near faces between blocks, and features that blocks do not support."""
     if not placing.faces:
         return
     for part in parts.values():
@@ -170,8 +193,11 @@ def check_faces(placing: Placing, laid: Sequence[Laid], parts: Mapping[str, Grid
 
 
 def _near_face(placing: Placing, part: GridPart, pushes: bool, upper: Laid, lower: Laid) -> None:
-    """Of the face between two blocks: an error where forces push planes beside it, as part of the push stays there as motion that never
-    ends; a warning where what is near it is less exact."""
+    """Report sources and receivers near the face between two blocks.
+
+    A force whose weights reach the planes with modified stencils is an error, as a part of its impulse would remain
+    there as motion that never ends. Anything else near the face is a warning, because accuracy is lower there.
+    """
     face, places = float(upper.lower[2]), part.places
     away = np.abs(places[:, 2] - face)
     below = places[:, 2] < face
@@ -196,7 +222,7 @@ def _near_face(placing: Placing, part: GridPart, pushes: bool, upper: Laid, lowe
 
 
 def moved(laid: Sequence[Laid], by: float) -> list[Laid]:
-    """Blocks that lie so much higher [m]."""
+    """Return the blocks shifted upwards by ``by`` [m]."""
     found = []
     for block in laid:
         x, y, z = block.grid.lower

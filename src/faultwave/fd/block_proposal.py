@@ -1,4 +1,4 @@
-"""Which blocks of larger spacing a material allows: as few points as resolve the same frequency everywhere; and what they save."""
+"""Proposal of blocks with larger spacing that resolve the same frequency with fewer points."""
 
 from __future__ import annotations
 
@@ -20,17 +20,26 @@ from faultwave.media.field import Field, axes_of
 from faultwave.media.homogenise import at_points
 
 ALONG = 21
-"""Places along x and y at which the material is looked at."""
+"""Number of places along x and y where the material is sampled."""
 WORTH = 1.1
-"""Times fewer points from which on blocks are proposed."""
+"""Smallest factor by which blocks must reduce the number of points to be proposed."""
 MOST = 4
-"""Faces."""
+"""Largest number of faces between proposed blocks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """Depth and spacing [m] of ``blocks`` below the uppermost, none where they are not worth it; the ``upper`` (3,) corner [m] of a box
-    that is a multiple of their spacings; how many ``points`` they take."""
+    """Proposed blocks of larger spacing below the uppermost.
+
+    Attributes
+    ----------
+    blocks : list of (float, float)
+        Depth and spacing [m] of each block; empty if blocks do not pay.
+    upper : ndarray, shape (3,)
+        Upper corner [m] of a box whose extents are multiples of the spacings.
+    points : float
+        Number of points of the proposed grid.
+    """
 
     blocks: list[tuple[float, float]]
     upper: np.ndarray
@@ -38,7 +47,7 @@ class Proposal:
 
 
 def slowest_below(field: Field, lower: np.ndarray, upper: np.ndarray, depths: np.ndarray) -> np.ndarray:
-    """Smallest S speed (n,) [m/s] of a box at so many ``depths`` (n,) or deeper; 0 where there are fluids."""
+    """Return the smallest S speed (n,) [m/s] of a box at or below ``depths`` (n,) [m]; 0 where there are fluids."""
     axes = axes_of(field)
     x, y = (np.linspace(lower[k], upper[k], ALONG if a in axes else 1) for k, a in enumerate("xy"))
     points = np.stack(np.meshgrid(upper[2] - depths, y, x, indexing="ij")[::-1], -1).reshape(-1, 3)
@@ -48,9 +57,20 @@ def slowest_below(field: Field, lower: np.ndarray, upper: np.ndarray, depths: np
 
 
 def faces(allowed: np.ndarray, spacing: float, first: float, ratios: Sequence[int]) -> list[tuple[float, float]] | None:
-    """(depth, spacing) of blocks whose spacings grow by these ratios, each as high as may be; None where there is no room.
+    """Return (depth, spacing) [m] of blocks with spacings growing by ``ratios``, or None if they do not fit.
 
-    ``allowed`` (n,): the largest spacing [m] at half a spacing below the surface, one and a half, ... ``first``: the least depth [m].
+    Each block begins at the smallest depth possible.
+
+    Parameters
+    ----------
+    allowed : ndarray, shape (n,)
+        Largest spacing [m] allowed at half a spacing below the surface, one and a half, ...
+    spacing : float
+        Spacing [m] of the uppermost block.
+    first : float
+        Smallest depth [m] of the first face.
+    ratios : sequence of int
+        Ratio of each spacing to the one above.
     """
     found, top, h, depth = list[tuple[float, float]](), 0.0, spacing, spacing * len(allowed)
     for ratio in ratios:
@@ -66,7 +86,7 @@ def faces(allowed: np.ndarray, spacing: float, first: float, ratios: Sequence[in
 
 
 def points_of(plan: FdPlan, upper: np.ndarray, blocks: Sequence[tuple[float, float]]) -> float:
-    """Of the plan's grid with these blocks and this upper corner; infinite where that cannot be laid out."""
+    """Return the number of points of the grid with these blocks and upper corner; infinite if it cannot be built."""
     case = plan.case
     assert case.grid is not None
     listed = [Block(below=below, spacing=h) for below, h in blocks]
@@ -79,7 +99,7 @@ def points_of(plan: FdPlan, upper: np.ndarray, blocks: Sequence[tuple[float, flo
 
 
 def _grown(plan: FdPlan, spacing: float) -> np.ndarray:
-    """The upper corner (3,) [m] of a box that is a multiple of a spacing along x and y where it may grow: beyond absorbing sides."""
+    """Return the upper corner (3,) [m] of the box grown to multiples of a spacing at absorbing sides of x and y."""
     upper = plan.upper.copy()
     for k, axis in enumerate("xy"):
         if plan.scheme.sides[f"{axis}+"] == "absorbing":
@@ -88,12 +108,12 @@ def _grown(plan: FdPlan, spacing: float) -> np.ndarray:
 
 
 def _sides(plan: FdPlan) -> dict[str, SideKind]:
-    """Of the whole grid."""
+    """Return the kinds of the sides of the whole grid."""
     return {**plan.scheme.sides, "z-": plan.blocks[-1].scheme.sides["z-"]}
 
 
 def proposed(plan: FdPlan) -> Proposal:
-    """The best blocks."""
+    """Return the proposal with the fewest points."""
     grid, setting = plan.scheme.grid, plan.case.grid
     assert setting is not None
     h, best = grid.spacing, Proposal([], plan.upper, float(plan.points))
@@ -115,7 +135,7 @@ def proposed(plan: FdPlan) -> Proposal:
 
 
 def _ratios(most: float, left: int = MOST) -> Iterator[tuple[int, ...]]:
-    """Sequences of ratios whose product is not above ``most``."""
+    """Yield the sequences of spacing ratios whose product is at most ``most``."""
     for ratio in RATIOS:
         if left and ratio <= most * (1 + 1e-9):
             yield (ratio,)
@@ -124,7 +144,7 @@ def _ratios(most: float, left: int = MOST) -> Iterator[tuple[int, ...]]:
 
 
 def report(plan: FdPlan) -> list[tuple[str, ...]]:
-    """What is told of blocks."""
+    """Return the rows of the report about the blocks of a plan, or about proposed ones."""
     top = float(plan.upper[2])
     if plan.below:
         rows = []

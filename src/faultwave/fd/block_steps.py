@@ -1,4 +1,8 @@
-"""Steps of one block of a grid: several at once away from the faces that it shares with other blocks, one stage at a time beside them."""
+"""Time steps of one block of a grid.
+
+Away from the faces shared with other blocks several steps are taken at once. Near a face the stages alternate with the
+exchange between blocks.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,21 @@ from faultwave.kernels.stencil import Work, stage_work, whole_work
 
 @dataclass(frozen=True)
 class _Works:
-    """What is done of some steps: all of them ``away`` from faces, then what is ``near`` them in the first step, both stages at once (None:
-    nothing), then ``beside`` them, by step and stage. With the last stage of a step goes what is near faces in the next one. ``whole``:
-    everything; ``rest``: all but what is away, where blocks are stepped together."""
+    """Work of several steps of a block, divided by distance from its faces.
+
+    Attributes
+    ----------
+    whole : Work
+        Everything.
+    away : Work or None
+        All steps away from faces.
+    rest : Work
+        Everything but ``away``, for blocks that are stepped jointly.
+    near : Work or None
+        Both stages of the first step that need nothing of other blocks but are not in ``away``.
+    beside : list of list of Work
+        The remaining work by step and stage. The last stage of a step includes the ``near`` work of the next step.
+    """
 
     whole: Work
     away: Work | None
@@ -25,16 +41,16 @@ class _Works:
 
 
 class BlockSteps:
-    """What an operator does in some steps, told what other blocks have on its faces before each stage."""
+    """Steps of one block whose face values are exchanged with other blocks before each stage."""
 
     def __init__(self, operator: Operator, fused: bool):
-        """``fused``: whether it pays to take several steps at once where that is possible."""
+        """Prepare the steps of an operator; ``fused`` is True if taking several steps at once pays."""
         self.operator, self.fused = operator, fused
         self.dtype = operator.runner.values("u").dtype
         self._works: dict[int, _Works] = {}
 
     def begin(self, steps: int) -> None:
-        """So many steps, none of them taken yet."""
+        """Begin ``steps`` steps: evaluate the sources and allocate the sample buffers."""
         op = self.operator
         pushes = op.pushes(steps)
         self._pushes = np.ascontiguousarray(pushes, self.dtype)
@@ -42,29 +58,29 @@ class BlockSteps:
         self._taken = [np.zeros((steps, len(buffer.points)), self.dtype) for buffer in buffers]
 
     def away(self, first: int, count: int) -> None:
-        """All of ``count`` steps that needs nothing of other blocks."""
+        """Execute the part of ``count`` steps that needs nothing of other blocks."""
         self._run(first, count, self.works(count).away)
 
     def near(self, first: int, count: int) -> None:
-        """Of the first of these steps alone what needs nothing of them."""
+        """Execute the remaining part of the first of ``count`` steps that needs nothing of other blocks."""
         self._run(first, 1, self.works(count).near)
 
     def beside(self, first: int, count: int, step: int, stage: int) -> None:
-        """The rest of the velocities or stresses of a step, and what can follow at once of the next."""
+        """Execute the rest of one stage of a step, and the part of the next step that can follow at once."""
         work = self.works(count).beside[step][stage]
         self._run(first + step, len(work) // len(self.operator.runner.program.levels), work)
 
     def pushes(self, first: int, count: int) -> np.ndarray:
-        """How strongly sources push in some steps."""
+        """Return the source amplitudes (levels, count, sources) of ``count`` steps."""
         return self._pushes[:, first : first + count]
 
     def take(self, first: int, found: list[np.ndarray]) -> None:
-        """What samplers saw of some steps, besides what was taken before."""
+        """Add the sample buffers ``found`` of steps from ``first`` on to those collected before."""
         for taken, values in zip(self._taken, found, strict=True):
             taken[first : first + len(values)] += values
 
     def seen(self) -> list[np.ndarray]:
-        """What each sampler saw of all steps."""
+        """Return the samples of each sampler over all steps."""
         return self.operator.seen(self._taken)
 
     def _run(self, first: int, count: int, work: Work | None) -> None:
@@ -73,7 +89,7 @@ class BlockSteps:
         self.take(first, self.operator.runner.run(count, self.pushes(first, count), work))
 
     def works(self, count: int) -> _Works:
-        """Of so many steps."""
+        """Return the divided work of ``count`` steps, cached."""
         if count not in self._works:
             self._works[count] = self._made(count)
         return self._works[count]
@@ -95,16 +111,16 @@ class BlockSteps:
         return _Works(whole, away, rest, near[0] if left else None, beside)
 
     def _apart(self, work: Work, count: int) -> tuple[Work | None, Work]:
-        """What can be done ahead of some steps, and the rest."""
+        """Return the work that can be done ahead of ``count`` steps, None if nothing, and the rest."""
         op = self.operator
         if not self.fused:
             return None, work
-        found = reach(op.runner.program, count, stale=False)  # all that a block lacks is what it is told on its faces
+        found = reach(op.runner.program, count, stale=False)  # a block lacks only the face values of others
         return apart(op.runner.program, work, found, *op.scheme.away_from_faces)
 
 
 def _whole(op: Operator, count: int) -> Work:
-    """All that an operator does in so many steps, once it has heard of its neighbours."""
+    """Return all work of ``count`` steps of an operator after the exchange with neighbouring processes."""
     program, shared = op.runner.program, op.shared
     if shared is None:
         return [whole_work(program, level) for level in range(len(program.levels))] * count

@@ -1,7 +1,8 @@
-"""A grid of blocks of different spacing, one below the other: each has its own arrays and program, and they step together.
+"""Grid of blocks of different spacing that are stacked along depth and step together.
 
-A step is taken in two stages, velocities and stresses. Before each, blocks tell their neighbours what these need on the face that they
-share (``interface``). What parts of a run see of the grid is its uppermost block, with what they ask of all blocks.
+Each block has its own arrays and program. A step has two stages, velocities and stresses. Before each stage adjacent
+blocks exchange the fields that they need on their shared face (``interface``). The capabilities of a run see the
+uppermost block as the grid; requests that concern all blocks go through it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,17 @@ from faultwave.kernels.stencil import SampleBuffer
 
 @dataclass(frozen=True)
 class BlockSampler:
-    """Samplers of the ``blocks`` named by their numbers, each of the places whose numbers among all are given."""
+    """Samplers of several blocks, combined into one.
+
+    Attributes
+    ----------
+    blocks : sequence of int
+        Number of the block of each sampler.
+    places : sequence of ndarray of int
+        For each sampler, numbers of its places among all places.
+    parts : sequence of Sampler
+        The samplers.
+    """
 
     blocks: Sequence[int]
     places: Sequence[np.ndarray]
@@ -34,29 +45,29 @@ class BlockSampler:
 
     @property
     def sample_buffers(self) -> Sequence[SampleBuffer]:
-        """Those of all blocks: each block has its own in its program."""
+        """Sample buffers of all blocks; each block has its own in its program."""
         return [buffer for part in self.parts for buffer in part.sample_buffers]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As of every ``Sampler``."""
+        """Shape of one sample (see ``Sampler.shape``)."""
         return self.parts[0].shape
 
     @property
     def mine(self) -> np.ndarray:
-        """As of every ``Sampler``."""
+        """Numbers of the places sampled by this process, sorted (see ``Sampler.mine``)."""
         return np.sort(self._listed())
 
     def _listed(self) -> np.ndarray:
         return np.concatenate([numbers[part.mine] for numbers, part in zip(self.places, self.parts, strict=True)])
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
-        """(steps, places, *shape) of what each block's sampler made of its sample buffers."""
+        """Return the samples (steps, places, ``*shape``) of the places ``mine`` from the values of each block."""
         return np.concatenate(sample_buffers, 1)[:, np.argsort(self._listed(), kind="stable")]
 
 
 def samplers_of(plan: FdPlan) -> dict[str, Sampler]:
-    """By part, what reads the grid after every step."""
+    """Return the samplers that read the grid after every step, by capability."""
     found: dict[str, Sampler] = {}
     for name, part in plan.parts.items():
         made = [(share, share.part.sampler(share.plan)) for share in plan.shares(part)]
@@ -71,7 +82,7 @@ def samplers_of(plan: FdPlan) -> dict[str, Sampler]:
 
 
 def drives_of(plan: FdPlan) -> list[list[Drive]]:
-    """By block, what pushes it."""
+    """Return the source injectors of each block."""
     found: list[list[Drive]] = [[] for _ in plan.blocks]
     for part in plan.parts.values():
         for share in plan.shares(part):
@@ -84,7 +95,7 @@ def drives_of(plan: FdPlan) -> list[list[Drive]]:
 
 
 def operator_of(plan: FdPlan, samplers: Sequence[Sampler]) -> Operator:
-    """Of a grid, or of its blocks."""
+    """Return the operator of a grid, or of a stack of blocks."""
     if plan.below:
         return Blocks(plan, samplers)
     watching = observers(plan.parts, plan.scheme, plan.box)
@@ -94,7 +105,17 @@ def operator_of(plan: FdPlan, samplers: Sequence[Sampler]) -> Operator:
 
 
 class Blocks(Operator):
-    """The uppermost block, which steps those ``below`` it too."""
+    """Operator of the uppermost block that also steps the blocks ``below``.
+
+    Attributes
+    ----------
+    below : tuple of Operator
+        Operators of the other blocks, from above down.
+    interfaces : list of Interface
+        Faces between adjacent blocks.
+    fused : int
+        Steps that are taken in one pass.
+    """
 
     def __init__(self, plan: FdPlan, samplers: Sequence[Sampler]):
         self.seers = [s for s in samplers if isinstance(s, BlockSampler)]
@@ -118,7 +139,7 @@ class Blocks(Operator):
 
     @property
     def blocks(self) -> tuple[Operator, ...]:
-        """From the uppermost down."""
+        """Operators of all blocks, from the uppermost down."""
         return (self, *self.below)
 
     def _advance(self, steps: int) -> list[np.ndarray]:
@@ -134,9 +155,9 @@ class Blocks(Operator):
         return [s.values([next(seen[n]) for n in s.blocks]) for s in self.seers]
 
     def _together(self, first: int, count: int) -> None:
-        """Some steps of all blocks: first what needs nothing of other blocks, then the rest, stage by stage."""
+        """Take ``count`` steps of all blocks, first the work independent of other blocks, then stage by stage."""
         for op in self.blocks:
-            op.refresh()  # what overlaps other processes' parts
+            op.refresh()  # values of the overlap with other processes
         if self.joint is not None:
             self._jointly(self.joint, first, count)
             return
@@ -152,7 +173,10 @@ class Blocks(Operator):
                     block.beside(first, count, step, stage)
 
     def _jointly(self, joint: backends.JointSteps, first: int, count: int) -> None:
-        """The same, tile by tile through all blocks beside their faces, and through all of the uppermost where the backend can."""
+        """Take ``count`` steps of all blocks near their faces tile by tile.
+
+        A backend that sweeps also takes the whole uppermost block this way.
+        """
         works = []
         for n, block in enumerate(self.block_steps):
             if n == 0 and joint.sweeps:
@@ -175,8 +199,10 @@ class Blocks(Operator):
             self._fuse_more(quickest)
 
     def _fuse_more(self, steps: int) -> None:
-        """As many steps at once as are quickest for the uppermost block, which has most points, or fewer where blocks below would no longer
-        have anything away from faces."""
+        """Fuse as many steps as are fastest for the uppermost block, which has the most points.
+
+        The number is smaller if a block below would have no points away from its faces.
+        """
         below = [BlockSteps(op, True) for op in self.below]
         for most in range(steps, self.fused, -1):
             if all(block.works(most).away is not None for block in below):
@@ -188,14 +214,16 @@ class Blocks(Operator):
         return self.fused
 
     def fuse(self, steps: int) -> None:
-        """Take so many steps in one pass through memory where nothing keeps from it; results do not depend on it."""
+        """Take ``steps`` steps in one pass through memory where possible; results do not depend on the number."""
         self.fused = steps
         self.block_steps = [BlockSteps(op, steps > 1 or op.runner.steps_a_pass > 1) for op in self.blocks]
         self.joint = self._joint() if steps > 1 else None
 
     def _joint(self) -> backends.JointSteps | None:
-        """What takes all blocks through several steps beside their faces, tile by tile; None where other processes have parts of them,
-        sides are periodic, or the backend cannot."""
+        """Return the joint steps of all blocks near their faces, tile by tile, or None.
+
+        None if the grid is distributed over processes, a side is periodic, or the backend has no joint steps.
+        """
         make = backends.joint_steps(self.backend)
         if make is None or self.shared is not None or self.scheme.periodic:
             return None
@@ -205,7 +233,7 @@ class Blocks(Operator):
         return make([op.runner for op in self.blocks], rows, told)
 
     def restored(self) -> None:
-        """As of every operator; those below are told by themselves."""
+        """Refresh what depends on the state after a checkpoint was read, in all blocks."""
         super().restored()
         for op in self.below:
             op.restored()

@@ -1,4 +1,4 @@
-"""A run on a grid that is unstable: where it moves most, what is there, and why that may be."""
+"""Diagnosis of an unstable run on a grid: place of the largest motion, material there, likely causes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from faultwave.fd.part import FdPlan
 from faultwave.fd.program import AXES
 
 NEAR = 3
-"""Points beside an absorbing layer that belong to it here."""
+"""Number of points next to an absorbing layer that count as part of it in the diagnosis."""
 CONTRAST, AROUND = 2.0, 4
-"""Ratio of P speeds within so many points that is strong."""
+"""Strong ratio of P speeds, and the number of points around a place within which it counts."""
 STEP = 0.8
-"""Share of the largest stable step above which it is among the causes."""
+"""Fraction of the largest stable step above which the step is among the likely causes."""
 
 
 def explain(watch: Watch, wrong: str) -> str:
-    """What to tell of a run that stopped because something is ``wrong``; all processes ask for it at once, the first tells."""
+    """Return the error message of a run that stopped because of ``wrong``.
+
+    All processes call this function together. Only the first returns the complete message.
+    """
     plan, op = watch.plan, watch.operator
     found = plan.world.gather((watch.peak, _rock(watch) if watch.peak else {}))
     lines = [f"the run blew up before t = {op.time:g} s (step {op.steps} of {plan.steps}): {wrong}"]
@@ -31,11 +34,11 @@ def explain(watch: Watch, wrong: str) -> str:
 
 
 UNITS = ("rho", "vp", "vs")
-"""Of the rock, as it is told, in SI units."""
+"""Quantities of the rock in the message, in SI units."""
 
 
 def causes(plan: FdPlan, peak: Peak | None, rock: dict[str, float]) -> list[str]:
-    """Likely first: what the place speaks for."""
+    """Return the likely causes of an instability, the most likely first."""
     likely: list[str] = []
     others: list[str] = []
     if rock.get("bulk defect", 0.0) < 0:
@@ -66,7 +69,7 @@ def _in_layer(plan: FdPlan, peak: Peak) -> bool:
 
 
 def _rock(watch: Watch) -> dict[str, float]:
-    """At the peak: density, speeds, ratio of P speeds around it, and the defect of the bulk modulus where there is attenuation."""
+    """Return density, wave speeds, ratio of P speeds and defect of the bulk modulus at the peak."""
     assert watch.peak is not None
     op, block = watch.operator.blocks[watch.peak.block], watch.plan.blocks[watch.peak.block]
     grid, made = block.scheme.grid, block.medium.coefficients
@@ -77,7 +80,7 @@ def _rock(watch: Watch) -> dict[str, float]:
         at = tuple(slice(max(0, int(n) - by), int(n) + by + 1) for n in index)
         return np.asarray(values[at], float)
 
-    # below a topography coefficients are kept over the stretch of their cells
+    # below a topography, coefficients are stored divided by the stretch of their cells
     stretch = 1.0 if grid.relief is None else float(grid.relief.jacobian(grid.down(np.array(watch.peak.place))))
     rho, lam, mu = 1.0 / (stretch * around("b_x", 0).item()), around("lam", 0).item(), 0.5 * around("mu2", 0).item()
     lam, mu = stretch * lam, stretch * mu

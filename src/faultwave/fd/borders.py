@@ -1,14 +1,16 @@
-"""Differences that do not reach across the border of a fluid and rock, and keep energy.
+"""Finite differences next to a fluid-solid interface that do not reach across it and conserve energy.
 
-Beside a border the stress along it jumps: shear stress ends, and the normal stresses across the two others differ. A difference of fourth
-order is one of second order, d, of f - L f / 24, with L the second difference of what f is on: d (f - L f / 24). Here L is left out on
-faces of cells between fluid and rock and on edges that cells of both share (``chi`` = 0 there, else 1), so that no value is read from the
-other side but of the normal velocity on the border. Differences the other way are minus the adjoints, d g - L (chi d g) / 24, over
-the norm H = 1 - L chi / 24 that makes them exact for straight lines. So the operator is self-adjoint in the norm of the energy with weights
-H, wherever borders run; on straight ones it is of first order, and of fourth order three cells away.
+At an interface the stress along it jumps: shear stress ends, and the normal stresses along the two other axes differ.
+A difference of fourth order is a second-order one, d, of f - L f / 24, where L is the second difference of the field
+f: d (f - L f / 24). Here L is left out on cell faces between fluid and rock and on edges shared by both (``chi`` = 0
+there, else 1), so that no value of the other side is read except the normal velocity on the interface. Differences in
+the other direction are minus the adjoints, d g - L (chi d g) / 24, divided by the norm H = 1 - L chi / 24 that makes
+them exact for linear functions. The operator is therefore self-adjoint in the energy norm with weights H for an
+interface of any shape. On straight interfaces it is of first order, and of fourth order three cells away.
 
-One over density is kept over H of its velocity, the modulus of a shear stress over H along both of its axes. ``size`` is 24 H of shear
-stresses, which is a whole number: each is multiplied with that of the axis of the velocity that it pushes, and so are strain rates.
+Buoyancies are stored divided by the H of their velocity, the moduli of shear stresses divided by the H along both of
+their axes. ``size`` is 24 H of shear stresses, which is an integer. Each shear stress is multiplied by the ``size``
+along the axis of the velocity that it accelerates; strain rates likewise.
 """
 
 from __future__ import annotations
@@ -41,13 +43,13 @@ ARRAYS = (
     *(f"chi_{axis}" for axis in AXES), *(f"chi_{name[1:]}" for name in SHEAR),
     *(f"size_{name[1:]}_{axis}" for name, axes in SHEAR.items() for axis in axes),
 )  # fmt: skip
-"""What the border stencils read beside the coefficients."""
+"""Arrays that the interface stencils read in addition to the coefficients."""
 FAR = 3
-"""Cells around a border whose differences it changes."""
+"""Distance from an interface, in cells, within which it changes differences."""
 
 
 def velocity(sponge: bool, place: Place) -> Stencil:
-    """As ``stencils.velocity``, beside borders."""
+    """Return the stencil of the velocities near a fluid-solid interface (compare ``stencils.velocity``)."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -67,7 +69,7 @@ def velocity(sponge: bool, place: Place) -> Stencil:
 
 
 def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
-    """As ``stencils.stress``, beside borders."""
+    """Return the stencil of the stresses near a fluid-solid interface (compare ``stencils.stress``)."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -94,12 +96,15 @@ def _times(p: Point, name: str, axis: Axis) -> Times:
 
 
 def _scale(p: Point, of: str, power: int) -> Any:
-    """dt/h, and the unit of what it will be multiplied by, over so many times 24."""
+    """Return dt/h, times the unit of the coefficient that multiplies it, divided by 24 to this ``power``."""
     return p.scalar(f"border{power}{'v' if of in VELOCITY else 's'}")
 
 
 def _to_centres(p: Point, of: str, axis: Axis, chi: str, times: Times | None) -> Any:
-    """The difference along an axis of what is half an edge further along it: of a shear stress ``times`` 24 H, over 24."""
+    """Return the difference along an axis of a field half an edge above, divided by 24 if ``times`` is given.
+
+    ``times`` yields the factor of each value, 24 H of a shear stress.
+    """
 
     def value(n: int) -> Any:
         own = p.at(of, **{axis: n})
@@ -112,7 +117,7 @@ def _to_centres(p: Point, of: str, axis: Axis, chi: str, times: Times | None) ->
 
 
 def _to_faces(p: Point, of: str, axis: Axis, chi: str, over: bool) -> Any:
-    """The difference along an axis of what is at centres along it, times H; ``over`` 24."""
+    """Return H times the difference along an axis of a field at cell centres, divided by 24 if ``over``."""
     d = {n: p.at(of, **{axis: n + 1}) - p.at(of, **{axis: n}) for n in (-1, 0, 1)}
     kept = {n: p.at(chi, **{axis: n}) * d[n] for n in d}
     bent = (kept[1] - kept[0]) - (kept[0] - kept[-1])
@@ -120,19 +125,35 @@ def _to_faces(p: Point, of: str, axis: Axis, chi: str, over: bool) -> Any:
 
 
 def scalars(share: float, buoyancy: float, modulus: float) -> dict[str, float]:
-    """Numbers of the stencils; ``share``: dt/h."""
+    """Return the scalars of the interface stencils; ``share`` is dt/h."""
     units = (("s", buoyancy), ("v", modulus))
     return {f"border{power}{kind}": share * unit / 24.0**power for power in range(3) for kind, unit in units}
 
 
 def planes_beside_ends(order: int) -> tuple[int, int]:
-    """Planes at the lower end of a grid that is joined to one below, and at the upper end of any, whose differences a border would change
-    that are not those inside."""
+    """Return the numbers of planes at the lower and upper end where an interface would alter modified differences.
+
+    The lower end counts for a grid that is joined to one below, the upper end for any grid.
+    """
     return len(low_planes(order)) - 1 + FAR, WEIGHTS[order].read + FAR
 
 
 def at_ends(fluid: np.ndarray, box: Box, top: int, order: int) -> tuple[frozenset[bool], frozenset[bool]]:
-    """Whether cells of a box in these planes are fluid or rock, below and above; ``top`` planes in all."""
+    """Return the kinds of the cells (True: fluid) in these planes of a box, at the lower and at the upper end.
+
+    Parameters
+    ----------
+    fluid : ndarray of bool
+        True where a cell is fluid; 1 long along axes without variation.
+    box : Box
+    top : int
+        Number of planes of the grid.
+    order : int
+
+    Returns
+    -------
+    tuple of frozenset of bool
+    """
     low, high = planes_beside_ends(order)
     k = np.arange(box.lo[0], box.hi[0]) if len(fluid) > 1 else np.zeros(1)
     below, above = (fluid[near] if len(fluid) > 1 else fluid for near in (k < low, k >= top - high))
@@ -142,8 +163,22 @@ def at_ends(fluid: np.ndarray, box: Box, top: int, order: int) -> tuple[frozense
 def bordered(
     medium: Medium, box: Box, shape: tuple[int, int, int], periodic: frozenset[Axis], fluid: np.ndarray, joined_below: bool = False,
 ) -> Medium:  # fmt: skip
-    """A medium on ``box`` with what the stencils need where fluid lies beside rock, unchanged where it does not. ``fluid`` tells the cells
-    of ``grown(box)``, 1 long along axes that it does not vary along; ``shape`` that of the grid."""
+    """Return a medium with the arrays of the interface stencils, or the same medium if there is no interface.
+
+    Parameters
+    ----------
+    medium : Medium
+        Coefficients on ``box``.
+    box : Box
+    shape : tuple of int
+        Numbers of points (nz, ny, nx) of the grid.
+    periodic : frozenset
+        Periodic axes.
+    fluid : ndarray of bool
+        True for the fluid cells of ``grown(box)``; 1 long along axes without variation.
+    joined_below : bool
+        True if another grid is joined below.
+    """
     cells, top = _around(fluid, box, shape, periodic), shape[0]
     chi, rock = _inside_one(cells)
     planes = np.arange(cells.shape[0]) + box.lo[0] - FAR
@@ -151,7 +186,7 @@ def bordered(
     near = (planes >= top - high) & (cells.shape[0] > 1)
     shallow = not all(each[near].all() for each in chi.values())
     near |= (planes < low) & (cells.shape[0] > 1) & joined_below
-    for each in (*chi.values(), *rock.values()):  # there differences along z are those of the free surface and of faces
+    for each in (*chi.values(), *rock.values()):  # free surface and faces have their own stencils
         each[near] = True
     found = np.flatnonzero(~np.all([each.all((1, 2)) for each in chi.values()], axis=0))
     if not len(found):
@@ -164,7 +199,7 @@ def bordered(
         norms[f"mu_{name[1:]}"] = along[0] * along[1]
     coefficients, dtype = dict(medium.coefficients), medium.coefficients["lam"].dtype
     for name, norm in norms.items():
-        kept = _inner(rock[name], dtype) if name in rock else 1.0  # cells that hold some fluid are fluid all over
+        kept = _inner(rock[name], dtype) if name in rock else 1.0  # cells with some fluid count as fluid
         coefficients[name] = np.asarray(kept * coefficients[name] / _inner(norm, dtype), dtype)
     every = np.broadcast_shapes(*(v.shape for v in medium.coefficients.values()))
     coefficients |= {name: np.array(np.broadcast_to(_inner(values[name], dtype), every)) for name in ARRAYS}
@@ -174,7 +209,7 @@ def bordered(
 
 
 def _inside_one(cells: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Where faces and edges lie between cells of one kind, by array of chi, and edges between cells of rock, by modulus."""
+    """Return chi of faces and edges (True between cells of one kind), and True for edges between rock cells only."""
     chi: dict[str, np.ndarray] = {f"chi_{axis}": cells == _ahead(cells, axis) for axis in AXES}
     rock: dict[str, np.ndarray] = {}
     for name, (a, b) in SHEAR.items():
@@ -185,7 +220,7 @@ def _inside_one(cells: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, np.
 
 
 def plain(medium: Medium) -> Medium:
-    """A medium without borders of a part, where other parts have some."""
+    """Return the medium of a process without an interface, with neutral arrays, where other processes have one."""
     shape = np.broadcast_shapes(*(v.shape for v in medium.coefficients.values()))
     dtype = medium.coefficients["lam"].dtype
     made = {name: np.full(shape, 24.0 if name.startswith("size") else 1.0, dtype) for name in ARRAYS}
@@ -193,7 +228,10 @@ def plain(medium: Medium) -> Medium:
 
 
 def grown(box: Box, shape: tuple[int, int, int], periodic: frozenset[Axis]) -> Box:
-    """The cells that decide on the borders in a box: FAR points more, inside the grid; along periodic axes all there are."""
+    """Return the cells that determine the interfaces in a box: FAR points more, inside the grid.
+
+    Along periodic axes these are all cells.
+    """
     lo = [0 if axis in periodic else max(0, a - FAR) for a, axis in zip(box.lo, "zyx", strict=True)]
     ends = zip(box.hi, shape, "zyx", strict=True)
     hi = [n if axis in periodic else min(n, b + FAR) for b, n, axis in ends]
@@ -201,7 +239,7 @@ def grown(box: Box, shape: tuple[int, int, int], periodic: frozenset[Axis]) -> B
 
 
 def _around(fluid: np.ndarray, box: Box, shape: tuple[int, int, int], periodic: frozenset[Axis]) -> np.ndarray:
-    """Cells of the box and FAR around: beyond the grid those of its edge, or of its other end."""
+    """Return the cells of the box and FAR around, extended by edge values or periodically."""
     given = grown(box, shape, periodic)
     for k, axis in enumerate("zyx"):
         at = np.arange(box.lo[k] - FAR, box.hi[k] + FAR)
@@ -211,13 +249,13 @@ def _around(fluid: np.ndarray, box: Box, shape: tuple[int, int, int], periodic: 
 
 
 def _ahead(values: np.ndarray, axis: Axis) -> np.ndarray:
-    """The next cell's along an axis, at the end its own."""
+    """Return the values of the next cell along an axis; the last cell has its own."""
     k = "zyx".index(axis)
     return np.take(values, np.minimum(np.arange(values.shape[k]) + 1, values.shape[k] - 1), axis=k)
 
 
 def _norm(chi: np.ndarray, axis: Axis) -> np.ndarray:
-    """H along an axis."""
+    """Return the norm H along an axis."""
     k, count = "zyx".index(axis), chi.shape["zyx".index(axis)]
     number = np.arange(count)
     ahead, behind = (np.take(chi, np.clip(number + n, 0, count - 1), axis=k) for n in (1, -1))
@@ -225,7 +263,7 @@ def _norm(chi: np.ndarray, axis: Axis) -> np.ndarray:
 
 
 def _inner(values: np.ndarray, dtype: Any) -> np.ndarray:
-    """Without the FAR cells around."""
+    """Return the values without the FAR cells around."""
     inner = tuple(slice(FAR, n - FAR) if n > 1 else slice(None) for n in values.shape)
     return np.asarray(values[inner], dtype)
 

@@ -1,4 +1,4 @@
-"""A box of whole cells inside the grid, from its corners: for records of the wave field around it and for waves that come into it."""
+"""Box of whole cells inside the grid, for recording the wave field around it and for injecting waves into it."""
 
 from __future__ import annotations
 
@@ -13,21 +13,29 @@ from faultwave.fd.total_field import TotalField, Update
 from faultwave.kernels.stencil import Box
 
 LEAST = 4
-"""Cells of a box along each axis."""
+"""Smallest number of cells of a box along each axis."""
 
 
 def block_with(placing: Placing, lower: np.ndarray, upper: np.ndarray) -> int:
-    """The number of the block that the middle of a box is in."""
+    """Return the number of the block that contains the middle of a box."""
     return int(placing.block_at(np.array([0.5 * (lower[2] + upper[2])]))[0])
 
 
 def total_field(
     placing: Placing, lower: np.ndarray, upper: np.ndarray, free_surface: bool, where: str
 ) -> TotalField | None:  # fmt: skip
-    """The cells whose centres lie in a box; None, with problems at the setting ``where``, where the box does not fit into the grid, which
-    is a block where it has several.
+    """Return the cells whose centres lie in a box, or None with problems reported if the box does not fit.
 
-    ``free_surface``: whether the upper side of the grid is one. A box whose upper face is there has no upper face.
+    Parameters
+    ----------
+    placing : Placing
+        Grid that must contain the box; one of the blocks if it has several.
+    lower, upper : ndarray, shape (3,)
+        Corners [m].
+    free_surface : bool
+        True if the upper side of the grid is a free surface. A box that reaches it has no upper face.
+    where : str
+        Setting named in the problems.
     """
     update, block = Update.of(placing.case, placing.order), placing.blocks[0]
     grid, reach, problems = placing.grid, 2 * update.reach, placing.problems
@@ -46,7 +54,7 @@ def total_field(
             problems.error(
                 where, f"the box has {max(b[k] - a[k], 0)} cells of {h:g} m along {axis}", f"at least {LEAST}"
             )
-        ends = [axis == "z" and end for end in joined]  # which lie on the face to another block
+        ends = [axis == "z" and end for end in joined]  # faces to other blocks
         room = read + reach // 2 if ends[0] else reach
         low = grid.lower[k] + h * (first[k] + room)
         if a[k] < first[k] + room:
@@ -74,7 +82,7 @@ def total_field(
 
 
 def _side(joined: bool, room: int) -> tuple[str, str]:
-    """What a face of a box is near, and what to do."""
+    """Return the side or face that a box is too close to, and the advice."""
     if joined:
         return (
             "face between two blocks of the grid",
@@ -84,7 +92,7 @@ def _side(joined: bool, room: int) -> tuple[str, str]:
 
 
 def _check_flat(grid: Grid, highest: int, where: str, problems: Problems) -> None:
-    """Below a topography, boxes lie where planes are flat."""
+    """Report an error if the box reaches planes that follow the topography."""
     if grid.relief is None:
         return
     bent = grid.relief.bottom - grid.spacing * REACHED
@@ -96,11 +104,11 @@ def _check_flat(grid: Grid, highest: int, where: str, problems: Problems) -> Non
 
 
 REACHED = 14
-"""Planes below the lowest bent one that the curvilinear cap reads and computes."""
+"""Number of planes below the curvilinear layer that its stencils read and compute."""
 
 
 def check_border(checking: Checking, where: TotalField, setting: str) -> None:
-    """An error where differences are others than inside of rock: in planes with fluid beside rock."""
+    """Report an error if the box overlaps planes with a fluid-solid interface, where differences are modified."""
     border, reach = checking.medium.border, Update.of(checking.case, checking.placing.order).reach
     if border is None:
         return
@@ -114,14 +122,14 @@ def check_border(checking: Checking, where: TotalField, setting: str) -> None:
 
 
 def check_kept(case: Case, where: str, problems: Problems) -> None:
-    """An error where the grid's waves are not those that are recorded or let in."""
+    """Report an error if time dispersion is removed: recorded or injected waves must be the grid's own."""
     if removes(case):
         what = "waves at a box are those of the grid, and its time dispersion is taken out of sources and seismograms"
         problems.error(where, what, "grid.time_dispersion: keep")
 
 
 def corners(grid: Grid, where: TotalField) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper corner (3,) [m] of its cells."""
+    """Return the lower and the upper corner (3,) [m] of the cells of a box."""
     lo, hi = np.array(where.box.lo[::-1]), np.array(where.box.hi[::-1])
     return np.array(grid.lower) + grid.spacing * lo, np.array(grid.lower) + grid.spacing * hi
 

@@ -1,24 +1,31 @@
-"""Stencils of the curvilinear cap below a topography.
+"""Stencils of the curvilinear layer below a topography.
 
-There the grid's vertical lines are squeezed or stretched: z = r + height(x, y) rise(r), with r the level in the flat grid. With
-J = 1 + height rise' (``stretch``) and the ground's slopes, velocities u along x, y, z stay what they are, and
+There the vertical grid lines are compressed or stretched: z = r + height(x, y) rise(r), with r the level in the flat
+grid. With J = 1 + height rise' (``stretch``) and the slopes of the ground, the velocities u along x, y, z are
+unchanged, and
 
     J du/dx = J D1 u - rise M1[slope_x Mz(Dz u)]                J du/dz = Dz u
     rho J du/dt = D1(J sxx) + D2(J sxy) + Dz[sxz - slope_x Mz(rise M1 sxx) - slope_y Mz(rise M2 sxy)]
 
-and so on, with differences D and means M along each axis. As the differences of stresses are minus the adjoints of those of velocities,
-and the means adjoints of each other, the second line is minus the adjoint of the first in the norm with weights J: energy is kept for
-any material and any ground (O'Reilly et al. 2022, Bull. Seismol. Soc. Am. 112, with the staggered operators of O'Reilly & Petersson
-2019). The free surface bears no traction across its slope: that is what the differences of ``differences`` impose.
+and so on, with differences D and means M along each axis. The differences of stresses are minus the adjoints of the
+differences of velocities, and the means are adjoints of each other. Therefore the second line is minus the adjoint of
+the first in the norm with weights J, and energy is conserved for any material and any ground ([1]_, with the
+staggered operators of [2]_). The free surface has no traction across its slope, as the differences of ``differences``
+impose.
 
-Coefficients are kept over J: one over density and the moduli. So stresses, which are multiplied with J where they push, and strains
-times J make the same statements as in the flat grid.
+Buoyancies and moduli are stored divided by J. Then stresses, multiplied by J in the equation of motion, and strains
+times J lead to the same statements as in the flat grid.
 
-What is common to many of these terms is kept between levels, so that no mean runs over a square of points. In ``MEANS`` that is, before
-stresses, the mean of the difference times the rise, Mz(Dz u) rise. Before velocities it is the stresses that act across a slope, times
-the rise, (slope_x M1 sxx + slope_y M2 sxy) rise, of which forces take the difference of the mean, Dz Mz. A mean along z and one along the
-planes can change places, because slopes depend on x and y alone and the rise on z alone. Mean and difference along z are one formula,
-seven planes wide, in which the point's own plane does not enter.
+Common terms are stored between levels, so that no mean runs over a square of points. Before the stresses ``MEANS``
+hold the mean of the difference times the rise, Mz(Dz u) rise. Before the velocities they hold the stresses that act
+across a slope, times the rise, (slope_x M1 sxx + slope_y M2 sxy) rise, of which forces take the difference of the
+mean, Dz Mz. A mean along z and one in the plane commute, because slopes depend on x and y alone and the rise on z
+alone. Mean and difference along z are one formula, seven planes wide, without the point's own plane.
+
+References
+----------
+.. [1] O'Reilly et al. (2022), Bull. Seismol. Soc. Am. 112.
+.. [2] O'Reilly & Petersson (2019), arXiv:1907.01105.
 """
 
 from __future__ import annotations
@@ -50,46 +57,54 @@ from faultwave.kernels.math import named
 from faultwave.kernels.stencil import Axis, Point, Stencil
 
 MEANS = {"u": "mean_u", "v": "mean_v", "w": "mean_w"}
-"""Of each velocity, at its own points: the mean of its difference across planes, then the stresses across the ground's slope."""
+"""Arrays, by velocity, of the mean of its vertical difference, then of the stresses across the ground's slope."""
 TRACTION = {"u": "sxz", "v": "syz", "w": "szz"}
-ALONG: dict[str, tuple[tuple[str, Axis, bool], ...]] = {  # of each traction: stress, axis of its mean, whether it looks forward
+ALONG: dict[str, tuple[tuple[str, Axis, bool], ...]] = {  # by velocity: (stress, axis of its mean, True if it looks forward)
     "u": (("sxx", "x", True), ("sxy", "y", False)),
     "v": (("sxy", "x", False), ("syy", "y", True)),
     "w": (("sxz", "x", False), ("syz", "y", False)),
 }  # fmt: skip
 PLACES = {(0, 0): "centre", (1, 0): "x", (0, 1): "y", (1, 1): "xy"}
-"""Of points of a plane: at centres of cells, or half an edge further."""
+"""Places of points in a plane by their offsets: cell centres, or half an edge further along x or y."""
 MEAN = (M2, M1, M1, M2)
 
 
 def place_of(name: str) -> str:
-    """Where a quantity's points lie in a plane."""
+    """Return the place of a quantity's points in a plane."""
     return PLACES[HALF[name][:2]]
 
 
 def ground(place: str) -> str:
-    """The array of heights of the ground [m] above its lowest point."""
+    """Return the name of the array of ground heights [m] above the lowest point."""
     return f"ground_{place}"
 
 
 def slope(axis: Axis, place: str) -> str:
-    """The array of its slopes."""
+    """Return the name of the array of ground slopes along an axis."""
     return f"slope_{axis}_{place}"
 
 
 def sheets() -> dict[str, tuple[str, Axis | None]]:
-    """Arrays of one plane: (place, axis of the slope or None for the height)."""
+    """Return the arrays of one plane: (place, axis of the slope, or None for the height) by name."""
     found: dict[str, tuple[str, Axis | None]] = {ground(place): (place, None) for place in PLACES.values()}
     return found | {slope(axis, place): (place, axis) for axis in ("x", "y") for place in ("centre", "x", "y")}
 
 
 def weights() -> list[tuple[str, float]]:
-    """Numbers of means of differences along z, away from the surface."""
+    """Return the weights of means of differences along z away from the surface, by name."""
     return [(f"m{n}", weight) for n, weight in enumerate(BENT, 1)]
 
 
 def profiles(top: int, rise: dict[str, np.ndarray], stretch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """All profiles (top + 1,) along z; ``rise`` and its slope ``stretch`` [1/m] by grid, on planes 0 to ``top`` of the arrays."""
+    """Return all profiles (top + 1,) along z of the layer.
+
+    Parameters
+    ----------
+    top : int
+        Number of planes of the grid.
+    rise, stretch : dict of ndarray
+        Rise and its derivative [1/m] on planes 0 to ``top``, by grid (``whole`` or ``half``).
+    """
     found = {f"stretch_{grid}": values for grid, values in stretch.items()}
     found |= {f"rise_{grid}": values for grid, values in rise.items()}
     below = np.zeros(top + 1 - BENT_DEEP)
@@ -100,27 +115,29 @@ def profiles(top: int, rise: dict[str, np.ndarray], stretch: dict[str, np.ndarra
 
 
 def rise_at(grid: Grid, name: str, planes_of: np.ndarray) -> np.ndarray:
-    """The rise on planes (...) of the arrays of a quantity; on the face to a grid below, which is plane -1, that of the lowest: zero."""
+    """Return the rise on planes (...) of a quantity; plane -1, the face to a grid below, has the zero of plane 0."""
     assert grid.relief is not None
     return np.asarray(grid.relief.rise(grid.levels(grid_of(name)))[np.maximum(planes_of, 0)])
 
 
 def slope_at(grid: Grid, name: str, axis: Axis, points: np.ndarray) -> np.ndarray:
-    """The slope of the ground along x or y at points (..., 3) of a quantity, whatever their plane."""
+    """Return the slope of the ground along x or y at points (..., 3) of a quantity in any plane."""
     assert grid.relief is not None
     x, y = (grid.line(k, points[..., 2 - k], HALF[name]) for k in (0, 1))
     return grid.relief.slopes(x, y)["xy".index(axis)]
 
 
 def stretched(p: Point, name: str, axis: Axis) -> Times:
-    """J at the place of a quantity, so many points ahead along x or y."""
+    """Return a function of the offset along x or y, in points, that gives J at the place of a quantity."""
     place, along_z = place_of(name), p.line(f"stretch_{grid_of(name)}", "z")
     return lambda offset: 1.0 + p.on(ground(place), 0, **{axis: offset}) * along_z
 
 
 def bent(p: Point, name: str, place: Place) -> Any:
-    """The mean along z of the difference along z, or the difference of the mean, at the quantity's own place; with the factors of a
-    difference."""
+    """Return the mean along z of the difference along z at the points of a quantity, scaled as a difference.
+
+    Mean and difference commute: stresses take the difference of the mean.
+    """
     grid, stresses = grid_of(name), name not in VELOCITY
     kind = "s" if stresses else "v"
     if place.near is None:
@@ -132,24 +149,24 @@ def bent(p: Point, name: str, place: Place) -> Any:
 
 
 def raised(p: Point, name: str) -> Any:
-    """The rise at the planes of a quantity."""
+    """Return the rise at the planes of a quantity."""
     return p.line(f"rise_{grid_of(name)}", "z")
 
 
 def mean(values: Times, forward: bool) -> Any:
-    """The mean along x or y of ``values`` so many points ahead, half a point ahead or behind."""
+    """Return the mean along x or y of ``values``, a function of the offset in points, half a point ahead or behind."""
     first = -1 if forward else -2
     outer, inner = (values(first + n) + values(first + 3 - n) for n in (0, 1))
     return M2 * outer + M1 * inner
 
 
 def vertical(p: Point, name: str, place: Place, forward: bool) -> Any:
-    """The difference across planes, as everywhere."""
+    """Return the difference across planes, with the modified weights at the ends along z."""
     return beside_end(p, name, place) if place.at_end else difference(p, name, "z", forward)
 
 
 def mean_gradients(place: Place) -> Stencil:
-    """Means of the differences of velocities across the planes of the grid, times the rise."""
+    """Return the stencil of the means of velocity differences across planes, times the rise."""
 
     def function(p: Point) -> dict[str, Any]:
         return {mean_of: raised(p, name) * bent(p, name, place) for name, mean_of in MEANS.items()}
@@ -158,7 +175,7 @@ def mean_gradients(place: Place) -> Stencil:
 
 
 def slope_forces() -> Stencil:
-    """Stresses across the slope of the ground, times the rise: on every plane alike, also beside the surface."""
+    """Return the stencil of the stresses across the slope of the ground, times the rise, alike on every plane."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -176,7 +193,7 @@ def _along(p: Point, name: str, axis: Axis, forward: bool) -> Any:
 
 
 def velocity(sponge: bool, place: Place) -> Stencil:
-    """One step of the velocities."""
+    """Return the stencil of one step of the velocities."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -193,13 +210,13 @@ def velocity(sponge: bool, place: Place) -> Stencil:
 
 
 def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
-    """One step of the stresses and memory variables."""
+    """Return the stencil of one step of the stresses and memory variables."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
 
         def rate(of: str, name: str, axis: Axis, forward: bool) -> Any:
-            """J times the derivative of a velocity along an axis, at the place of the stress ``name``."""
+            """Return J times the derivative of a velocity along an axis at the place of the stress ``name``."""
             if axis == "z":
                 return vertical(p, of, place, of != "w")
             d = in_layer(p, difference(p, of, axis, forward), axis, forward, f"psi_e{of}_{axis}", place, result)

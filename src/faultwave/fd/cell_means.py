@@ -1,9 +1,9 @@
-"""Means between the centres of cells and the places of shear stresses, of formulas that need all stresses in one place.
+"""Means between cell centres and the places of shear stresses, for formulas that need all stresses in one place.
 
-Inside the grid a mean is that of the four points around. Means to centres and means from centres are then adjoints of each other in the
-norm of the grid: what a shear stress loses is what the centres around it have counted. Beside a free surface and faces to other grids,
-where planes have weights of their own, means along z are those of the overlap of cells as thick as these weights: no weight is negative,
-and the adjoint of a mean is a mean.
+Inside the grid a mean averages the four surrounding points. Means to centres and means from centres are then adjoints
+of each other in the norm of the grid: what a shear stress loses is what the surrounding centres account for. Next to
+a free surface and to faces of other grids planes have their own weights. Means along z there use the overlap of cells
+as thick as these weights: no weight is negative, and the adjoint of a mean is a mean.
 """
 
 from __future__ import annotations
@@ -20,30 +20,38 @@ from faultwave.kernels.stencil import Axis, Box, Layout, Point
 
 IN_PLANE: dict[str, tuple[Axis, Axis]] = {"s_xy": ("x", "y"), "s_xz": ("x", "z"), "s_yz": ("y", "z")}
 OFFSETS = {"half": (-2, -1, 0), "whole": (0, 1, 2)}
-"""Planes further up in the arrays that means on half and whole planes read beside a free surface or the face to a grid above."""
+"""Offsets in planes read by means on half and whole planes next to a free surface or the face to a grid above."""
 LOW_OFFSETS = {"half": (-1, 0, 1), "whole": (-1, 0, 1)}
-"""The same beside the face to a grid below."""
+"""Offsets in planes read by means next to the face to a grid below."""
 
 
 def mean_line(to: str, offset: int) -> str:
-    """The profile along z of what means on planes ``to`` (half or whole) take of the plane so many further up in the arrays."""
+    """Return the name of the profile along z of a mean's weights.
+
+    Parameters
+    ----------
+    to : {"half", "whole"}
+        Planes of the mean.
+    offset : int
+        Planes upwards to the plane that is read.
+    """
     return f"mean_{to}{offset}"
 
 
 def mean_arrays(scheme: Scheme) -> dict[str, Layout]:
-    """These profiles, as arrays."""
+    """Return the layouts of the profiles of all means."""
     line = Layout(scheme.filled(scheme.grid.box), "line", "z")
     return {mean_line(to, o): line for to, far in _offsets(scheme).items() for o in far}
 
 
 def _offsets(scheme: Scheme) -> dict[str, tuple[int, ...]]:
-    """Of all means of a scheme."""
+    """Return the offsets in planes that the means of a scheme read."""
     low = LOW_OFFSETS if scheme.joined_below else dict.fromkeys(OFFSETS, ())
     return {to: tuple(sorted({*far, *low[to]})) for to, far in OFFSETS.items()}
 
 
 def mean_lines(scheme: Scheme) -> dict[str, np.ndarray]:
-    """Values of these profiles."""
+    """Return the values of the profiles of all means."""
     top, first, end = scheme.grid.shape[0], scheme.ends.first, scheme.grid.shape[0] + scheme.ends.upper
     found = {mean_line(to, o): np.zeros(end - first) for to, far in _offsets(scheme).items() for o in far}
     listed = list[tuple[dict[str, np.ndarray], int]]()
@@ -62,7 +70,10 @@ def mean_lines(scheme: Scheme) -> dict[str, np.ndarray]:
 
 
 def _overlaps(weights: np.ndarray, others: np.ndarray, count: int) -> Iterator[tuple[int, int, float]]:
-    """Of the first cells so thick, from a face on: (number, number of another cell, the share of the first that is in both)."""
+    """Yield (cell, other cell, fraction of the first in both) of the first ``count`` cells below a face.
+
+    Cells are as thick as their ``weights``; the others as ``others``.
+    """
     a, b = (np.r_[0.0, np.cumsum(thick)] for thick in (weights, others))
     for n in range(count):
         for m_ in range(max(0, n - 3), min(n + 4, len(others))):
@@ -72,8 +83,19 @@ def _overlaps(weights: np.ndarray, others: np.ndarray, count: int) -> Iterator[t
 
 
 def mean(p: Point, of: str | Callable[..., Any], axes: tuple[Axis, Axis], ahead: int, kind: str) -> Any:
-    """Mean over the points around, half an edge off along two axes: ``ahead`` 1, or behind, -1; ``of``: an array, or what is read so far
-    away along axes by name; ``kind`` of the planes (``planes_of``)."""
+    """Return the mean over the surrounding points, half an edge away along two axes.
+
+    Parameters
+    ----------
+    p : Point
+    of : str or callable
+        Array, or a function that reads at the offsets given by axis name.
+    axes : tuple of str
+    ahead : {1, -1}
+        Direction of the neighbours.
+    kind : str
+        Kind of the planes (``planes_of``).
+    """
 
     def at(*far: int) -> Any:
         where = dict(zip(axes, far, strict=True))
@@ -87,9 +109,12 @@ def mean(p: Point, of: str | Callable[..., Any], axes: tuple[Axis, Axis], ahead:
 
 
 def planes_of(scheme: Scheme, box: Box) -> list[tuple[int, int, str]]:
-    """(first, end, kind) of planes: those that are worked on at once beside a free surface or a face to another grid apart from others.
-    ``kind``: 'low' beside the face to a grid below, 'inside', 'inside_upper' where the upper end is near, 'last' below it, where shear
-    stresses across it are on it, or 'surface'."""
+    """Return (first, end, kind) of the ranges of planes that one launch handles.
+
+    The kinds are 'low' at the face to a grid below, 'inside', 'inside_upper' near the upper end, 'last' for the plane
+    below it, whose upper shear stresses lie on it, and 'surface'. Planes at a free surface or a face have launches of
+    their own.
+    """
     low, top, found = box.lo[0], scheme.grid.shape[0], list[tuple[int, int, str]]()
     if scheme.joined_below and low == 0:
         low = LOWS[scheme.order] - 1

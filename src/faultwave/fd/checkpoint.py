@@ -1,4 +1,7 @@
-"""What a checkpoint keeps of a grid: every array that a step changes. A resumed run is the same to the last bit."""
+"""Checkpoints of a grid: every array that a step changes.
+
+A resumed run is identical to an uninterrupted one to the last bit.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +24,28 @@ from faultwave.kernels.overlap import meet
 from faultwave.kernels.stencil import Box, Program, record
 
 SCHEME = "surface of second order, sampled seismograms, state by parts, sources told apart, steps of fault receivers, losses of soil"
-"""What a step does and a checkpoint holds: another text where one of them changes, so that what an earlier version left is refused."""
+"""Version of the scheme and of the contents of a checkpoint.
+
+The text changes whenever one of them does, so that checkpoints of incompatible earlier versions are refused.
+"""
 RECORDING = ("receivers", "soil_output", "fault_receivers")
-"""Parts whose samples a checkpoint holds."""
+"""Capabilities whose samples a checkpoint contains."""
 WEIGHTS = (2654435761, 40503, 2246822519)
-"""Odd numbers that make the sums of a material's bits depend on where they are."""
+"""Odd numbers that make the checksum of a material depend on the positions of its values."""
 
 
 def moving(program: Program) -> dict[str, int]:
-    """Every array that a step changes, and the halo that belongs to it."""
+    """Return every array that a step changes, with the width of its halo."""
     names = {launch.names.get(n, n) for level in program.levels for launch in level for n in record(launch.stencil)[1]}
     return {name: program.arrays[name].halo for name in program.arrays if name in names}
 
 
 def checkpoint_bytes(plan: FdPlan) -> float:
-    """Return the size [bytes] of a checkpoint of a whole run: of all arrays of the grid that a step changes, those of layers, soil and maps
-    of intensity among them, and of what has been recorded by the end."""
+    """Return the size [bytes] of a checkpoint of the whole run.
+
+    It contains all arrays that a step changes, including the arrays of layers, soil and intensity maps, and
+    everything that has been recorded by the end.
+    """
     number, found = number_bytes(plan.case), 0.0
     for block in plan.blocks:
         scheme = block.scheme
@@ -48,7 +57,7 @@ def checkpoint_bytes(plan: FdPlan) -> float:
 
 
 def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
-    """What must be the same for a run to go on; all processes ask for it at once."""
+    """Return the properties that must agree for a run to resume; a collective call of all processes."""
     parts = {name: part.must_match for name, part in plan.parts.items() if part.must_match is not None}
     own, *below = (_block_identity(p, op, plan.parts) for p, op in zip(plan.blocks, operator.blocks, strict=True))
     return {
@@ -60,7 +69,7 @@ def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
 
 
 def _block_identity(plan: FdPlan, operator: Operator, parts: Mapping[str, GridPart]) -> dict[str, Any]:
-    """Of a grid, or of a block; ``parts`` of the whole."""
+    """Return the properties of one block, or of the whole grid; ``parts`` are all capabilities of the run."""
     scheme = plan.scheme
     arrays = moving(build_program(scheme, observers=observers(parts, scheme, scheme.grid.box)))
     return {
@@ -70,19 +79,19 @@ def _block_identity(plan: FdPlan, operator: Operator, parts: Mapping[str, GridPa
 
 
 def _choices(plan: FdPlan) -> dict[str, Any]:
-    """What differs from the defaults of long ago, so that checkpoints of then are still taken."""
+    """Return the settings that differ from the defaults of early versions, so that their checkpoints remain valid."""
     order = 4 if plan.case.grid is None else plan.case.grid.order
     found: dict[str, Any] = {} if order == 4 else {"order": order}
     return found | ({"time_dispersion": "remove"} if removes(plan.case) else {})
 
 
 def sources(plan: FdPlan) -> str:
-    """A digest of all that radiates: what files of sources hold is no part of the case."""
+    """Return a digest of all sources; the contents of source files are no part of the case."""
     return sha256(plan.radiating.identity().tobytes()).hexdigest()
 
 
 def material(plan: FdPlan, operator: Operator) -> dict[str, int]:
-    """Sums of every coefficient's bits, weighted by place: they do not depend on how the grid is cut."""
+    """Return a checksum of each coefficient, weighted by position, that is independent of the partition."""
     subdomain, coefficients = operator.subdomain, plan.medium.coefficients
     sums = np.zeros(len(coefficients), np.uint64)
     for n, values in enumerate(coefficients.values()):
@@ -90,7 +99,7 @@ def material(plan: FdPlan, operator: Operator) -> dict[str, int]:
         while values.ndim < 3:
             values = values[None]
         if any(size == 1 and low > 0 for size, low in zip(values.shape, subdomain.owned.box.lo, strict=True)):
-            continue  # the same along an axis: counted where that begins
+            continue  # constant along an axis: counted once, by the process at its beginning
         own = tuple(s if size > 1 else slice(0, 1) for s, size in zip(subdomain.own, values.shape, strict=True))
         bits = np.ascontiguousarray(values[own])
         bits = bits.view({4: np.uint32, 8: np.uint64}[bits.itemsize]).astype(np.uint64)
@@ -103,7 +112,10 @@ def material(plan: FdPlan, operator: Operator) -> dict[str, int]:
 
 
 def blocks(operator: Operator) -> dict[str, dict[str, BlockState]]:
-    """What this process keeps of every array that moves, by block of the grid; together, all keep every number once."""
+    """Return the stored part of every changing array of this process, by block of the grid.
+
+    Together the processes store every number exactly once.
+    """
     found = {}
     for n, op in enumerate(operator.blocks):
         kept = {name: _block(op, name, halo) for name, halo in moving(op.runner.program).items()}
@@ -126,30 +138,30 @@ def _block(op: Operator, name: str, halo: int) -> BlockState:
 
 
 def _room(box: Box, halo: int) -> Box:
-    """A box with its halo."""
+    """Return a box grown by its halo."""
     return Box(*(tuple(v + s * halo for v in c) for c, s in ((box.lo, -1), (box.hi, 1))))  # type: ignore[arg-type]
 
 
 def _kept(op: Operator, name: str) -> Box:
-    """What this process keeps of an array."""
+    """Return the box of an array that this process stores."""
     layout = op.runner.program.arrays[name]
     room, found = _room(layout.box, layout.halo), op.subdomain.kept(layout.halo)
-    if layout.box.hi[0] > op.scheme.grid.shape[0]:  # of the surface, above what it owns
+    if layout.box.hi[0] > op.scheme.grid.shape[0]:  # part of the surface, above the owned box
         found = Box(found.lo, (room.hi[0], *found.hi[1:]))
-    if layout.box.lo[0] < 0:  # of the face to a grid below
+    if layout.box.lo[0] < 0:  # part of the face to a grid below
         found = Box((room.lo[0], *found.lo[1:]), found.hi)
     return meet(room, found)
 
 
 def _within(op: Operator, array: np.ndarray, name: str, box: Box) -> np.ndarray:
-    """A box of an array that is given with all its halo."""
+    """Return the values in a box of an array that includes its halo."""
     layout = op.runner.program.arrays[name]
     low = [a - b + layout.halo for a, b in zip(box.lo, layout.box.lo, strict=True)]
     return array[tuple(slice(a, a + n) for a, n in zip(low, box.shape, strict=True))]
 
 
 def check_identity(where: str, then: Mapping[str, Any] | None, now: Mapping[str, Any]) -> None:
-    """Raise InputError where a run cannot go on from the checkpoint ``where``, which was taken of another grid."""
+    """Raise InputError if a run cannot resume from the checkpoint ``where`` of another grid."""
     if then is None:
         raise InputError(Problem(where, "was taken by another engine", "engine: fd"))
     other = [name for name in {**now, **then} if then.get(name) != now.get(name)]

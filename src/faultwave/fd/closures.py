@@ -1,9 +1,14 @@
-"""Weights of differences on the staggered grid, by order: inside, and beside the free surface, where they are those of summation by parts.
+"""Weights of staggered-grid differences by order: interior weights and summation-by-parts closures at the free surface.
 
-Order 4: of second order in the uppermost planes, by O'Reilly & Petersson (2019, arXiv:1907.01105), as in the MIT-licensed tables of
-sbp.jl. Order 8: of third order in the uppermost planes, found for this engine. Differences and norms that are exact for polynomials of
-degree 3 and fit each other by parts leave eight numbers free. These are such that Rayleigh waves of 3.5 to 10 points a wavelength travel
-at their speed, for Vp/Vs of 1.73 and 3, and that no frequency is above those of waves inside (docs/decisions/0020).
+Order 4 uses closures of second order in the uppermost planes ([1]_, as in the MIT-licensed tables of sbp.jl). Order 8
+uses closures of third order found for this engine. Differences and norms that are exact for polynomials of degree 3
+and satisfy summation by parts leave eight free parameters. They are chosen such that Rayleigh waves of 3.5 to 10
+points per wavelength have their exact speed for Vp/Vs of 1.73 and 3, and that no frequency exceeds the interior ones
+(docs/decisions/0020).
+
+References
+----------
+.. [1] O'Reilly & Petersson (2019), arXiv:1907.01105.
 """
 
 from __future__ import annotations
@@ -15,9 +20,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Weights:
-    """Of one order: ``inside`` of the nearest pair, the next and so on; beside the surface ``norm``, the weights of planes in the norm H
-    from the surface down in cells, by grid, and ``on_half``, differences downwards on the uppermost half planes by the uppermost whole
-    ones."""
+    """Weights of the staggered differences of one order.
+
+    Attributes
+    ----------
+    inside : tuple of float
+        Interior weights of the nearest pair of points, the next pair and so on.
+    norm : dict of tuple of float
+        Weights of planes in the norm H [cells], from the surface down, for ``whole`` and ``half`` planes.
+    on_half : tuple of tuple of float
+        Downward differences on the uppermost half planes of values on the uppermost whole planes.
+    """
 
     inside: tuple[float, ...]
     norm: dict[str, tuple[float, ...]]
@@ -25,22 +38,25 @@ class Weights:
 
     @property
     def reach(self) -> int:
-        """Points to either side that differences read."""
+        """Number of points to either side that interior differences read."""
         return len(self.inside)
 
     @property
     def deep(self) -> int:
-        """Planes of the arrays with differences of their own: that on the surface, which only half planes have, and those below."""
+        """Number of planes of the arrays with modified differences, including the half plane on the surface."""
         return max(len(self.norm["whole"]) + 1, len(self.norm["half"]))
 
     @property
     def read(self) -> int:
-        """Planes that they read, from the surface down."""
+        """Number of planes from the surface down that the modified differences read."""
         return self.deep + self.reach - 1
 
     @property
     def limit(self) -> float:
-        """Largest step times P speed over spacing in three dimensions: of waves inside, which have the highest frequencies."""
+        """Largest Courant number, step times P speed over spacing, in three dimensions.
+
+        The interior has the highest frequencies.
+        """
         return float(1.0 / (np.sqrt(3.0) * np.abs(self.inside).sum()))
 
 
@@ -167,6 +183,6 @@ WEIGHTS = {
         ),
     ),
 }
-"""By order."""
+"""Weights of each order."""
 
 __all__ = ["WEIGHTS", "Weights"]

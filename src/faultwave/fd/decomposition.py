@@ -1,4 +1,4 @@
-"""One process's box of a grid: what it computes on, who overlaps it, and what each must be told."""
+"""Box of a grid that one process computes: owned points, overlap, and exchange with neighbours."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from faultwave.kernels.stencil import Axis, Box, Layout, Program
 AXES: tuple[Axis, ...] = ("z", "y", "x")
 DIRECTIONS = list(itertools.product((-1, 0, 1), repeat=3))
 FUSED = 3
-"""Steps between two exchanges at most: more of them need more overlap than they save waiting."""
+"""Largest number of steps between two exchanges; more steps cost more overlap than they save in waiting."""
 WORTH = 24
-"""Points a box must be wide, along the axes that are cut, for every step between two exchanges."""
+"""Smallest width of a box, in points per step between exchanges, along the axes that are cut."""
 
 
 def box_of(cut: Cut, coordinates: Triple) -> Box:
-    """What the process there owns."""
+    """Return the box owned by the process at these coordinates."""
     return Box(*cut.span(coordinates))
 
 
 def owned_of(cut: Cut, coordinates: Triple) -> Owned:
-    """The same, and at which sides others follow."""
+    """Return the owned box of a process and the sides at which others follow."""
     inner = [
         tuple(
             a or (c > 0 if end == 0 else c + 1 < p) for a, c, p in zip(cut.around, coordinates, cut.counts, strict=True)
@@ -38,14 +38,27 @@ def owned_of(cut: Cut, coordinates: Triple) -> Owned:
 
 @dataclass(frozen=True)
 class Subdomain:
-    """The box of process ``rank``; ``steps`` from one exchange to the next, for which it computes on up to ``margin`` points beyond its
-    border."""
+    """Box of one process in a partitioned grid.
+
+    Attributes
+    ----------
+    cut : Cut
+        Partition of the grid.
+    rank : int
+        Number of the process.
+    steps : int
+        Steps from one exchange to the next.
+    margin : tuple of int
+        Points (z, y, x) beyond its border that the process computes to bridge these steps.
+    below : bool
+        True if another grid lies below; planes on the face to it belong to the process above them.
+    """
 
     cut: Cut
     rank: int
     steps: int
     margin: Triple
-    below: bool = False  # whether another grid is below this one: planes on the face to it belong to who is above them
+    below: bool = False  # planes on the face belong to the process above them
 
     @cached_property
     def coordinates(self) -> Triple:
@@ -57,7 +70,7 @@ class Subdomain:
 
     @cached_property
     def box(self) -> Box:
-        """What it computes on: what it owns and the overlap."""
+        """Box that the process computes: owned points and overlap."""
         found = self.owned.grown(self.margin)
         lo = [max(a, b - m) for a, b, m in zip(found.lo, self.owned.box.lo, self.margin, strict=True)]
         hi = [min(a, b + m) for a, b, m in zip(found.hi, self.owned.box.hi, self.margin, strict=True)]
@@ -67,14 +80,14 @@ class Subdomain:
 
     @cached_property
     def own(self) -> tuple[slice, slice, slice]:
-        """What it owns, in arrays over ``box``."""
+        """Slices of the owned points in arrays over ``box``."""
         z, y, x = (
             slice(a - b, c - b) for a, b, c in zip(self.owned.box.lo, self.box.lo, self.owned.box.hi, strict=True)
         )
         return z, y, x
 
     def neighbours(self) -> Iterator[tuple[Triple, int, Triple]]:
-        """(direction, rank, shift): process ``rank`` is seen ``shift`` points from where it counts its own points."""
+        """Yield (direction, rank, shift) of each neighbour; ``shift`` is added to its own numbering of points."""
         for direction in DIRECTIONS:
             there = [c + d for c, d in zip(self.coordinates, direction, strict=True)]
             shift = [0, 0, 0]
@@ -91,7 +104,19 @@ class Subdomain:
     def told(
         self, program: Program, depth: Mapping[str, Triple]
     ) -> list[tuple[int, int, list[tuple[str, Box]], list[tuple[str, Box]]]]:
-        """(rank, direction, what is sent there, what comes from there): boxes of the arrays of this process's program."""
+        """Return the exchanged boxes of the arrays of this process's program.
+
+        Parameters
+        ----------
+        program : Program
+        depth : mapping of str to tuple of int
+            Points (z, y, x) around the owned box that each array needs.
+
+        Returns
+        -------
+        list of tuple
+            (rank, direction, sent boxes, received boxes) of each neighbour; boxes are pairs of array name and Box.
+        """
         mine, found = self._filled(self.owned.box, program.reach), []
         for direction, rank, shift in self.neighbours():
             theirs = owned_of(self.cut, self.cut.coordinates(rank))
@@ -110,13 +135,13 @@ class Subdomain:
         return found
 
     def _filled(self, box: Box, reach: int) -> Box:
-        """With the ``reach`` planes above the surface, which belong to who is below them."""
+        """Return a box extended by the ``reach`` planes beyond the surface or lower face, if it ends there."""
         top = box.hi[0] == self.cut.shape[0] and not self.cut.around[0]
         bottom = self.below and box.lo[0] == 0
         return Box((box.lo[0] - reach * bottom, *box.lo[1:]), (box.hi[0] + reach * top, *box.hi[1:]))
 
     def kept(self, halo: int) -> Box:
-        """What it owns, with the halo at the ends of the grid: all processes together have every number once."""
+        """Return the owned box with the halo at the ends of the grid; the processes cover every number once."""
         lows, highs = self.owned.inner
         lo = [a - (0 if inner else halo) for a, inner in zip(self.owned.box.lo, lows, strict=True)]
         hi = [b + (0 if inner else halo) for b, inner in zip(self.owned.box.hi, highs, strict=True)]
@@ -124,7 +149,7 @@ class Subdomain:
 
 
 def _room(layout: Layout) -> Box:
-    """An array's box with its halo."""
+    """Return the box of an array with its halo."""
     lo, hi, halo = layout.box.lo, layout.box.hi, layout.halo
     return Box((lo[0] - halo, lo[1] - halo, lo[2] - halo), (hi[0] + halo, hi[1] + halo, hi[2] + halo))
 
@@ -135,7 +160,7 @@ def _moved(box: Box, by: Triple) -> Box:
 
 
 def whole(grid: Grid) -> Subdomain:
-    """All of a grid in one process: nobody to be told."""
+    """Return the subdomain of a grid in one process, without neighbours."""
     return Subdomain(Cut(grid.shape, (1, 1, 1), (False, False, False)), 0, 0, (0, 0, 0))
 
 

@@ -1,23 +1,29 @@
-"""Differences on the staggered grid: of order 4 or 8 inside, of second or third order along z beside the free surface.
+"""Staggered-grid differences: order 4 or 8 in the interior, second or third order along z next to the free surface.
 
-Beside the surface they are those of staggered summation by parts. Along z quantities live on two grids: w, sxz and syz on *whole*
-planes, the others on *half* planes between them. The surface is the uppermost of both: u, v, the normal stresses and sxy have one
-plane more, on it. Counted in spacings downwards from the surface,
+Differences next to the surface satisfy summation by parts. Along z the quantities live on two grids: w, sxz and syz
+on *whole* planes, the others on *half* planes between them. Both grids have a plane on the surface: u, v, the normal
+stresses and sxy have one plane more, which lies on it. In spacings downwards from the surface,
 
     whole: 0, 1, 2, 3, ...        half: 0, 1/2, 3/2, 5/2, ...
 
-Differences of quantities of one grid are wanted on the other. With the diagonal norms H (quadrature weights of the planes, in
-cells) of ``closures``, those of stresses are minus the adjoints of those of velocities, as summation by parts asks for where no traction
-acts. So the operator of the grid is self-adjoint in the norm of the energy, in any material: energy is kept, and sources and
-receivers are reciprocal. Means along z, which grids that follow a topography need, are adjoints of each other in the same norms.
-The weights of ``closures`` are half of them, all others follow. Those of means are of O'Reilly & Petersson (2019, arXiv:1907.01105), as in
-the MIT-licensed tables of sbp.jl.
+Differences of quantities of one grid are evaluated on the other. With the diagonal norms H (quadrature weights of the
+planes, in cells) of ``closures``, the differences of stresses are minus the adjoints of the differences of
+velocities, as summation by parts requires for a traction-free boundary. The operator of the grid is therefore
+self-adjoint in the energy norm for any material: energy is conserved, and sources and receivers are reciprocal. Means
+along z, needed by grids that follow a topography, are adjoints of each other in the same norms. ``closures`` holds
+half of the weights; the others follow from them. The weights of means are from [1]_, as in the MIT-licensed tables of
+sbp.jl.
 
-Where a grid is joined to another one, which lies above or below, the same differences end at the plane that both share, upside down at
-its lower end. There they take the other grid's value on that plane, interpolated, where they would take half of their own jump to it:
-of what is on the plane itself, one half of the jump over the plane's weight, on both sides and for velocities and stresses alike. So
-the operator of both grids together is self-adjoint in the sum of their norms (O'Reilly et al. 2017; Gao & Keyes,
-arXiv:1903.06795): energy is kept, whatever the material.
+Where a grid is joined to another one above or below, the same differences end at the shared plane, mirrored at the
+lower end. On the plane itself they include one half of the jump to the interpolated value of the other grid, divided
+by the weight of the plane, on both sides and for velocities and stresses alike. The operator of both grids together
+is then self-adjoint in the sum of their norms ([2]_, [3]_): energy is conserved for any material.
+
+References
+----------
+.. [1] O'Reilly & Petersson (2019), arXiv:1907.01105.
+.. [2] O'Reilly et al. (2017).
+.. [3] Gao & Keyes, arXiv:1903.06795.
 """
 
 from __future__ import annotations
@@ -30,31 +36,35 @@ import numpy as np
 from faultwave.fd.closures import WEIGHTS
 
 C1, C2 = WEIGHTS[4].inside
-"""Weights of the nearest and the next pair of a difference of fourth order on a staggered grid."""
+"""Weights of the nearest and the next pair of a fourth-order staggered difference."""
 NORM, DEEP, READ = WEIGHTS[4].norm, WEIGHTS[4].deep, WEIGHTS[4].read
-"""Of order 4: the norm H by grid, planes with differences of their own, and how many these read."""
+"""Norm H by grid, number of planes with modified differences, and number of planes these read, for order 4."""
 GRIDS = ("whole", "half")
 M1, M2 = 9.0 / 16.0, -1.0 / 16.0
-"""The same of a mean, which is half a point ahead or behind."""
+"""Weights of the nearest and the next pair of a mean half a point ahead or behind."""
 WHOLE = ("w", "sxz", "syz", "mean_w")
-"""What lives on whole planes; all else on half planes."""
+"""Quantities on whole planes; all others are on half planes."""
 _MEANS_ON_HALF = (
     (0.8338228784688313, 0.17751233164292596, 0.14350670130765417, -0.15484191141941145, 0.0),
     (0.1813404047323969, 1.1246711188154426, -0.2933634518280757, -0.012648071719763686, 0.0),
     (-0.13311427062823994, 0.7930714675884345, 0.31319987670785077, 0.026842926331954644, 0.0),
     (0.09690785566330458, -0.1539344946680898, 0.44864912028443893, 0.6768738207821733, -0.06849630206182696),
 )
-"""Means on the uppermost half planes, of the uppermost whole planes."""
+"""Means on the uppermost half planes of values on the uppermost whole planes."""
 LOWS = {order: max(len(norm) for norm in of.norm.values()) for order, of in WEIGHTS.items()}
-"""Planes with differences of their own at the lower end of a grid that is joined to one below, by order: that on the face, which is kept in
-plane -1 of the arrays, and those above."""
+"""Number of planes with modified differences at a lower end joined to another grid, by order.
+
+The plane on the face, stored in plane -1 of the arrays, is included.
+"""
 LOW = LOWS[4]
 
 
 @cache
 def _matrices(order: int) -> dict[tuple[str, bool], np.ndarray]:
-    """Differences downwards on planes (row) by planes of the other grid (column), from the surface down: by the grid they are on, and
-    whether the surface bears no traction."""
+    """Return the downward difference matrices from the surface down, by (grid of the result, traction-free surface).
+
+    Rows are planes of the result, columns planes of the other grid.
+    """
     of = WEIGHTS[order]
     count, near = 2 * of.read, of.reach
     half = np.zeros((count, count))
@@ -73,19 +83,22 @@ def _matrices(order: int) -> dict[tuple[str, bool], np.ndarray]:
 
 
 def _joined(grid: str, order: int) -> np.ndarray:
-    """Those where the surface is the face to another grid, without what that adds: half of the jump over H."""
+    """Return the difference matrix at the face to another grid without the coupling term, half of the jump over H."""
     found = _matrices(order)[grid, False].copy()
-    found[0, 0] = 0.0 if order == 4 else found[0, 0] + 0.5 / WEIGHTS[order].norm[grid][0]  # of order 4 exactly zero
+    found[0, 0] = 0.0 if order == 4 else found[0, 0] + 0.5 / WEIGHTS[order].norm[grid][0]  # for order 4 exactly zero
     return found
 
 
 def joint(grid: str, order: int = 4) -> float:
-    """What a difference downwards on the face itself takes of the other grid's value there, one over a spacing."""
+    """Return the coupling weight of the other grid's value on the face in a downward difference [1/spacing]."""
     return -0.5 / WEIGHTS[order].norm[grid][0]
 
 
 def _means() -> dict[str, np.ndarray]:
-    """Means on planes (row) of planes of the other grid (column), from the surface down, by the grid they are on."""
+    """Return the matrices of means from the surface down, by the grid of the result.
+
+    Rows are planes of the result, columns planes of the other grid.
+    """
     count = 2 * WEIGHTS[4].read
     half = np.zeros((count, count))
     half[: len(_MEANS_ON_HALF), : len(_MEANS_ON_HALF[0])] = _MEANS_ON_HALF
@@ -102,41 +115,60 @@ _MEANS = _means()
 
 
 def grid_of(name: str) -> str:
-    """'whole' or 'half': the planes a quantity lives on."""
+    """Return 'whole' or 'half', the planes a quantity lives on."""
     return "whole" if name in WHOLE else "half"
 
 
 def other(grid: str) -> str:
-    """The grid that differences of quantities of ``grid`` are on."""
+    """Return the grid on which differences of quantities of ``grid`` are evaluated."""
     return "half" if grid == "whole" else "whole"
 
 
 def low_planes(order: int = 4) -> np.ndarray:
-    """Those that the differences beside a joined lower end read, from the face up: half planes on it are kept in plane -1, as whole ones
-    are."""
+    """Return the planes read by differences at a joined lower end, from the face up.
+
+    Half planes on the face are stored in plane -1, as whole planes are.
+    """
     return np.arange(LOWS[order] + WEIGHTS[order].reach) - 1
 
 
 def planes(grid: str, top: int, order: int = 4) -> np.ndarray:
-    """The planes of the arrays that the differences beside the surface read, of a quantity of ``grid``, from the surface down; half planes
-    on the surface are kept in plane ``top``, one above the last."""
+    """Return the planes of a quantity of ``grid`` that differences near the surface read, from the surface down.
+
+    Half planes on the surface are stored in plane ``top``, one above the last.
+    """
     return top - (grid == "whole") - np.arange(WEIGHTS[order].read)
 
 
 def weights(grid: str, traction_free: bool, order: int = 4, joined: bool = False) -> np.ndarray:
-    """Differences upwards of a quantity of ``grid`` on the other one, in spacings: (deep, read), in the uppermost planes of the arrays up
-    to the one on the surface, or on the face to a grid above, by those of ``planes``. Zero where there is no such plane."""
+    """Return the upward difference weights of a quantity of ``grid`` near the surface or the face to a grid above.
+
+    Parameters
+    ----------
+    grid : {"whole", "half"}
+    traction_free : bool
+        True for stresses, which have no traction on the surface.
+    order : int
+    joined : bool
+        True at the face to a grid above.
+
+    Returns
+    -------
+    ndarray, shape (deep, read)
+        Weights [1/spacing] by plane of the result, the uppermost ones from below up to the surface, and by the planes
+        of ``planes``. Zero where the result has no such plane.
+    """
     of = _joined(other(grid), order) if joined else _matrices(order)[other(grid), traction_free]
     return _uppermost(grid, -of, order)
 
 
 def low_weights(grid: str, order: int = 4) -> np.ndarray:
-    """The same beside a joined lower end: (LOWS, planes), from plane -1 up, by those of ``low_planes``."""
+    """Return the upward difference weights (LOWS, planes) at a joined lower end, upwards, by ``low_planes``."""
     return _joined(other(grid), order)[: LOWS[order], : len(low_planes(order))]
 
 
 def _uppermost(grid: str, matrix: np.ndarray, order: int) -> np.ndarray:
-    """Rows of a matrix, from the surface down, as weights of planes of the arrays of a quantity of ``grid``, from the lowest up."""
+    """Return the rows of a matrix as weights of planes of the arrays of a quantity of ``grid``, from the lowest up."""
     deep, read = WEIGHTS[order].deep, WEIGHTS[order].read
     found = np.zeros((deep, read))
     if grid == "whole":
@@ -147,18 +179,27 @@ def _uppermost(grid: str, matrix: np.ndarray, order: int) -> np.ndarray:
 
 
 WIDE, ROWS = 9, 24
-"""Planes that a mean of differences reads, and how many are told apart below the surface."""
+"""Number of planes that a mean of differences reads, and number of planes below the surface with stored weights."""
 BENT = (M1 * (C1 + C2) - M2 * C1, M1 * C2 + M2 * C1, M2 * C2)
-"""Of the mean of a difference, or the difference of a mean: weights of the nearest pair of planes, the next and so on, inside."""
+"""Interior weights of the mean of a difference, or the difference of a mean: nearest pair of planes, next and so on."""
 
 
 def _composite(grid: str, stresses: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Of a quantity of ``grid``, on its own planes from the surface down: means of differences upwards of velocities, or differences of
-    means of stresses, which bear no traction on the surface. The first plane read (ROWS,), and the weights of WIDE from there down (ROWS,
-    WIDE)."""
+    """Return the products of means and differences of a quantity of ``grid`` on its own planes, from the surface down.
+
+    These are means of upward differences of velocities, or differences of means of stresses, which have no traction
+    on the surface.
+
+    Returns
+    -------
+    first : ndarray, shape (ROWS,)
+        First plane that is read.
+    weights : ndarray, shape (ROWS, WIDE)
+        Weights of the planes from there down.
+    """
     count = ROWS + WIDE
     steps = {}
-    for of in GRIDS:  # differences downwards and means on planes of ``of``
+    for of in GRIDS:  # downward differences and means on planes of ``of``
         behind = (-2, -1, 0, 1) if of == "half" else (-1, 0, 1, 2)
         for kind, table, inside in (
             ("difference", _matrices(4)[of, stresses], (-C2, -C1, C1, C2)),
@@ -179,8 +220,10 @@ def _composite(grid: str, stresses: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bent_along_z(name: str, at: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
-    """What means along z of the differences along z of a velocity are made of, on planes ``at`` (...) of its own grid: planes and weights
-    (..., WIDE), one over a spacing."""
+    """Return planes and weights (..., WIDE) [1/spacing] of the mean along z of a velocity's difference along z.
+
+    ``at`` (...) are planes of the velocity's own grid.
+    """
     grid = grid_of(name)
     surface = top - (grid == "whole")
     depth = surface - np.asarray(at)
@@ -192,51 +235,64 @@ def bent_along_z(name: str, at: np.ndarray, top: int) -> tuple[np.ndarray, np.nd
 
 _COMPOSITES = {(grid, stresses): _composite(grid, stresses) for grid in GRIDS for stresses in (False, True)}
 BENT_DEEP, BENT_READ = 6, 9
-"""Planes of the arrays where such products have weights of their own, and how many of those from the surface down they read."""
+"""Number of planes where these products have modified weights, and number of planes from the surface down they read."""
 
 
 def bent_planes(grid: str, top: int) -> np.ndarray:
-    """The planes of the arrays that such products beside the surface read, from the surface down."""
+    """Return the planes of the arrays that these products read near the surface, from the surface down."""
     return top - np.arange(grid == "whole", BENT_READ)
 
 
 def bent_weights(grid: str, stresses: bool) -> np.ndarray:
-    """Their weights (BENT_DEEP, planes), in the uppermost planes of the arrays up to the one on the surface, by ``bent_planes``."""
+    """Return the weights (BENT_DEEP, planes) of these products near the surface, by ``bent_planes``.
+
+    Rows are the uppermost planes of the arrays from below up to the surface.
+    """
     first, table = _COMPOSITES[grid, stresses]
     rows = np.zeros((BENT_DEEP, BENT_READ + WIDE))
     for row, start, values in zip(rows, first, table, strict=False):
         row[start : start + WIDE] = values
-    count = BENT_DEEP - (grid == "whole")  # which has none on the plane above the last
+    count = BENT_DEEP - (grid == "whole")  # the plane above the last has none
     found = np.zeros((BENT_DEEP, BENT_READ - (grid == "whole")))
     found[:count] = rows[:count, : found.shape[1]][::-1]
     return found
 
 
 def bent_line(grid: str, stresses: bool, number: int) -> str:
-    """The profile along z of the weights of the plane that ``bent_planes`` names ``number``-th."""
+    """Return the name of the profile along z of the weights of plane ``number`` of ``bent_planes``."""
     return f"bent_{'stress' if stresses else 'velocity'}_{grid}{number}"
 
 
 def line(grid: str, stresses: bool, number: int) -> str:
-    """The profile along z of the weights of the plane that ``planes`` names ``number``-th."""
+    """Return the name of the profile along z of the weights of plane ``number`` of ``planes``."""
     return f"{'traction_free' if stresses else 'strain'}_{grid}{number}"
 
 
 def other_line(grid: str) -> str:
-    """The profile along z of what differences of a quantity of ``grid`` take of the grids that this one is joined to."""
+    """Return the name of the profile along z of the coupling weights of a quantity of ``grid`` to joined grids."""
     return f"joined_{grid}"
 
 
 def _padded(values: np.ndarray, count: int) -> np.ndarray:
-    """With zeros to so many in the last axis."""
+    """Return values padded by zeros to a length of ``count`` along the last axis."""
     more = np.zeros((*values.shape[:-1], count - values.shape[-1]), values.dtype)
     return np.concatenate([values, more], -1)
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Which ends along z of a grid of ``top`` planes have differences of their own: a ``free`` surface or the face to a grid above,
-    ``joined_above``; the face to a grid below, ``joined_below``."""
+    """Ends along z of a grid at which differences are modified.
+
+    Attributes
+    ----------
+    top : int
+        Number of planes of the grid.
+    free : bool
+        True for a free surface.
+    joined_above, joined_below : bool
+        True if another grid is joined above or below.
+    order : int
+    """
 
     top: int
     free: bool = False
@@ -246,16 +302,16 @@ class Ends:
 
     @property
     def upper(self) -> bool:
-        """Whether the upper end has, and half planes one more, which is plane ``top`` of the arrays."""
+        """True if the upper end is modified; half planes then have one plane more, plane ``top`` of the arrays."""
         return self.free or self.joined_above
 
     @property
     def first(self) -> int:
-        """The lowest plane of the arrays."""
+        """Number of the lowest plane of the arrays."""
         return -1 if self.joined_below else 0
 
     def lines(self) -> dict[str, np.ndarray]:
-        """All profiles along z, of the planes from ``first`` on."""
+        """Return all profiles along z of the weights, on the planes from ``first`` on."""
         count, found, of = self.top + self.upper - self.first, {}, WEIGHTS[self.order]
         for grid in of.norm:
             for stresses in (False, True):
@@ -277,10 +333,13 @@ class Ends:
         return found
 
     def along_z(self, name: str, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What differences of a velocity along z are made of: planes and weights (..., read), one over a spacing, on planes ``at`` (...) of
-        the quantities of the other grid. On faces to other grids they take more: ``across_z``."""
+        """Return planes and weights (..., read) [1/spacing] of a velocity's differences along z.
+
+        ``at`` (...) are planes of the other grid, on which they are evaluated. On faces to other grids the coupling
+        terms of ``across_z`` are added.
+        """
         grid, of, at = grid_of(name), WEIGHTS[self.order], np.asarray(at)
-        most = max(of.read, len(low_planes(self.order)) * self.joined_below)  # a row's
+        most = max(of.read, len(low_planes(self.order)) * self.joined_below)  # planes of a row
         nodes = at[..., None] - (of.reach if grid == "whole" else of.reach - 1)
         nodes = nodes + np.minimum(np.arange(most), 2 * of.reach - 1)
         shares = np.zeros(most)
@@ -298,13 +357,13 @@ class Ends:
         return nodes, np.broadcast_to(shares, nodes.shape)
 
     def across_z(self, name: str, at: np.ndarray, above: bool) -> np.ndarray:
-        """The weight, one over a spacing, of what the grid above or below has of a velocity on the face, in the same differences."""
+        """Return the coupling weight [1/spacing] of the other grid's velocity on the face in a difference."""
         result = other(grid_of(name))
         face = self.top - (result == "whole") if above else -1
         return np.where(np.asarray(at) == face, joint(result, self.order) * (-1.0 if above else 1.0), 0.0)
 
     def norm(self, name: str, plane: int | np.ndarray) -> np.ndarray:
-        """Weights of planes of the arrays in the norm H of a quantity."""
+        """Return the weights of planes of the arrays in the norm H of a quantity."""
         grid, planes_of = grid_of(name), np.asarray(plane)
         share = np.ones(planes_of.shape)
         for n, weight in enumerate(WEIGHTS[self.order].norm[grid]):

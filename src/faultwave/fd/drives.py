@@ -1,4 +1,4 @@
-"""What pushes the grid: points and weights of the program, and how strongly in each step."""
+"""Source injectors of the grid: points, weights and amplitudes per step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from faultwave.kernels.stencil import Injection
 
 
 class Drive(Protocol):
-    """Sources of one kind: ``injections`` name them by numbers below ``count``."""
+    """Protocol of the sources of one kind; ``injections`` refer to them by numbers below ``count``."""
 
     @property
     def injections(self) -> Sequence[Injection]: ...
@@ -22,12 +22,17 @@ class Drive(Protocol):
     def count(self) -> int: ...
 
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
-        """(levels, steps, count) of steps first, first + 1, ...: velocities are pushed around t = n dt, stresses over n dt to
-        (n + 1) dt."""
+        """Return the amplitudes of ``steps`` steps from number ``first`` on.
+
+        Returns
+        -------
+        ndarray, shape (levels, steps, count)
+            Velocities are forced around t = n dt, stresses over n dt to (n + 1) dt.
+        """
 
 
 class Drives:
-    """All of them, numbered one after the other."""
+    """Source injectors of all kinds, numbered consecutively."""
 
     def __init__(self, drives: Sequence[Drive]):
         self.drives = tuple(drives)
@@ -36,10 +41,10 @@ class Drives:
         for drive in self.drives:
             self.injections += [replace(i, sources=i.sources + total) for i in drive.injections]
             total += drive.count
-        self.count = max(1, total)  # programs take one number at least
+        self.count = max(1, total)  # a program has at least one source
 
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
-        """(levels, steps, count), as of each."""
+        """Return the amplitudes (levels, steps, count) of all injectors (see ``Drive.amplitudes``)."""
         found = [drive.amplitudes(first, steps) for drive in self.drives if drive.count]
         return np.concatenate(found, 2) if found else np.zeros((LEVELS, steps, 1))
 

@@ -1,8 +1,8 @@
-"""Strain energy, kinetic energy and momentum of a grid: one pass over its planes, by several threads.
+"""Strain energy, kinetic energy and momentum of a grid, summed in one threaded pass over its planes.
 
-A plane is worked on in blocks of rows that stay in a cache. What comes of it is summed plane by plane, so that no sum depends on threads.
-Nothing is averaged: each quantity counts with the coefficient at its own place, and beside the free surface with the weights in which the
-grid is self-adjoint.
+A plane is processed in blocks of rows that fit in a cache. Results are summed plane by plane, so that no sum depends
+on the number of threads. No quantity is averaged: each counts with the coefficient at its own place, and next to the
+free surface with the weights for which the operator is self-adjoint.
 """
 
 from __future__ import annotations
@@ -20,16 +20,25 @@ from faultwave.fd.program import Scheme
 from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
 
 ENERGIES = ("elastic_energy", "elastic_kinetic_energy", "momentumX", "momentumY", "momentumZ")
-"""What ``Operator.energies`` gives."""
+"""Quantities returned by ``Operator.energies``."""
 
 BLOCK = 1 << 14
-"""Points of a block of rows: a dozen arrays of as many numbers fill most of a second cache."""
+"""Number of points of a block of rows; a dozen arrays of this size fill most of a second-level cache."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """What is ``read`` of a quantity in a plane (ny, nx), its ``unit`` in SI units, and the weights of its points, ``share``: a number,
-    (nx,) or (ny, 1)."""
+    """Values of the grid, or of one side of a fault, as the sums read them.
+
+    Attributes
+    ----------
+    read : callable
+        Returns the values (ny, nx) of a quantity in a plane.
+    unit : callable
+        Returns the unit of a quantity in SI units.
+    share : callable
+        Returns the weights of its points: a number, (nx,) or (ny, 1).
+    """
 
     read: Callable[[str, int], np.ndarray]
     unit: Callable[[str], float]
@@ -38,14 +47,23 @@ class Side:
 
 @dataclass(frozen=True)
 class Sums:
-    """``sides``: all there is, beside a fault its upper side for itself; ``top``: the plane above the last of cells."""
+    """Sums of energy and momentum over planes of a grid.
+
+    Attributes
+    ----------
+    scheme : Scheme
+    sides : sequence of Side
+        The grid, and the upper side of a fault separately.
+    top : int
+        Plane above the last cells.
+    """
 
     scheme: Scheme
     sides: Sequence[Side]
     top: int
 
     def of(self, planes: range) -> np.ndarray:
-        """ENERGIES of the planes, over h^3."""
+        """Return the sums of ENERGIES over the planes, divided by h^3."""
         found = np.zeros((len(planes), len(self.sides), len(ENERGIES)))
 
         def work(piece: slice) -> None:
@@ -67,7 +85,7 @@ class Sums:
         return float(held(self.scheme, name, plane))
 
     def _motion(self, plane: int, side: Side) -> tuple[float, list[float]]:
-        """Kinetic energy and momentum of a plane; half planes alone have one on the surface."""
+        """Return kinetic energy and momentum of a plane; on the surface only half planes have any."""
         energy, momentum = 0.0, [0.0, 0.0, 0.0]
         for k, (name, axis) in enumerate(VELOCITY.items()):
             if name in WHOLE and plane == self.top:
@@ -84,7 +102,7 @@ class Sums:
         return energy, momentum
 
     def _normal(self, plane: int, side: Side) -> float:
-        """Strain energy of the normal stresses of a plane."""
+        """Return the strain energy of the normal stresses of a plane."""
         given = _Given(side, plane, "lam", "mu2", *NORMAL)
         densities = np.empty(given.shape)
         for rows, (lam, mu2, *normal) in given.blocks():
@@ -109,7 +127,7 @@ class Sums:
         return self._weight("szz", plane) * float(densities.sum())
 
     def _shear(self, plane: int, side: Side) -> float:
-        """Strain energy of the shear stresses of a plane; in fluids there is none."""
+        """Return the strain energy of the shear stresses of a plane, zero in fluids."""
         energy = 0.0
         for name in SHEAR:
             given = _Given(side, plane, f"mu_{name[1:]}", name)
@@ -131,7 +149,7 @@ class _Given:
         self.shape = self.planes[0][0].shape
 
     def blocks(self) -> Iterator[tuple[slice, list[np.ndarray]]]:
-        """Rows, and copies of the quantities there in double precision and SI units."""
+        """Yield slices of rows and copies of the quantities there in double precision and SI units."""
         ny, nx = self.shape
         size = max(1, BLOCK // max(1, nx))
         for first in range(0, ny, size):
@@ -144,7 +162,7 @@ class _Given:
 
 
 def _over(weight: float, specific: np.ndarray) -> np.ndarray:
-    """A weight times density from specific volume; 0 where there is none."""
+    """Return a weight times density from specific volume; 0 where the latter is zero."""
     if (specific > 0).all():
         rho = 1.0 / specific
     else:
@@ -155,7 +173,7 @@ def _over(weight: float, specific: np.ndarray) -> np.ndarray:
 
 
 def _weigh(values: np.ndarray, share: Any, rows: slice) -> None:
-    """Times the weights of points in these rows."""
+    """Multiply values in place by the weights of the points in these rows."""
     if np.ndim(share) == 2:
         values *= share[rows]
     elif np.ndim(share) or share != 1.0:

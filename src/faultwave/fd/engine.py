@@ -1,4 +1,4 @@
-"""The engine of regular grids; what it needs is imported when it is asked for."""
+"""Engine on regular grids; its modules are imported on first use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _report(plan: Any, case: Case) -> Sections:
 
 
 def _going_on(case: Case, notes: Mapping[str, Any]) -> Case:
-    """The step divided the end time that the run had at first; it stays."""
+    """Return the case with the step of the interrupted run, which was derived from the original end time."""
     step = notes.get("grid", {}).get("step")
     if case.grid is None or not isinstance(step, float):
         return case

@@ -1,4 +1,4 @@
-"""What single precision may change in a run on a grid."""
+"""Estimate of the error of single precision in a run on a grid."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from faultwave.fd.part import FdPlan
 from faultwave.physics.friction import laws
 
 HALF = 2.0**-11
-"""Relative error of a coefficient in sixteen bits, at most."""
+"""Largest relative error of a coefficient in sixteen bits."""
 FRICTION, ATTENUATION, YIELDING = 4.0, 2.0, 4.0
-"""By what the estimate for waves in elastic rock is multiplied."""
+"""Factors on the estimate for waves in elastic rock."""
 
 
 def estimate(plan: FdPlan) -> Estimate:
-    """Of a planned run. Coefficients of single precision have sixteen bits, rounded so that means are right; waves pass over more of them
-    the longer they travel."""
+    """Return the estimated rounding error of a planned run.
+
+    Single precision stores coefficients in sixteen bits, rounded such that their means are right. The error grows
+    with the number of periods, as waves pass over more of them.
+    """
     case, more = plan.case, dict[str, float]()
     if case.fault is not None:
         more[f"friction {case.fault.friction}"] = FRICTION
@@ -30,7 +33,7 @@ def estimate(plan: FdPlan) -> Estimate:
 
 
 def needs_double(case: Case) -> bool:
-    """Whether friction keeps its balance of forces in double precision only."""
+    """Return True if the friction law needs double precision to keep its balance of forces."""
     law = None if case.fault is None else laws().get(case.fault.friction)
     return law is not None and law.double
 

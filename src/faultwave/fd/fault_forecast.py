@@ -1,4 +1,4 @@
-"""A planned fault in a grid as ``physics.friction.plausibility`` looks at it: the points of horizontal slip, each in its cell."""
+"""Plausibility of a planned fault in a grid, at the points of horizontal slip and their cells."""
 
 from __future__ import annotations
 
@@ -24,28 +24,37 @@ FINER = "take a smaller grid.spacing"
 
 @dataclass(frozen=True)
 class Forecast:
-    """Points (n,) that may slip, the largest connected piece ``patch`` (k,) of those that break by themselves, and the corners of their
-    cells in the plane (n, 4, 3) [m]."""
+    """Initial load of a planned fault.
+
+    Attributes
+    ----------
+    points : LoadedFault
+        The (n,) points that may slip.
+    patch : ndarray of int, shape (k,)
+        Largest connected set of points that rupture by themselves.
+    cells : ndarray, shape (n, 4, 3)
+        Corners [m] of their cells in the plane.
+    """
 
     points: LoadedFault
     patch: np.ndarray
     cells: np.ndarray
 
     def doubt(self, problems: Problems, loads: Sequence[str]) -> None:
-        """Warn of what will probably not run as meant; ``loads``: what else may load the fault, in words."""
+        """Warn of a fault that will probably not slip as intended; ``loads`` describes other loads of the fault."""
         doubt_normal_stress(float(np.median(np.abs(self.points.sigma))), problems)
         problems.extend(plausibility.doubts(self.points, self.patch, loads).items)
         plausibility.doubt_resolution(self.points, problems, FINER)
 
     def report(self) -> dict[str, list[tuple[str, ...]]]:
-        """Rows for ``faultwave plan``."""
+        """Return the rows of ``faultwave plan``."""
         found: dict[str, list[tuple[str, ...]]] = {"fault": list(plausibility.rows(self.points, self.patch))}
         if self.points.weakening is not None:
             found["resolution"] = [("points in the cohesive zone", forecast.cohesive_zone(self.points))]
         return found
 
     def sheet(self, tag: int) -> Sheet:
-        """For pictures of the plan: two triangles a cell."""
+        """Return the fault as a sheet of two triangles per cell for pictures of the plan."""
         triangles = self.cells[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
         points, cells = np.unique(triangles, axis=0, return_inverse=True)
         values = {n: np.repeat(v, 2) for n, v in forecast.shown(self.points).items() if np.isfinite(v).any()}
@@ -57,9 +66,24 @@ def forecast_of(
     law: FrictionLaw, constants: Mapping[str, float], given: Given, episodes: Sequence[Nucleation],
     rock: Mapping[str, np.ndarray], plane: FaultPlane, grid: Grid, end: float,
 ) -> Forecast | None:  # fmt: skip
-    """Of a fault that is ``given`` at its points of horizontal slip; ``rock``: Lame's parameters there. None: all of them are on the
-    ground, or there is none."""
-    below = np.arange(plane.box.lo[0], plane.box.hi[0]) < grid.shape[0]  # those on the ground have no cell of their own
+    """Return the forecast of a fault, or None if no point below the ground may slip.
+
+    Parameters
+    ----------
+    law : FrictionLaw
+    constants : mapping
+        Constants of the law.
+    given : Given
+        Values at the points of horizontal slip.
+    episodes : sequence of Nucleation
+    rock : mapping of ndarray
+        Lame parameters [Pa] at these points.
+    plane : FaultPlane
+    grid : Grid
+    end : float
+        End time [s].
+    """
+    below = np.arange(plane.box.lo[0], plane.box.hi[0]) < grid.shape[0]  # ground points have no cell
     chosen = given.slips & below[:, None, None]
     if not chosen.any():
         return None

@@ -1,4 +1,4 @@
-"""The plane of a fault in a grid: which points it lies on, and which of them are split."""
+"""Plane of a fault in a grid: its position and the points that are split."""
 
 from __future__ import annotations
 
@@ -13,14 +13,24 @@ from faultwave.fd.stencils import SHEAR, VELOCITY
 from faultwave.kernels.stencil import Axis, Box, Layout
 
 MARGIN = 3
-"""Points around the fault that are split, too, and do not slip: beyond them both sides move alike."""
+"""Points around the fault that are split without slipping; beyond them both sides move alike."""
 EVEN = 1e-6
-"""Of a spacing: places are on points of the grid so far."""
+"""Tolerance relative to a spacing within which places coincide with points of the grid."""
 
 
 @dataclass(frozen=True)
 class FaultPlane:
-    """Across ``axis``, on the centres of cells number ``index``; ``first`` and ``end`` (z, along) of the points that are split."""
+    """Vertical plane of split points in a grid.
+
+    Attributes
+    ----------
+    axis : {"x", "y"}
+        Axis normal to the plane.
+    index : int
+        Number of the cells along that axis whose centres lie in the plane.
+    first, end : tuple of int
+        Range (z, along) of the split points.
+    """
 
     axis: Axis
     index: int
@@ -29,63 +39,69 @@ class FaultPlane:
 
     @property
     def along(self) -> Axis:
-        """The horizontal axis in the plane."""
+        """Horizontal axis in the plane."""
         return "y" if self.axis == "x" else "x"
 
     @property
     def normal(self) -> str:
-        """The normal stress on the plane."""
+        """Normal stress on the plane."""
         return f"s{self.axis}{self.axis}"
 
     @property
     def sliding(self) -> dict[Axis, str]:
-        """The velocities that jump, by their axes."""
+        """Velocities that jump across the plane, by axis."""
         return {axis: name for name, axis in VELOCITY.items() if axis != self.axis}
 
     @property
     def doubled(self) -> tuple[str, ...]:
-        """Quantities in the plane that differ between its sides: arrays of the grid hold those of the lower side."""
+        """Quantities in the plane that differ between its sides; the arrays of the grid hold the lower side."""
         shear = next(name for name, axes in SHEAR.items() if self.axis not in axes)
         return (*self.sliding.values(), f"s{self.along}{self.along}", "szz", shear)
 
     def sheet(self, box: Box) -> Box:
-        """What of a box is in the plane."""
+        """Return the part of a box within the plane."""
         k = "zyx".index(self.axis)
         lo, hi = list(box.lo), list(box.hi)
         lo[k], hi[k] = self.index, self.index + 1
         return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
 
     def of_sheet(self, plane: np.ndarray) -> np.ndarray:
-        """What of a plane (ny, nx) of the grid is in it."""
+        """Return the part of a horizontal plane (ny, nx) of the grid within the fault plane."""
         at = slice(self.index, self.index + 1)
         return plane[at] if self.axis == "y" else plane[:, at]
 
     @property
     def box(self) -> Box:
-        """The points that are split."""
+        """Box of the split points."""
         k, a = "zyx".index(self.axis), "zyx".index(self.along)
         lo, hi = [self.first[0], 0, 0], [self.end[0], 0, 0]
         lo[a], hi[a], lo[k], hi[k] = self.first[1], self.end[1], self.index, self.index + 1
         return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
 
     def layouts(self, box: Box, halo: int) -> dict[str, Layout]:
-        """Arrays of the upper side, and of the tractions that would lock it."""
+        """Return the layouts of the arrays of the upper side and of the locking tractions."""
         names = (*(high(n) for n in self.doubled), *(locked(a) for a in self.sliding))
         return dict.fromkeys(names, Layout(self.sheet(box), group="split", halo=halo))
 
 
 def high(name: str) -> str:
-    """The array of the upper side, that of larger x or y."""
+    """Return the name of the array of the upper side, the one of larger x or y."""
     return f"{name}_high"
 
 
 def locked(axis: Axis) -> str:
-    """The array of the traction along an axis that would keep both sides together."""
+    """Return the name of the array of the traction along an axis that would lock the fault."""
     return f"locked_{axis}"
 
 
 def across(setting: PlaneOfFault) -> Axis:
-    """The axis that a plane is normal to. Raises InputError for planes that are not vertical along x or y."""
+    """Return the axis normal to a fault plane.
+
+    Raises
+    ------
+    InputError
+        If the plane is not vertical along x or y.
+    """
     lower: np.ndarray = np.array(setting.lower)
     upper: np.ndarray = np.array(setting.upper)
     flat = np.flatnonzero(lower == upper).tolist()
@@ -98,7 +114,7 @@ def across(setting: PlaneOfFault) -> Axis:
 
 
 def plane_of(setting: PlaneOfFault, grid: Grid) -> FaultPlane:
-    """Where a plane lies in a grid, moved to the nearest centres of cells."""
+    """Return the plane of a fault in a grid, moved to the nearest cell centres."""
     axis = across(setting)
     k = "xyz".index(axis)
     corner, h = np.array(grid.lower), grid.spacing

@@ -1,4 +1,4 @@
-"""What a case gives at the points of a fault in a grid: friction parameters, traction at rest and of nucleation, the first state."""
+"""Values of a case at fault points of a grid: friction parameters, initial and nucleation traction, state."""
 
 from __future__ import annotations
 
@@ -24,12 +24,22 @@ from faultwave.physics.friction.modifiers import composed
 from faultwave.physics.friction.nucleation import STRESS_ALLOWED, wrong_stress
 
 TAG = 3
-"""Of faults, where models tell parts of a mesh apart."""
+"""Tag of fault points, for models that distinguish parts of a mesh."""
 
 
 @dataclass(frozen=True)
 class Directions:
-    """Unit vectors (3,) of a plane: its ``normal`` points from the plus to the minus side; ``sign``: 1 where that is along its axis."""
+    """Unit vectors (3,) of a fault plane.
+
+    Attributes
+    ----------
+    normal : ndarray
+        Normal from the plus to the minus side.
+    along, up, strike, dip : ndarray
+        Horizontal axis of the plane, upwards, strike and dip.
+    sign : float
+        1 if the normal points along its axis, else -1.
+    """
 
     normal: np.ndarray
     along: np.ndarray
@@ -40,7 +50,7 @@ class Directions:
 
 
 def directions_of(setting: Any, plane: FaultPlane, corner: np.ndarray) -> Directions:
-    """Of the fault that ``setting`` names the sides of; ``corner`` lies in its plane."""
+    """Return the directions of the fault whose sides ``setting`` defines; ``corner`` (3,) [m] lies in its plane."""
     across = np.eye(3)["xyz".index(plane.axis)]
     lower_is_plus = frame.plus_side(
         setting.reference_method, setting.reference, across[None], corner[None], (corner - across)[None]
@@ -52,7 +62,7 @@ def directions_of(setting: Any, plane: FaultPlane, corner: np.ndarray) -> Direct
 
 
 def constants_of(setting: Any, law: FrictionLaw) -> dict[str, float]:
-    """Constants of the law; raises InputError."""
+    """Return the constants of the law; raise InputError if they are invalid."""
     own = {"forced_rupture_ramp": setting.forced_rupture_ramp, "healing_threshold": setting.healing_threshold}
     declared = {c.name for c in law.constants}
     return law.settings({k: v for k, v in own.items() if k in declared} | setting.constants)
@@ -60,7 +70,17 @@ def constants_of(setting: Any, law: FrictionLaw) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Given:
-    """Of the points of one kind: ``places`` (nz, ny, nx, 3), ``values`` of ``Sliding.given`` and of the state at the start by name."""
+    """Values at the points of one component of slip.
+
+    Attributes
+    ----------
+    places : ndarray, shape (nz, ny, nx, 3)
+        Coordinates [m].
+    values : mapping of ndarray
+        Values of ``Sliding.given`` by name.
+    state : mapping of ndarray
+        Initial state by name.
+    """
 
     places: np.ndarray
     values: Mapping[str, np.ndarray]
@@ -68,12 +88,25 @@ class Given:
 
     @property
     def slips(self) -> np.ndarray:
-        """Which points may slip."""
+        """True at points that may slip."""
         return np.asarray(self.values[SLIPS] > 0)
 
 
 class Reader:
-    """Reads what a case gives on a plane."""
+    """Reader of the values that a case gives on a fault plane.
+
+    Parameters
+    ----------
+    setting : Any
+        Setting ``fault`` of the case.
+    law : FrictionLaw
+    constants : mapping of str to float
+        Constants of the law.
+    to : Directions
+        Directions of the plane.
+    problems : Problems
+        Receives errors and warnings, each once.
+    """
 
     def __init__(
         self, setting: Any, law: FrictionLaw, constants: Mapping[str, float], to: Directions, problems: Problems
@@ -87,11 +120,19 @@ class Reader:
 
     @property
     def episodes(self) -> list[Nucleation]:
-        """Of nucleation."""
+        """Episodes of nucleation."""
         return [Nucleation(e.start, e.duration) for e in self.setting.nucleation]
 
     def read(self, grid: Grid, plane: FaultPlane, axis: Axis, extent: tuple[np.ndarray, np.ndarray]) -> Given:
-        """At the points of the velocity along an axis; those inside of ``extent`` (3,), (3,) may slip. Raises InputError."""
+        """Return the values at the points of the velocity along an axis.
+
+        Points inside ``extent``, two corners (3,) [m], may slip.
+
+        Raises
+        ------
+        InputError
+            If the friction parameters or the initial stress are invalid.
+        """
         places = grid.places(plane.sliding[axis], plane.box)
         points = np.clip(places.reshape(-1, 3), *extent)
         tags, law, c = np.full(len(points), TAG), self.law, dict(self.constants)
@@ -114,7 +155,7 @@ class Reader:
         self.problems.extend(p for p in found.items if str(p) not in told)
         found.raise_errors()
         state = law.initial(prepared, c, shear, stress[:, 0])
-        if "slip_rate" in state:  # along the traction at rest
+        if "slip_rate" in state:  # components along the initial traction
             scale = state["slip_rate"] / np.where(shear > 0, shear, 1.0)
             state = state | {"slip_rate1": scale * stress[:, 1], "slip_rate2": scale * stress[:, 2]}
         made = {parameter(n): np.asarray(prepared[n], float) for n in law.kernel_parameters}
@@ -128,7 +169,7 @@ class Reader:
         )
 
     def _slips(self, grid: Grid, places: np.ndarray, extent: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        """1 inside of the rectangle and where it breaks the ground, 0 on its edges and beyond."""
+        """Return 1 inside the rectangle and where it reaches the ground, 0 on its edges and beyond."""
         near = EVEN * grid.spacing
         inside = (places[:, 2] > extent[0][2] + near) & (places[:, 2] < extent[1][2] - near)
         inside |= (extent[1][2] > grid.upper[2] - near) & (places[:, 2] > extent[0][2] + near)
@@ -138,7 +179,7 @@ class Reader:
         return inside.astype(float)
 
     def _traction(self, field: Field, episode: int, where: str, points: np.ndarray) -> np.ndarray:
-        """(n, 3) along the normal, the horizontal axis and z."""
+        """Return the traction (n, 3) [Pa] along the normal, the horizontal axis and z."""
         prefix = prefix_of(episode)
         names = stress_names(field.parameters, prefix, self.setting.pore_pressure, where)
         values = field.evaluate(points, np.full(len(points), TAG), names)
@@ -162,7 +203,7 @@ class Reader:
 
 
 def law_of(setting: Any, problems: Problems) -> FrictionLaw | None:
-    """The friction law, where a grid can have it; what is wrong with it goes to ``problems``."""
+    """Return the friction law, or None with problems reported if a grid does not support it."""
     law: FrictionLaw | None = None
     with collected(problems):
         law = composed(setting.friction, setting.modifiers)

@@ -1,8 +1,9 @@
-"""Reading a fault in a grid at places on it.
+"""Sampler of a fault in a grid at arbitrary places on it.
 
-Horizontal slip and vertical slip lie at different points: parts along strike come from the ones, parts along dip from the others, and what
-has no direction, as friction and times, from those of horizontal slip. Between points everything is bilinear; of tractions and states only
-points that may slip count, as the others have none.
+Horizontal and vertical slip are at different points. Components along strike come from the former, components along
+dip from the latter, and quantities without direction, as friction and times, from the points of horizontal slip.
+Interpolation is bilinear. For tractions and states only points that may slip have weight, because others have no
+values.
 """
 
 from __future__ import annotations
@@ -23,22 +24,33 @@ from faultwave.kernels.stencil import Axis, SampleBuffer
 from faultwave.physics.friction.law import Load
 
 RECORDED = ("traction1", "traction_n", "ruptured", "weakened", STEPS)
-"""Read at points of horizontal slip, beside the state of the law."""
+"""Quantities read at the points of horizontal slip in addition to the state of the law."""
 VERTICAL = ("slip_rate2", "slip2", "traction2")
-"""Read at points of vertical slip."""
+"""Quantities read at the points of vertical slip."""
 TRACTIONS = ("T_s", "T_d", "P_n", "Ts0", "Td0", "Pn0")
-"""Fields that are tractions, or changes of them."""
+"""Fields that are tractions or changes of traction."""
 ACROSS = (-1 / 48, 25 / 48, 25 / 48, -1 / 48)
-"""Weights of the normal velocities two before to two behind the plane: the mean of its sides."""
+"""Weights of the normal velocities from two points before to two behind the plane: the mean of its sides."""
 SIMULTANEOUS = 1e-6
-"""Points whose rupture times differ by less than this part of them have no rupture speed."""
+"""Relative difference of rupture times below which the rupture speed is undefined."""
 
 
 @dataclass(frozen=True)
 class Around:
-    """Points around places: ``points`` (n, 5, 3) as (z, y, x), four corners and the nearest that may slip. Weights (n, 5): ``of_slip`` of
-    what goes on to zero beyond the fault, ``of_traction`` of what only points that may slip have, ``nearest``; ``slopes`` (n, 2, 5) along
-    the horizontal axis and z [1/m] of what goes on. ``whole`` (n,): all four corners may slip."""
+    """Grid points around places on a fault, with weights.
+
+    Attributes
+    ----------
+    points : ndarray of int, shape (n, 5, 3)
+        Indices (z, y, x): four corners, and the nearest point that may slip.
+    of_slip, of_traction, nearest : ndarray, shape (n, 5)
+        Weights of quantities that decrease to zero beyond the fault, of quantities only on points that may slip, and
+        of the nearest such point.
+    slopes : ndarray, shape (n, 2, 5)
+        Weights [1/m] of derivatives along the horizontal axis and z.
+    whole : ndarray of bool, shape (n,)
+        True where all four corners may slip.
+    """
 
     points: np.ndarray
     of_slip: np.ndarray
@@ -48,19 +60,32 @@ class Around:
     whole: np.ndarray
 
     def of(self, plane: FaultPlane, values: np.ndarray) -> np.ndarray:
-        """What an array (nz, ny, nx) on the plane has at the points (n, 5)."""
+        """Return the values (n, 5) at the points of an array (nz, ny, nx) on the plane."""
         z, y, x = np.moveaxis(self.points - np.array(plane.box.lo), -1, 0)
         return np.asarray(values[z, y, x])
 
 
 def around(plane: FaultPlane, places: np.ndarray, slips: np.ndarray, wanted: np.ndarray, exact: bool) -> Around:
-    """Of the points of a kind at ``places`` (nz, ny, nx, 3), those around ``wanted`` (n, 3); without ``exact``, only the nearest counts."""
+    """Return the points around places on a fault.
+
+    Parameters
+    ----------
+    plane : FaultPlane
+    places : ndarray, shape (nz, ny, nx, 3)
+        Coordinates [m] of the points of one kind.
+    slips : ndarray of bool
+        True where they may slip.
+    wanted : ndarray, shape (n, 3)
+        Coordinates [m] of the places.
+    exact : bool
+        True to interpolate, False to use the nearest point.
+    """
     k, n = "xy".index(plane.along), len(wanted)
     sheet = places.reshape(places.shape[0], -1, 3)
     rows, columns = (
         np.unique(sheet[:, 0, 2]),
         sheet[0, :, k],
-    )  # above the ground, points of vertical slip are on it again
+    )  # above the ground, points of vertical slip repeat those on it
     may = slips.reshape(sheet.shape[:2])[: len(rows)]
     (z, up), (x, ahead) = _cell(rows, wanted[:, 2]), _cell(columns, wanted[:, k])
     numbers = np.empty((n, 5, 2), np.int64)
@@ -86,23 +111,30 @@ def around(plane: FaultPlane, places: np.ndarray, slips: np.ndarray, wanted: np.
 
 
 def _cell(lines: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Between which of the lines (m,) places (n,) lie, and at which share of the way."""
+    """Return the lines (m,) below the places (n,), and the relative positions in the intervals, 0 to 1."""
     first = np.clip(np.searchsorted(lines, x, "right") - 1, 0, len(lines) - 2)
     return first, np.clip((x - lines[first]) / (lines[first + 1] - lines[first]), 0.0, 1.0)
 
 
 def _nearest(sheet: np.ndarray, may: np.ndarray, place: np.ndarray) -> tuple[int, int]:
-    """Row and column of the nearest point that may slip."""
+    """Return row and column of the nearest point that may slip."""
     distance = np.where(may, ((sheet - place) ** 2).sum(-1), np.inf)
     row, column = np.unravel_index(int(distance.argmin()), distance.shape)
     return int(row), int(column)
 
 
 class FaultReader:
-    """A sampler of ``fields`` at ``points`` (n, 3) of a fault; ``share`` (n,): lambda/(lambda + 2 mu) there.
+    """Sampler of fields at places on a fault.
 
-    Slip rates of a step are those in its middle, and slip is moved to there. Tractions are those at its beginning, states of laws whose
-    strength depends on slip those at its end: ``moments`` says so, and ``at_middles`` moves them to the middle once both ends are known.
+    Slip rates of a step belong to its middle, and slip is moved there. Tractions belong to the beginning of the step,
+    states of laws whose strength depends on slip to its end. ``moments`` returns these times, and ``at_middles``
+    interpolates to the middle once both ends are known.
+
+    Attributes
+    ----------
+    fields : sequence of str
+    share : ndarray, shape (n,)
+        lambda/(lambda + 2 mu) at the places.
     """
 
     def __init__(
@@ -135,26 +167,26 @@ class FaultReader:
         self.sample_buffers += [SampleBuffer(level, n, p.reshape(-1, 3)) for level, n, p in self.around_crossing]
 
     def _beside(self, axis: Axis, ahead: int) -> np.ndarray:
-        """Points of the normal velocity, so many further along an axis."""
+        """Return the points of the normal velocity shifted by ``ahead`` points along an axis."""
         points = self.beside.points.copy()
         points[..., "zyx".index(axis)] += ahead
         return points
 
     def _below(self, ahead: int) -> np.ndarray:
-        """Those of vertical slip, below and above; the uppermost are on the ground."""
+        """Return the points of vertical slip below or above; the uppermost are on the ground."""
         points = self._beside("z", ahead)
         points[..., 0] = np.minimum(points[..., 0], self.scheme.grid.shape[0] - 1 + ahead)
         return points
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
-        """(steps, places, fields)."""
+        """Return the sampled fields (steps, places, fields)."""
         blocks = [np.asarray(b, float).reshape(len(b), -1, 5) for b in sample_buffers]
         read = dict(zip(self.names, blocks, strict=False))
         return self.fields_of(read, blocks[len(self.names) :], 0.5 * self.scheme.step)
 
     @property
     def moments(self) -> np.ndarray:
-        """When fields (n,) of a step were so: -1 at its beginning, 0 in its middle, 1 at its end."""
+        """Times of the fields (n,) in a step: -1 for its beginning, 0 for its middle, 1 for its end."""
         law = self.sliding.law
         in_middle = law.solver == "newton"
         of_law = dict.fromkeys(law.all_outputs, 0 if in_middle else 1) | ({"Mud": -1} if in_middle else {})
@@ -162,17 +194,20 @@ class FaultReader:
         return np.array([found.get(name, 0) for name in self.fields])
 
     def at_middles(self, before: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the fields of steps in their middles.
+        """Return the fields in the middles of the steps.
 
         Parameters
         ----------
-        before : (2, places, fields) what was read in the two steps before
-        rows : (steps, places, fields) what was read in the steps
+        before : ndarray, shape (2, places, fields)
+            Samples of the two steps before.
+        rows : ndarray, shape (steps, places, fields)
+            Samples of the steps.
 
         Returns
         -------
-        (steps + 1, places, fields): of the step before these, then of them. The last step needs the tractions at its end, which the next
-        one knows: there they are extrapolated from those at its beginning and one step earlier.
+        ndarray, shape (steps + 1, places, fields)
+            Fields of the step before and of the steps. The last step needs the tractions at its end, which only the
+            next step provides; they are extrapolated from its beginning and one step earlier.
         """
         read, moments = np.concatenate([before, rows]), self.moments
         found = read[1:].copy()
@@ -183,8 +218,10 @@ class FaultReader:
         return found
 
     def first(self, velocity: np.ndarray, kept: type) -> np.ndarray:
-        """The fields (places, fields) before the first step, of numbers as the run has them (``kept``); ``velocity`` (n,) is that along the
-        plane's axis."""
+        """Return the fields (places, fields) before the first step, rounded to the precision ``kept`` of the run.
+
+        ``velocity`` (n,) [m/s] is the component along the plane's axis.
+        """
         read = {(n, a): self.near[a].of(self.plane, self._start(n, a, kept))[None] for n, a in self.names}
         sides: tuple[tuple[str, Axis], ...] = (("slip_rate1", self.plane.along), ("slip_rate2", "z"))
         starts = [self._start(n, a, kept) for n, a in sides for _ in range(2)]
@@ -197,18 +234,18 @@ class FaultReader:
         return self.fields_of(read, crossing, 0.0)[0]
 
     def _start(self, name: str, axis: Axis, kept: type) -> np.ndarray:
-        """Of the whole plane at the start: what is not given is zero."""
+        """Return the initial values of a quantity in the whole plane, zero where the case gives none."""
         given = self.given[axis]
         found = given.state.get(name)
         return np.zeros(given.places.shape[:3]) if found is None else np.asarray(np.asarray(found, kept), float)
 
     def fields_of(self, read: Mapping[Any, np.ndarray], crossing: Sequence[np.ndarray], late: float) -> np.ndarray:
-        """The fields of what was read at the points around; slip was read ``late`` [s] after the rest."""
+        """Return the fields from samples at the surrounding points; slip was sampled ``late`` [s] after the rest."""
         makers = self._makers(read, crossing, late)
         return np.stack([makers[name]() for name in self.fields], -1)
 
     def initial_traction(self) -> np.ndarray:
-        """P_0, T_s, T_d (n, 3) at rest."""
+        """Return the initial traction P_0, T_s, T_d (n, 3) [Pa]."""
         h: Axis = self.plane.along
         v: Axis = "z"
         one, two = (self.values_given[a][n] for a, n in ((h, "stress1"), (v, "stress2")))
@@ -218,7 +255,7 @@ class FaultReader:
 
     @property
     def _strike(self) -> float:
-        """1 where strike goes along the horizontal axis, else -1."""
+        """1 if strike points along the horizontal axis, else -1."""
         return float(self.to.strike @ self.to.along)
 
     @property
@@ -232,7 +269,7 @@ class FaultReader:
         return np.asarray((self.near[axis or self.plane.along].of_traction * values).sum(-1))
 
     def _once(self, values: np.ndarray) -> np.ndarray:
-        """Of the nearest point: what jumps from point to point."""
+        """Return values of the nearest point, for quantities that are not continuous between points."""
         return np.asarray((self.near[self.plane.along].nearest * values).sum(-1))
 
     def _makers(
@@ -242,7 +279,7 @@ class FaultReader:
         r = {name: read[name, h] for name in self.horizontal}
         down = {name: read[name, "z"] for name in VERTICAL}
         sides: tuple[Axis, Axis] = (h, "z")
-        now = np.maximum(r[STEPS] - 1.0, 0.0) * self.scheme.step  # of tractions
+        now = np.maximum(r[STEPS] - 1.0, 0.0) * self.scheme.step  # time of tractions
         rest, rest_z = (self.sliding.at_rest(self.values_given[a], now) for a in sides)
         parameters = {n: self.values_given[h][parameter(n)] for n in law.kernel_parameters}
         state = {n: r[n] for n in law.shown_columns.widths}
@@ -252,7 +289,7 @@ class FaultReader:
         def output(o: Output) -> Callable[[], np.ndarray]:
             def made() -> np.ndarray:
                 values = np.asarray(o.formula(parameters, constants, state), float)
-                if o.decades:  # points that never slip have none, and no weight
+                if o.decades:  # points that never slip have no value and no weight
                     return np.asarray(np.exp(self._borne(np.log(np.maximum(values, 1e-300)))))
                 return self._borne(values)
 
@@ -279,15 +316,15 @@ class FaultReader:
         }
 
     def _opening(self, crossing: Sequence[np.ndarray]) -> np.ndarray:
-        """The velocity of the plane along the normal (``fd.split``): both sides have the same, under the same normal traction."""
+        """Return the normal velocity of the plane, equal on both sides as the normal traction is (``fd.split``)."""
         behind, ahead, below, above, *normal = crossing
         mean = sum(w * v for w, v in zip(ACROSS, normal, strict=True))
-        stretched = (ahead - behind) + (above - below)  # one side more than the other, in a spacing
+        stretched = (ahead - behind) + (above - below)  # difference of the deformation of both sides, in a spacing
         found = self.to.sign * mean + self.share[:, None] / (2.0 * SIDE) * stretched
         return np.asarray((self.beside.of_slip * found).sum(-1))
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
-        """1/|grad RT| where all corners have ruptured, not all at once; else 0."""
+        """Return the rupture speed 1/|grad RT| where all corners ruptured at different times, else 0."""
         near, corners = self.near[self.plane.along], ruptured[..., :4]
         first, last = corners.min(-1), corners.max(-1)
         steep = np.hypot(*((near.slopes[:, n] * ruptured).sum(-1) for n in (0, 1)))

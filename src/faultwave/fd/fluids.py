@@ -1,4 +1,4 @@
-"""Fluids beside rock on a grid: what is not to be trusted there."""
+"""Checks of fluids next to rock on a grid, where results have limited accuracy."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from faultwave.fd.laid import Laid
 from faultwave.fd.media import Medium
 
 SHALLOW = planes_beside_ends(4)[1]
-"""Planes below the free surface where borders are not cared for."""
+"""Number of planes below the free surface in which fluid-solid interfaces have no special treatment."""
 
 
 def fluid_beside_rock(modulus: np.ndarray) -> bool:
-    """Whether there is both; ``modulus``: mu on a coarse lattice of the box."""
+    """Return True if a box has both fluid and rock; ``modulus`` is mu [Pa] on a coarse lattice of the box."""
     fluid = modulus == 0
     return bool(fluid.any() and not fluid.all())
 
 
 def check_fluids(laid: Sequence[Laid], media: Sequence[Medium], problems: Problems) -> None:
-    """A warning for a box of fluid beside rock whose differences reach across the border: what stays in rock within two points of a fluid
-    pushes the fluid for ever. Errors where the border is near a face between blocks, which is either in fluid or in rock."""
+    """Report problems of fluid-solid interfaces.
+
+    A warning is issued if differences reach across an interface, because stress that remains in rock within two
+    points of a fluid pushes the fluid forever. An interface near a face between blocks is an error: the face must lie
+    in one of both.
+    """
     for n, (upper, lower) in enumerate(zip(laid, laid[1:], strict=False)):
         if len(media[n].below | media[n + 1].above) > 1:
             z, planes = float(upper.lower[2]), [planes_beside_ends(b.order)[at] for at, b in ((0, upper), (1, lower))]

@@ -1,17 +1,23 @@
-"""Friction on split nodes: stencils between velocities and stresses (Dalguer & Day 2007, with the closures of ``split``).
+"""Friction on split nodes: stencils between velocities and stresses ([1]_, with the closures of ``split``).
 
-The two velocities along the plane lie at different points of it, and so do the tractions that they bear. Friction is solved at both
-kinds of points; the traction that would lock the fault along the other axis is there the mean of the points around, the normal stress
-that of the two centres beside. With V the slip rate and T the change of traction, T = T_locked - V/c, where c is what a step makes of
-one pascal: the equation that friction laws solve, 1/c in place of the impedance of the fault.
+The two in-plane velocities are at different points of the fault, and so are their tractions. Friction is solved at
+both kinds of points. There, the locking traction along the other axis is the mean of the surrounding points, and the
+normal stress the mean of the two adjacent centres. With V the slip rate and T the change of traction, T = T_locked -
+V/c, where c is the change of slip rate per pascal in a step. Friction laws solve this equation with 1/c as the
+impedance of the fault.
 
-The state at either kind of points then evolves with the slip rates that there are: along the other axis the mean of those around. If it
-took those that the law has found at the same point, states of neighbours would drift apart while friction falls with slip: nothing holds
-a slip that moves no node.
+The state at either kind of points then evolves with the actual slip rates there, those along the other axis averaged
+from the surrounding points. With the rates that the law found at the same point, neighbouring states would drift
+apart while friction weakens with slip, because nothing resists slip that moves no node.
 
-Times: a step takes velocities from half a step before the traction to half a step after it. Strength that depends on slip is known at the
-time of the traction. Rate and state is solved there, too: for the slip rate and the state in the middle of the step (Rojas et al. 2009),
-not for those at its end, which would be half a step ahead of the waves.
+Time levels: a step advances velocities from half a step before the traction to half a step after it. Slip-dependent
+strength is known at the time of the traction. Rate-and-state friction is solved there as well, for slip rate and
+state in the middle of the step [2]_ instead of its end, which would be half a step ahead of the waves.
+
+References
+----------
+.. [1] Dalguer & Day (2007), J. Geophys. Res. 112, B02302.
+.. [2] Rojas et al. (2009).
 """
 
 from __future__ import annotations
@@ -45,20 +51,24 @@ RECORD = (
     "least",
     "breakdown",
 )
-"""What a point remembers beside the state of its law: times of rupture and of dynamic stress, changes of traction, strength, and the work
-[J/m^2] of the change along its own axis; work against friction [J/m^2], the least shear traction while slipping [Pa], and the work above it
-that was done until it was reached, or until the law's dynamic stress was (Tinti, Spudich & Cocco 2005)."""
+"""Quantities that a point stores in addition to the state of its law.
+
+Times of rupture and of dynamic stress, changes of traction, strength, work [J/m^2] of the traction change along the
+point's own axis, work against friction [J/m^2], the smallest shear traction during slip [Pa], and the breakdown work:
+the work above this traction until it was reached, or until the dynamic stress of the law was reached (Tinti, Spudich
+& Cocco 2005).
+"""
 HUGE = 1e30
-"""The least shear traction before there was any."""
+"""Initial value of the smallest shear traction."""
 SLIPS, STEPS = "may_slip", "steps_done"
-"""1 where the fault may slip, and how many steps a point has taken."""
+"""Names of the arrays that hold 1 where the fault may slip, and the number of steps of a point."""
 STRESS = ("stress_n", "stress1", "stress2")
-"""Traction at rest along the normal, the horizontal axis of the plane and z."""
+"""Initial traction along the normal, the horizontal axis of the plane and z."""
 
 
 @dataclass(frozen=True)
 class Nucleation:
-    """An episode that adds traction: its ``start`` and ``duration`` [s]."""
+    """Nucleation episode that adds traction from ``start`` [s] on over ``duration`` [s]."""
 
     start: float
     duration: float
@@ -66,8 +76,19 @@ class Nucleation:
 
 @dataclass(frozen=True)
 class Sliding:
-    """Friction on a plane. ``sign``: 1 where the plus side of the fault is the lower one, else -1; tractions and slip are those of its
-    normal, from plus to minus."""
+    """Friction on a fault plane.
+
+    Attributes
+    ----------
+    plane : FaultPlane
+    law : FrictionLaw
+    constants : mapping
+        Constants of the law.
+    sign : float
+        1 if the plus side of the fault is the lower one, else -1. Tractions and slip refer to the normal from plus to
+        minus.
+    episodes : sequence of Nucleation
+    """
 
     plane: FaultPlane
     law: FrictionLaw
@@ -77,38 +98,41 @@ class Sliding:
 
     @property
     def state(self) -> tuple[str, ...]:
-        """All that a point remembers of friction."""
+        """Names of all state variables of the law."""
         return tuple(self.law.state_columns.widths)
 
     @property
     def given(self) -> tuple[str, ...]:
-        """What is given at points and stays."""
+        """Names of the prescribed quantities at points, which stay constant."""
         nucleation = [f"nucleation{n}_{c}" for n in range(len(self.episodes)) for c in ("n", "1", "2")]
         return (SLIPS, *STRESS, *map(parameter, self.law.kernel_parameters), *nucleation)
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """What changes."""
+        """Names of the quantities that change."""
         return (STEPS, *self.state, *RECORD)
 
     @property
     def _in_middle(self) -> bool:
-        """Whether friction is solved for slip rates in the middle of a step: those that strength depends on."""
+        """True if friction is solved for slip rates in the middle of a step, for laws with rate-dependent strength."""
         return self.law.solver == "newton"
 
     @property
     def _stated(self) -> Mapping[str, float]:
-        """Constants of the law; the state evolves with the slip rates that friction is solved for."""
+        """Constants of the law; with rates in the middle of a step the state evolves with the solved rates."""
         return {**self.constants, "rs_average": 1} if self._in_middle else self.constants
 
     def slide(self, axis: Axis, kind: str, step: float) -> Stencil:
-        """Velocities along an axis once friction has acted. ``kind`` 'inside', 'last' below the free surface, 'surface' on it."""
+        """Return the stencil that applies friction to the velocities along an axis.
+
+        ``kind`` is 'inside', 'last' for the plane below the free surface, or 'surface'.
+        """
 
         def function(p: Point) -> dict[str, Any]:
             values, counted = self._values(p, axis), self.law.counted
             normal, evolves = _pressing(p, self.plane.normal, axis, kind), 0.5 * step if self._in_middle else step
             load = self._load(values, self._locked(p, axis, kind), normal, self._eta(p, axis), evolves, step)
-            if self.constants.get("rate_at_end"):  # a rate asked for at one time is that of the velocities
+            if self.constants.get("rate_at_end"):  # a prescribed rate refers to the time of the velocities
                 load = replace(load, t=load.t - 0.5 * step)
             x = self.law.solve(self._parameters(values), self._stated, self._state(values), load)
             slips = values[SLIPS] > 0.0
@@ -122,8 +146,11 @@ class Sliding:
         return Stencil(f"slide_{self.plane.axis}{axis}" + f"_{kind}" * (kind != "inside"), function)
 
     def age(self, axis: Axis, kind: str, step: float) -> Stencil:
-        """What a point remembers after a step: the state of its law at the slip rates that there are, those along the other axis of the
-        points around."""
+        """Return the stencil of the quantities stored after a step.
+
+        The state of the law evolves with the actual slip rates; rates along the other axis are means of the
+        surrounding points.
+        """
 
         def function(p: Point) -> dict[str, Any]:
             values = self._values(p, axis)
@@ -141,7 +168,7 @@ class Sliding:
     def _aged(
         self, values: Mapping[str, Any], rates: Sequence[Any], locked: Sequence[Any], eta: Any, step: float
     ) -> dict[str, Any]:  # fmt: skip
-        """What is remembered after a step that ends with slip ``rates``."""
+        """Return the quantities stored after a step that ends with slip ``rates``."""
         s, parameters = self._state(values), self._parameters(values)
         rest = self.at_rest(values, values[STEPS] * step)
         change = [t - eta * r for t, r in zip(locked, rates, strict=True)]
@@ -164,8 +191,11 @@ class Sliding:
     def _load(
         self, values: Mapping[str, Any], locked: Sequence[Any], normal: Any, eta: Any, evolves: float, step: float
     ) -> Load:  # fmt: skip
-        """What slip rates bear in a step; ``evolves``: how long the state does [s]. Of rates V in the middle of a step that began with V_0
-        and ends with V_1 = 2 V - V_0: the traction T - V_1/c is T + V_0/c - 2 V/c."""
+        """Return the load on the fault in a step whose state evolves over ``evolves`` [s].
+
+        For rates V in the middle of a step that begins with V_0 and ends with V_1 = 2 V - V_0, the traction T - V_1/c
+        is T + V_0/c - 2 V/c.
+        """
         rest = self.at_rest(values, values[STEPS] * step)
         shear = [r + t for r, t in zip(rest[1:], locked, strict=True)]
         if self._in_middle:
@@ -174,8 +204,11 @@ class Sliding:
         return Load(shear[0], shear[1], rest[0] + normal, eta, evolves, (values[STEPS] + 1.0) * step)
 
     def _at_end(self, values: Mapping[str, Any], x: Solved) -> tuple[Any, Any]:
-        """Slip rates at the end of a step: at least half of those in its middle, or rates that friction alone holds would swing about
-        theirs, and about none once a point has stopped."""
+        """Return the slip rates at the end of a step, extrapolated but at least half of the rates in its middle.
+
+        Without this limit, rates controlled by friction alone would oscillate about their value, and about zero after
+        arrest.
+        """
         one, two = x.slip_rate1, x.slip_rate2
         if not self._in_middle:
             return one, two
@@ -193,12 +226,12 @@ class Sliding:
         return {n: values[n] for n in self.state}
 
     def _eta(self, p: Point, axis: Axis) -> Any:
-        """The impedance of a step; rock is everywhere on a fault."""
+        """Return the impedance of a step; a fault lies entirely in rock."""
         freed = compliance(p, axis)
         return 1.0 / m.where(freed > 0.0, freed, 0.0 * freed + 1.0)
 
     def at_rest(self, values: Mapping[str, Any], now: Any) -> list[Any]:
-        """Traction at rest, with what nucleation has added until ``now``."""
+        """Return the initial traction and what nucleation has added until ``now`` [s]."""
         rest = [values[n] for n in STRESS]
         for n, episode in enumerate(self.episodes):
             share = smooth_step(now - episode.start, 0.0 * now + episode.duration)
@@ -206,12 +239,15 @@ class Sliding:
         return rest
 
     def _locked(self, p: Point, axis: Axis, kind: str) -> tuple[Any, Any]:
-        """Change of the shear traction of the locked fault along the horizontal axis and z."""
+        """Return the change of the shear traction of the locked fault along the horizontal axis and z."""
         one, two = self._around(lambda q, a: q.at(locked(a)), p, axis, kind)
         return self.sign * one, self.sign * two
 
     def _around(self, read: Callable[[Any, Axis], Any], p: Point, axis: Axis, kind: str) -> tuple[Any, Any]:
-        """What is read along the horizontal axis and z, at a point of the velocity along ``axis``."""
+        """Return what ``read`` gives along the horizontal axis and z at a point of the velocity along ``axis``.
+
+        Values along the other axis are means of the surrounding points.
+        """
         along = self.plane.along
         other: Axis = along if axis == "z" else "z"
         ahead = 1 if axis == along else -1
@@ -219,7 +255,7 @@ class Sliding:
         def pair(z: int) -> Any:
             return read(_Moved(p, along, 0, z), other) + read(_Moved(p, along, ahead, z), other)
 
-        if axis == "z":  # those along the horizontal axis are half a cell below and above, below the surface on it
+        if axis == "z":  # the others are half a cell below and above; below the surface, on it
             around = 0.5 * pair(1) if kind == "last" else 0.25 * (pair(0) + pair(1))
             return around, read(p, axis)
         return read(p, axis), 0.5 * pair(-1) if kind == "surface" else 0.25 * (pair(-1) + pair(0))
@@ -227,10 +263,13 @@ class Sliding:
     def _times(
         self, old: Mapping[str, Any], new: Mapping[str, Any], load: Load, step: float, p: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Of rupture and of dynamic stress. Strength that depends on slip is known at the beginning of a step, and lets a point slip in its
-        middle; rate and state are solved for slip rates at its beginning, and the state is known in its middle. A point ruptures when
-        friction at the point itself lets it slip. Those around slip before, and the mean of their rates would tell of a front half a cell
-        early."""
+        """Return the times of rupture and of dynamic stress after a step.
+
+        Slip-dependent strength is known at the beginning of a step, and the point begins to slip in its middle.
+        Rate-and-state friction is solved for slip rates at its beginning, and the state is known in its middle. A
+        point ruptures when friction at the point itself lets it slip; the mean rate of its neighbours, which slip
+        earlier, would move the front by half a cell.
+        """
         start, middle, rate = load.t - step, load.t - 0.5 * step, new["slip_rate"]
         if self.law.solver != "imposed":
             rate = (load.shear() - old["strength"]) / load.eta
@@ -245,9 +284,11 @@ class Sliding:
 def _dissipation(
     old: Mapping[str, Any], rates: Sequence[Any], held: Sequence[Sequence[Any]], step: float
 ) -> dict[str, Any]:
-    """Work against friction up to the end of a step that ends with slip ``rates``, and breakdown work up to the traction in its middle,
-    half a step before. ``held``: shear traction of the step before and of this one. The step before took the work of its own traction; here
-    it becomes that of the mean of both."""
+    """Return the dissipated work, smallest traction and breakdown work after a step that ends with slip ``rates``.
+
+    ``held`` holds the shear traction of the previous step and of this one. Breakdown work counts up to the traction
+    in the middle of the step. The previous step used its own traction, which is corrected here to the mean of both.
+    """
     last = (old["slip_rate1"], old["slip_rate2"])
     earlier, before, after = (
         one[0] * r[0] + one[1] * r[1] for one, r in ((held[0], last), (held[1], last), (held[1], rates))
@@ -264,7 +305,7 @@ def _dissipation(
 
 
 class _Moved:
-    """A point as many points further along the plane and z."""
+    """Point shifted along the horizontal axis of the plane and along z."""
 
     def __init__(self, point: Point, along: Axis, ahead: int, z: int):
         self.point, self.by = point, {along: ahead, "z": z}
@@ -274,30 +315,30 @@ class _Moved:
 
 
 def _jump(p: Any, plane: FaultPlane, axis: Axis) -> Any:
-    """Of the velocity along an axis, from the lower to the upper side."""
+    """Return the jump of the velocity along an axis, from the lower to the upper side."""
     name = plane.sliding[axis]
     return p.at(high(name)) - p.at(name)
 
 
 def parameter(name: str) -> str:
-    """What a parameter of the law is called among ``Sliding.given``: a state of the law may have its name, as imposed slip has."""
+    """Return the name of a parameter in ``Sliding.given``, distinct from a state of the same name (imposed slip)."""
     return f"{name}_given"
 
 
 def at(name: str, axis: Axis) -> str:
-    """The array of a quantity of friction at the points of the velocity along an axis."""
+    """Return the name of the array of a friction quantity at the points of the velocity along an axis."""
     return f"{name}@{axis}"
 
 
 def _pressing(p: Point, name: str, axis: Axis, kind: str) -> Any:
-    """The normal stress at the points of a velocity along ``axis``."""
+    """Return the normal stress at the points of the velocity along ``axis``."""
     if axis == "z" and kind == "last":
         return p.at(name, z=1)
     return 0.5 * (p.at(name) + p.at(name, **{axis: 1}))
 
 
 def observer(scheme: Scheme, of: Sliding, box: Box) -> Observer:
-    """Arrays of friction, and its launches, in a box of the grid."""
+    """Return the observer of friction, its arrays and launches, in a box of the grid."""
     plane, launches = of.plane, list[tuple[int, Launch]]()
     room = meet(plane.box, scheme.filled(box))
     if not room.points:
@@ -315,7 +356,7 @@ def observer(scheme: Scheme, of: Sliding, box: Box) -> Observer:
 
 
 def _planes(scheme: Scheme, plane: FaultPlane) -> list[tuple[int, int, str]]:
-    """(first, end, kind) of planes along z; those that are worked on at once beside a free surface apart from others."""
+    """Return (first, end, kind) of the ranges of planes along z, with separate ranges near a free surface."""
     (low, _), (end, _), top = plane.first, plane.end, scheme.grid.shape[0]
     if end <= top:
         return [(low, end, "inside")]

@@ -1,4 +1,4 @@
-"""What the material of a box has that is no rock, counted over all of it, and what becomes of a model's topography."""
+"""Checks of points without rock in a box, and of a model's topography on a flat grid."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from faultwave.media.models.model import Model
 from faultwave.media.points import coordinates
 
 MOST = 4_000_000
-"""Points looked at; of larger grids every second, third, ... along each axis."""
+"""Largest number of inspected points; larger grids are sampled at a stride along each axis."""
 ALONG = 101
-"""Points along x and y at which the ground is looked at."""
+"""Number of places along x and y where the ground is inspected."""
 FLAT = 1.0
-"""Relief [m] that is not worth a word."""
+"""Relief [m] below which no warning is given."""
 
 T = TypeVar("T")
 
@@ -27,15 +27,16 @@ T = TypeVar("T")
 def counted(
     read: Callable[[], T], field: Field, names: list[str], grid: Grid, lower: np.ndarray, upper: np.ndarray
 ) -> T:
-    """``read()``; where that finds points without material, the InputError is of all cells of the box [lower, upper] (3,) [m].
+    """Return ``read()``; raise an InputError about all cells of the box if some points have no material.
 
-    A reading stops with the first part of the grid that is wrong; users want to know how much is wrong altogether.
+    Reading stops at the first part of the grid with an error, but users need to know its whole extent. The box spans
+    ``lower`` to ``upper`` (3,) [m].
     """
     try:
         return read()
     except InputError:
         _whole(field, names, grid, lower, upper)
-        raise  # what is wrong lies between these, or is no matter of points
+        raise  # the errors lie between the inspected points, or do not concern points
 
 
 def _whole(field: Field, names: list[str], grid: Grid, lower: np.ndarray, upper: np.ndarray) -> None:
@@ -53,7 +54,7 @@ def _whole(field: Field, names: list[str], grid: Grid, lower: np.ndarray, upper:
 
 
 def check_relief(field: Field, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
-    """Warnings of what happens to the topography of models: it is made flat, or what is above the box is left out."""
+    """Warn if the topography of a model is flattened or cut off at the top of the box."""
     for model in leaves(field):
         if not isinstance(model, Model) or model.ground is None:
             continue

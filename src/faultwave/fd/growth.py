@@ -1,13 +1,13 @@
-"""Whether motion grows where nothing can make it grow: a run that is unstable ends as one that holds no finite numbers does.
+"""Detection of unstable growth, which ends a run in the same way as values that are not finite.
 
-Looked at is the sum of squared velocities of every fourth row, after some steps. Two bounds, which no wave in rock that loses or keeps
-energy can break, whatever resonates or is focused:
+Every few steps the sum of squared velocities of every fourth row is checked against two bounds that no wave can
+exceed in rock that conserves or dissipates energy, whatever resonates or is focused:
 
-* the root of the energy is at most that of the start and those of all that sources have pushed, added up (the triangle inequality in
-  the norm of the energy), and of what the stress at rest has given to rock that yields;
-* once sources are silent, energy falls, and what moves is a part of it. Motion may gather for a while, as where a slow mode swings back,
-  but then with the square of time: four spans of time one after the other in each of which it is ten times stronger than in the one before
-  are exponential growth.
+* The square root of the energy is at most the sum of its initial value, the contributions of all sources (triangle
+  inequality in the energy norm) and the energy released by initial stress where rock yields.
+* Once sources are silent, energy decreases, and kinetic energy is a part of it. Motion may still grow for a while, as
+  when a slow mode swings back, but only with the square of time. Four consecutive time spans with tenfold growth from
+  each to the next are exponential growth.
 """
 
 from __future__ import annotations
@@ -27,20 +27,31 @@ from faultwave.physics.sources.sampled import pieces
 from faultwave.physics.sources.table import Sources
 
 LOOKS, APART = 64, 48
-"""In a run, and the least steps between two: a multiple of most numbers of steps in one pass."""
+"""Number of checks in a run, and smallest number of steps between two, a multiple of most numbers of fused steps."""
 ROWS = 4
-"""Every so many rows are looked at: of every plane, as what is trapped between planes is not missed so."""
+"""Stride of the checked rows; every plane is checked, so that motion trapped between planes is not missed."""
 MARGIN = 100.0
-"""Times the bound of the energy: near the limit of the step the energy that leapfrog keeps is less than that of its fields."""
+"""Safety factor of the energy bound; near the stability limit leapfrog conserves less than the energy of its fields."""
 SPANS, TENFOLD, LEAST = 4, 10.0, 3
-"""Spans that grow, how much each does, and the fewest looks in one."""
+"""Number of growing time spans, growth of each, and fewest checks in one."""
 SILENT, PARTS = 1e-6, 256
-"""Share of the largest strength below which sources are silent; parts of the run in which strength is looked at."""
+"""Relative strength below which sources are silent, and number of intervals of the run in which it is evaluated."""
 
 
 @dataclass(frozen=True)
 class Peak:
-    """The largest speed [m/s] in the plane that moves most, and where (x, y, z) [m] and at which step it was."""
+    """Largest motion of a check.
+
+    Attributes
+    ----------
+    speed : float
+        Largest speed [m/s] in the plane with the strongest motion.
+    place : tuple of float
+        Coordinates (x, y, z) [m].
+    step : int
+    block : int
+        Number of the block.
+    """
 
     speed: float
     place: tuple[float, float, float]
@@ -49,7 +60,10 @@ class Peak:
 
 
 def silent_after(sources: Sequence[PointSource], end: float) -> float:
-    """Time [s] after which no source does anything until ``end``; each counts by its own largest, as newtons and waves do not compare."""
+    """Return the time [s] after which no source acts until ``end`` [s].
+
+    Each source is compared with its own largest strength, because sources of different kinds have different units.
+    """
     edges, acting = np.linspace(0.0, end, PARTS + 1), np.zeros(PARTS, bool)
     table = Sources.of(sources)
     for piece in pieces(len(table), PARTS):
@@ -59,7 +73,7 @@ def silent_after(sources: Sequence[PointSource], end: float) -> float:
 
 
 def grows(squares: Sequence[float]) -> bool:
-    """Whether sums of squares, of looks that followed each other while no source acted, grew as no wave does."""
+    """Return True if sums of squares of consecutive checks without active sources grew exponentially."""
     for length in range(LEAST, len(squares) // SPANS + 1):
         spans = np.reshape(squares[-SPANS * length :], (SPANS, length)).max(1)
         if spans[0] > 0 and (spans[1:] > TENFOLD * spans[:-1]).all():
@@ -70,8 +84,25 @@ def grows(squares: Sequence[float]) -> bool:
 def pushes(
     injections: Sequence[Injection], shape: tuple[int, ...], heaviest: float, softest: float, volume: float
 ) -> np.ndarray:
-    """Root of the energy [J^(1/2)] that every source (levels, sources) gives cells of a ``volume`` at rest in a step, by unit amplitude;
-    at most, in rock of density ``heaviest`` [kg/m^3] and modulus ``softest`` [Pa]."""
+    """Return the root of the energy [J^(1/2)] that each source adds to cells at rest in a step of unit amplitude.
+
+    Parameters
+    ----------
+    injections : sequence of Injection
+    shape : tuple of int
+        Levels and sources.
+    heaviest : float
+        Largest density [kg/m^3].
+    softest : float
+        Smallest modulus [Pa].
+    volume : float
+        Volume [m^3] of a cell.
+
+    Returns
+    -------
+    ndarray, shape (levels, sources)
+        Upper bounds.
+    """
     found = np.zeros(shape)
     for injection in injections:
         stiff = heaviest if injection.level == VELOCITY_LEVEL else 1.0 / softest
@@ -81,15 +112,31 @@ def pushes(
 
 
 class Watch:
-    """Looks at the motion of a run; all processes do at the same steps."""
+    """Monitor of unstable growth; all processes check at the same steps.
+
+    Attributes
+    ----------
+    peak : Peak or None
+        Largest motion of the last check.
+    squares : list of float
+        Sums of squared velocities times the cell volume since the sources are silent.
+    root : float
+        Square root of the initial energy [J], or of its bound at a checkpoint.
+    givers : sequence of GridAttached
+        Capabilities that may release energy.
+    lightest, heaviest : float
+        Smallest and largest density [kg/m^3].
+    softest : float
+        Smallest modulus [Pa].
+    """
 
     def __init__(self, plan: FdPlan, operator: Operator):
         self.plan, self.operator = plan, operator
         self.peak: Peak | None = None
-        self.squares: list[float] = []  # since the sources are silent
-        self.root = 0.0  # of the energy [J] that was there at the start, or at most until a checkpoint
+        self.squares: list[float] = []  # sums of the checks since the sources are silent
+        self.root = 0.0  # square root of the initial energy [J], or of its bound at a checkpoint
         self._silent: float | None = None
-        self.givers: Sequence[GridAttached] = ()  # parts that may give energy: stress at rest does where rock yields
+        self.givers: Sequence[GridAttached] = ()  # release energy, as initial stress in yielding rock
         moduli, specific = list[np.ndarray](), list[np.ndarray]()
         for made in (block.medium.coefficients for block in plan.blocks):
             moduli += [np.asarray(made[name]) for name in ("mu2", "mu_xy", "mu_xz", "mu_yz")]
@@ -103,11 +150,11 @@ class Watch:
         self._pushes: dict[int, np.ndarray] = {}
 
     def start(self, energies: Mapping[str, float]) -> None:
-        """Motion there is at the start, of so much energy."""
+        """Begin with the given initial energies."""
         self.root = float(np.sqrt(sum(energies[name] for name in ("elastic_energy", "elastic_kinetic_energy"))))
 
     def bound(self) -> float:
-        """The root of the energy there can be at most; all processes ask for it at once."""
+        """Return the upper bound of the square root of the energy; a collective call of all processes."""
         here = 0.0
         for n, op in enumerate(self.operator.blocks):
             if not op.given.ndim:
@@ -120,17 +167,17 @@ class Watch:
         return self.root + self._sum(here) + float(np.sqrt(given))
 
     def _sum(self, here: float) -> float:
-        """Over all processes, the same number on each."""
+        """Return the sum over all processes, identical on each."""
         found = self.plan.world.gather(here)
         return float(self.plan.world.share(None if found is None else sum(found)))
 
     def steps(self) -> frozenset[int]:
-        """After which steps it looks."""
+        """Return the steps after which the motion is checked."""
         apart = max(APART, -(-self.plan.steps // LOOKS // APART) * APART)
         return frozenset({*range(apart, self.plan.steps, apart), self.plan.steps})
 
     def look(self) -> str:
-        """What is wrong with the motion now; nothing, if nothing is."""
+        """Return a description of unstable motion, empty if there is none."""
         squares = self._squares()
         square = float(squares @ [op.scheme.grid.spacing**3 for op in self.operator.blocks])
         if not np.isfinite(square):
@@ -149,11 +196,11 @@ class Watch:
         return ""
 
     def _squares(self) -> np.ndarray:
-        """Of each block; notes where the most is."""
+        """Return the sums of squared velocities of the blocks and record the peak."""
         return np.array([self._square(n, op) for n, op in enumerate(self.operator.blocks)])
 
     def _square(self, number: int, op: Operator) -> float:
-        """Sum of squared velocities of all processes, over one in ROWS rows; notes where the most is."""
+        """Return the sum of squared velocities of all processes over one in ROWS rows, and record the peak."""
         fields = [op.values(name) for name in VELOCITY]
         planes = np.zeros(len(fields[0]))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -175,7 +222,7 @@ class Watch:
             and self.peak.step == self.operator.steps
             and self.peak.speed >= speed.max()
         ):
-            return  # it moves more in a block above
+            return  # a block above moves more
         op = self.operator.blocks[number]
         grid = op.scheme.grid
         j, i = np.unravel_index(int(speed.argmax()), speed.shape)

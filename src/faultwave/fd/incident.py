@@ -1,4 +1,4 @@
-"""Incident waves at points of the grid: from a record of this grid as it is, from another one by interpolation."""
+"""Incident waves at points of the grid: exact samples of a record of the same grid, interpolated ones of any other."""
 
 from __future__ import annotations
 
@@ -20,43 +20,57 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 QUANTITY = dict(zip(RECORDED, box_records.RECORDED, strict=True))
-"""What files call the grid's fields."""
+"""Names in files of the grid's fields."""
 SAME = 1e-6
-"""Share of a spacing or a step within which points and times are the same."""
+"""Tolerance relative to a spacing or a step within which points and times coincide."""
 POINTS = 4
-"""Of a polynomial along an axis."""
+"""Number of points of an interpolating polynomial along an axis."""
 TIMES = 6
-"""Samples of a polynomial in time."""
+"""Number of samples of an interpolating polynomial in time."""
 
 
 class Incident(Protocol):
-    """A wave field, at points of the grid that were named to it."""
+    """Wave field at points of the grid that were passed to its constructor."""
 
     def values(self, first: int, count: int) -> Mapping[str, np.ndarray]:
-        """(count, points) by array, as steps first, first + 1, ... of the scheme need them: stresses at their beginning, velocities half a
-        step later."""
+        """Return the values (count, points) of each array in ``count`` steps of the scheme from ``first`` on.
+
+        Stresses are taken at the beginning of a step, velocities in its middle.
+        """
 
 
 def times(name: str, first: int, count: int, step: float) -> np.ndarray:
-    """When steps need a quantity [s]."""
+    """Return the times [s] at which steps need a quantity."""
     return np.asarray(step * (first + np.arange(count) + (0.5 if name in VELOCITY else 0.0)))
 
 
 @dataclass(frozen=True)
 class Between:
-    """How values at points follow from those at the nodes of a record: ``weights`` (points, nodes); ``same``: they are these nodes."""
+    """Interpolation from the nodes of a record to points.
+
+    Attributes
+    ----------
+    weights : sparse array, shape (points, nodes)
+    same : ndarray of int or None
+        Numbers of the nodes that coincide with the points, if all do.
+    missing : ndarray of int
+        Numbers of the points outside the record.
+    """
 
     weights: sparse.csr_array
     same: np.ndarray | None
-    missing: np.ndarray  # numbers of points that the record does not reach
+    missing: np.ndarray  # numbers of points outside the record
 
     def of(self, values: np.ndarray) -> np.ndarray:
-        """(times, points) of (times, nodes)."""
+        """Return values (times, points) interpolated from values (times, nodes)."""
         return values[:, self.same] if self.same is not None else np.asarray((self.weights @ values.T).T)
 
 
 def between(nodes: Nodes, grid: Grid, name: str, points: Points) -> Between:
-    """Points (n, 3) of the grid among nodes: the same ones where lattices and points agree, else cubic polynomials along each axis."""
+    """Return the interpolation from nodes to points (n, 3) of the grid.
+
+    It selects nodes where all points coincide with one, and else uses cubic polynomials along each axis.
+    """
     columns = _Columns(nodes)
     if abs(nodes.spacing - grid.spacing) < SAME * grid.spacing:
         regular = RegularGrid.place(grid, points, HALF[name])
@@ -72,19 +86,21 @@ def between(nodes: Nodes, grid: Grid, name: str, points: Points) -> Between:
 
 
 def at_places(nodes: Nodes, places: np.ndarray) -> Between:
-    """The same for any places (n, 3) [m]."""
+    """Return the interpolation from nodes to places (n, 3) [m] by cubic polynomials along each axis."""
     return _cubic(nodes, _Columns(nodes), places)
 
 
 def gradients_at(nodes: Nodes, places: np.ndarray) -> list[sparse.csr_array]:
-    """Weights (points, nodes) of derivatives along x, y and z [1/m] of the polynomials."""
+    """Return the weights (points, nodes) [1/m] of the derivatives along x, y and z of the interpolating polynomials."""
     columns = _Columns(nodes)
     return [_cubic(nodes, columns, places, axis).weights for axis in range(3)]
 
 
 def _cubic(nodes: Nodes, columns: _Columns, place: np.ndarray, slope: int | None = None) -> Between:
-    """Polynomials through four points along each axis: those around a place, or the last ones beside the ends; their derivative along the
-    axis ``slope``, if it is given."""
+    """Return the interpolation by polynomials through four points along each axis, or its derivative along ``slope``.
+
+    The points surround the place, or are the last four at an end.
+    """
     from scipy import sparse  # takes long to import, and few runs need it
 
     count, last = len(place), nodes.index.max(0) - (POINTS - 1)
@@ -104,7 +120,10 @@ def _cubic(nodes: Nodes, columns: _Columns, place: np.ndarray, slope: int | None
 
 
 def _along(nodes: Nodes, place: np.ndarray, start: np.ndarray, axis: int, slope: bool) -> np.ndarray:
-    """Weights (n, 4) along an axis, of values or of the slope; the uppermost point may lie on a free surface, nearer to the next."""
+    """Return the weights (n, 4) along an axis of values, or of the derivative if ``slope``.
+
+    The uppermost point may lie on a free surface, closer to the next one.
+    """
     index = start[:, axis, None] + np.arange(POINTS)
     at = nodes.origin[axis] + nodes.spacing * index
     at = np.minimum(at, nodes.top) if axis == 2 else at
@@ -113,7 +132,7 @@ def _along(nodes: Nodes, place: np.ndarray, start: np.ndarray, axis: int, slope:
 
 
 class _Columns:
-    """Numbers of nodes by their index; -1 where there is none."""
+    """Numbers of nodes by their index; -1 where there is no node."""
 
     def __init__(self, nodes: Nodes):
         self.low = nodes.index.min(0)
@@ -130,7 +149,7 @@ class _Columns:
 
 
 class RecordedWaves:
-    """Those of a record: exactly its samples where both lattices and steps agree."""
+    """Incident waves of a record; exactly its samples where lattices and steps agree."""
 
     def __init__(self, record: BoxRecord, grid: Grid, step: float, listed: Mapping[str, Points]):
         self.record, self.step = record, step
@@ -138,7 +157,7 @@ class RecordedWaves:
         self.counts = {name: len(of) for name, of in listed.items()}
 
     def values(self, first: int, count: int) -> dict[str, np.ndarray]:
-        """As of every ``Incident``."""
+        """Return the values of steps by array (see ``Incident.values``)."""
         found = {}
         for name, between in self.between.items():
             quantity = QUANTITY[name]
@@ -149,7 +168,7 @@ class RecordedWaves:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is interpolated."""
+        """True if no value is interpolated."""
         ratio = self.step / self.record.frame.interval
         same = all(between.same is not None for between in self.between.values())
         return same and all(
@@ -164,7 +183,7 @@ def _whole(shift: float, step: float) -> bool:
 
 
 class Samples(Protocol):
-    """Of a record."""
+    """Protocol of a record that is read by ranges of samples."""
 
     @property
     def samples(self) -> int: ...
@@ -173,8 +192,11 @@ class Samples(Protocol):
 
 
 def in_time(record: Samples, quantity: str, at: np.ndarray) -> np.ndarray:
-    """Samples at fractional numbers ``at`` (m,), rising: as they are where all are whole, else polynomials through six of them, which
-    are zero before the first."""
+    """Return samples at increasing fractional numbers ``at`` (m,).
+
+    Integers select samples; others are interpolated by polynomials through six samples, which are zero before the
+    first.
+    """
     whole = np.rint(at).astype(np.int64)
     if np.abs(at - whole).max() < SAME * max(1.0, float(np.ptp(at))) and (np.diff(whole) == 1).all():
         return record.read([quantity], int(whole[0]), int(whole[-1]) + 1)[quantity]
@@ -193,7 +215,7 @@ def in_time(record: Samples, quantity: str, at: np.ndarray) -> np.ndarray:
 
 
 def unreached(record: BoxRecord, grid: Grid, listed: Mapping[str, Points]) -> Sequence[tuple[str, np.ndarray]]:
-    """Points that a record does not reach, (array, numbers)."""
+    """Return the points outside a record as pairs (array, numbers)."""
     found = [(name, between(record.nodes[QUANTITY[name]], grid, name, of).missing) for name, of in listed.items()]
     return [(name, missing) for name, missing in found if len(missing)]
 

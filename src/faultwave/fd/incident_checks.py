@@ -1,4 +1,4 @@
-"""Whether a record of waves is long and fine enough for a run: told before it."""
+"""Checks before a run that a record of waves is long and fine enough."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from faultwave.fd.incident_error import Look
 from faultwave.fd.part import Checking
 
 FEWEST = 3.0
-"""Points per wavelength of a record, below which nothing can be interpolated between them."""
+"""Smallest number of points per wavelength at which a record can be interpolated in space."""
 SAMPLES = 8.0
-"""Samples a period of a record, below which the same is true in time."""
+"""Smallest number of samples per period at which a record can be interpolated in time."""
 
 
 def check_length(record: Any, checking: Checking) -> None:
-    """An error where the record ends before the run."""
+    """Report an error if the record ends before the run."""
     asked = (checking.steps - 0.5) * checking.step
     if record.last < asked - record.frame.interval * (1 + 1e-6):
         what = f"the record ends at {record.last:.6g} s, the run at {checking.case.end_time:.6g} s"
@@ -27,7 +27,11 @@ def check_length(record: Any, checking: Checking) -> None:
 
 
 def check_samples(found: Look, spacing: float, interval: float, checking: Checking) -> None:
-    """Errors where records have too few points or samples for the highest frequency that they hold; a spacing of 0 is that of the grid."""
+    """Report errors of records with too few points or samples for their highest significant frequency.
+
+    A ``spacing`` [m] of 0 skips the check in space, for records at the points of a grid. ``interval`` [s] is the
+    sampling step.
+    """
     slowest = float(np.sqrt(_modulus(checking.coarse) / checking.coarse["rho"]).min())
     apart = slowest / (found.highest * spacing) if found.highest * spacing > 0 else np.inf
     wanted = FEWEST if checking.case.grid is None else checking.case.grid.points_per_wavelength

@@ -1,4 +1,4 @@
-"""What a record of waves holds, and how well it can be interpolated: measured on the record itself before a run."""
+"""Spectrum of a record of waves and its interpolation error, measured on the record itself before a run."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from faultwave.fd.part import Checking
 from faultwave.observe.box_records import VELOCITIES, Frame, Nodes
 
 BLOCK = 128
-"""Samples that are looked at together."""
+"""Number of samples that are processed together."""
 LINES = 20_000
-"""Points of a record at which it is compared with its neighbours, at most."""
+"""Largest number of points of a record that are compared with their neighbours."""
 TRACES = 64
-"""Of which spectra are taken."""
+"""Number of traces in the spectrum."""
 LOUD = 0.01
-"""Share of the energy above the highest frequency that counts."""
+"""Fraction of the energy above the highest significant frequency."""
 FADED = 0.3
-"""Share of a record at its end that fades before its spectrum is taken."""
+"""Fraction of a record at its end that is tapered before its spectrum is taken."""
 CUBIC = np.array([-1.0, 0.0, 9.0, -16.0, 9.0, 0.0, -1.0]) / 16.0
-"""The cubic through the points one and three away, minus the point: sixteen times the error of that through points half as far apart."""
+"""Weights of the cubic through the points one and three away, minus the point itself.
+
+The result is sixteen times the error of the cubic through points half as far apart.
+"""
 QUINTIC = np.array([3.0, 0, -25.0, 0, 150.0, -256.0, 150.0, 0, -25.0, 0, 3.0]) / 256.0
-"""The same of the polynomial through six, with sixty-four."""
+"""Weights of the quintic through six samples, minus the sample itself; 64 times the error at half the distance."""
 
 
 class Recorded(Protocol):
-    """Velocities of a file."""
+    """Protocol of the velocities of a file."""
 
     @property
     def samples(self) -> int: ...
@@ -44,8 +47,21 @@ class Recorded(Protocol):
 
 @dataclass(frozen=True)
 class Look:
-    """Relative errors of polynomials in ``space`` and ``time``; the ``power`` at each ``frequency`` [Hz], together one, and the
-    ``highest`` that counts; when motion is strongest [s]: its ``peak``."""
+    """Properties of a record.
+
+    Attributes
+    ----------
+    space, time : float
+        Relative errors of interpolation in space and time.
+    frequency : ndarray
+        Frequencies [Hz].
+    power : ndarray
+        Fraction of the energy at each frequency.
+    highest : float
+        Highest significant frequency [Hz].
+    peak : float
+        Time [s] of the strongest motion.
+    """
 
     space: float
     time: float
@@ -56,7 +72,11 @@ class Look:
 
 
 def look(record: Recorded) -> Look:
-    """At velocities. Errors are those of leaving out every other point or sample, over what the order says of half the distance."""
+    """Return the spectrum and the interpolation errors of the velocities of a record.
+
+    Errors are measured by predicting every other point or sample, and scaled to half the distance by the order of the
+    polynomial.
+    """
     lines = {name: _lines(record.nodes[name]) for name in VELOCITIES}
     traces, energy = list[np.ndarray](), np.zeros(record.samples)
     missed, total, late = np.zeros(3), 0.0, 0.0
@@ -87,7 +107,7 @@ def look(record: Recorded) -> Look:
 
 
 def _lines(nodes: Nodes) -> list[np.ndarray]:
-    """Along each axis, seven neighbours in a row (n, 7) by their numbers."""
+    """Return the numbers of seven consecutive nodes (n, 7) along each axis."""
     low, size = nodes.index.min(0), np.ptp(nodes.index, axis=0) + 1
     table = np.full(size, -1, np.int32)
     table[tuple((nodes.index - low).T)] = np.arange(len(nodes.index))
@@ -101,20 +121,23 @@ def _lines(nodes: Nodes) -> list[np.ndarray]:
 
 
 def _spectrum(traces: np.ndarray, interval: float) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies [Hz] and the share of the energy at each."""
+    """Return the frequencies [Hz] and the fraction of the energy at each."""
     fading = np.ones(len(traces))
     last = int(FADED * len(traces))
     fading[len(traces) - last :] = (
         np.cos(0.5 * np.pi * np.arange(last) / max(last, 1)) ** 2
-    )  # what is cut off has all frequencies
+    )  # a sharp cut has all frequencies
     traces, length = traces * fading[:, None], 2 * len(traces)
     power = np.square(np.abs(np.fft.rfft(traces, length, axis=0))).sum(1)
     return np.fft.rfftfreq(length, interval), power / max(float(power.sum()), 1e-300)
 
 
 def dispersion(found: Look, frame: Frame, checking: Checking) -> float | None:
-    """By how much (relative) waves differ that have run until the strongest motion on the record's grid or on this one: the phase errors of
-    their frequencies, of fourth order in space and second in time. None for other engines."""
+    """Return the relative difference of waves between the record's grid and this one at the strongest motion.
+
+    The phase errors of both schemes, of fourth order in space and second in time, are compared frequency by
+    frequency. Returns None for records of other engines or orders.
+    """
     recorder = frame.recorder
     if recorder.engine != "fd" or recorder.order != 4:
         return None

@@ -1,4 +1,4 @@
-"""Where incident fields come from: records of a box, H5DRM files, plane waves; and what is checked of each before a run."""
+"""Sources of incident fields, namely records of a box, H5DRM files and plane waves, with their checks before a run."""
 
 from __future__ import annotations
 
@@ -26,40 +26,46 @@ from faultwave.physics.sources.table import Sources
 
 Rows = Sequence[tuple[str, ...]]
 ALIKE = 0.01
-"""Relative difference of materials that is told; where half of the points differ by more, the record is of another place."""
+"""Relative difference of materials that is reported; an error if more than half of the points exceed it."""
 ROUNDED = 2e-3
-"""The same at the points of one grid, whose coefficients may be kept in sixteen bits or not."""
+"""Relative difference of coefficients at the points of the same grid, which may be stored in sixteen bits or not."""
 SAME_ROCK = "the same rock outside of the box; inside, it may differ"
 BAND = "With attenuation moduli depend on its band, which follows from the slowest rock: give attenuation.high in both cases."
 
 
 class Source(Protocol):
-    """Of one kind, as the case gives it."""
+    """Protocol of a source of incident waves, as the case defines it."""
 
     @property
     def box(self) -> tuple[np.ndarray, np.ndarray]:
-        """Its corners [m], where the case gives none."""
+        """Corners [m] of the box of the source, for cases that give none."""
 
     @property
     def identity(self) -> Sequence[Any]:
-        """What tells it from another one, as JSON."""
+        """Values that identify the source in a checkpoint, serialisable as JSON."""
 
     @property
     def radiating(self) -> Sources:
-        """Its time functions, where it has such."""
+        """Time functions of the source, if it has any."""
 
     def check_reach(self, placing: Placing, where: TotalField, points: Mapping[str, Points]) -> None:
-        """Errors of points whose incident field it does not know."""
+        """Report errors for points whose incident field is unknown."""
 
     def check(self, checking: Checking, where: TotalField, points: Mapping[str, Points]) -> Rows:
-        """Errors and warnings in the material and the time of the run; rows for ``faultwave plan``."""
+        """Report problems of material and duration, and return rows for ``faultwave plan``."""
 
     def incident(self, plan: FdPlan, where: TotalField, points: Mapping[str, Points]) -> Incident:
-        """The waves at points of the grid."""
+        """Return the waves at points of the grid."""
 
 
 def source_of(setting: Any) -> Source:
-    """Of a case's ``injection``. Raises InputError where a file cannot be used."""
+    """Return the source of incident waves of a case's ``injection``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be used.
+    """
     if setting.plane_wave is not None:
         return plane_source(setting.plane_wave)
     if is_h5drm(setting.file):
@@ -71,7 +77,7 @@ def source_of(setting: Any) -> Source:
 
 @dataclass(frozen=True)
 class RecordSource:
-    """A file of ``output.box``."""
+    """Source from a file of ``output.box``."""
 
     record: BoxRecord
     radiating: Sources = Sources.of(())
@@ -87,7 +93,7 @@ class RecordSource:
 
     @property
     def _of_a_grid(self) -> bool:
-        """Whether it was recorded at the points of a grid, not of a lattice."""
+        """True if the record is at the points of a grid rather than on a lattice."""
         return "b_x" in self.record.material
 
     def check_reach(self, placing: Placing, where: TotalField, points: Mapping[str, Points]) -> None:
@@ -123,7 +129,7 @@ class RecordSource:
 
     def check(self, checking: Checking, where: TotalField, points: Mapping[str, Points]) -> Rows:
         check_length(self.record, checking)
-        if checking.world.size == 1:  # of several processes each finds what is wrong in what it reads
+        if checking.world.size == 1:  # of several processes, each finds the errors in what it reads
             self.record.check()
         waves = RecordedWaves(self.record, checking.placing.grid, checking.step, points)
         if waves.exact:
@@ -138,7 +144,7 @@ class RecordSource:
         early = dispersion(found, self.record.frame, checking)
         twice = (
             1 if self._of_a_grid or self.record.frame.recorder.engine != "fd" else 2
-        )  # the record was interpolated, too
+        )  # the record itself was interpolated
         rows = [
             ("from", f"{self.record.path.name}, interpolated from points {self.record.frame.spacing:g} m apart"),
             (
@@ -163,7 +169,7 @@ def _advice(recorded: float, spacing: float) -> str:
 
 
 def _tell_step(record: BoxRecord, checking: Checking) -> None:
-    """A warning where only the step makes a record of the same grid another one."""
+    """Warn if only the time step prevents an exact injection of a record of the same grid."""
     frame = record.frame
     if abs(frame.interval / checking.step - 1) > 1e-9 and "b_x" in record.material:
         what = f"its steps were {frame.interval:.9g} s, those of this run are {checking.step:.9g} s: waves are interpolated in time"
@@ -172,11 +178,14 @@ def _tell_step(record: BoxRecord, checking: Checking) -> None:
         )
 
 
-# ---- is it the same rock? -----------------------------------------------------------------------------------------------
+# ---- comparison of the rock -----------------------------------------------------------------------------------------------
 
 
 def _compare(record: BoxRecord, checking: Checking) -> Rows:
-    """Rock beside the faces, in the record and in the case: an error where most of it differs, a note where some does."""
+    """Compare the rock next to the faces in the record and in the case, and return rows about differences.
+
+    If most of it differs, an error is reported.
+    """
     told, problems = list[tuple[str, ...]](), checking.problems
     if not record.material:
         problems.warn(
@@ -208,7 +217,7 @@ def _compare(record: BoxRecord, checking: Checking) -> Rows:
 
 
 def _compare_same(record: BoxRecord, checking: Checking) -> None:
-    """The same of a record that is let in exactly: an error where what the grid feels of the rock differs at all."""
+    """Report an error if coefficients differ from the coefficients of a record that is injected exactly."""
     grid, box = checking.placing.grid, checking.box
     for name in (name for name in LIVES if name in record.material):
         nodes, recorded = record.material[name]

@@ -1,4 +1,7 @@
-"""Incident waves of H5DRM files, which hold velocities only: stresses are what the rock makes of their gradients, added up over time."""
+"""Incident waves of H5DRM files, which hold velocities only.
+
+Stresses follow from the velocity gradients and the moduli of the rock, integrated over time.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 GRADIENTS = 2.0
-"""Errors of stresses, made of gradients, over those of velocities."""
+"""Ratio of the errors of stresses, computed from gradients, to errors of velocities."""
 PLANES = 4
-"""Of nodes across a layer that polynomials need."""
+"""Number of planes of nodes across a layer that the polynomials need."""
 
 
 @dataclass(frozen=True)
 class H5drmSource:
-    """An H5DRM file; its box lies in the middle of its layers of nodes."""
+    """Source from an H5DRM file, whose box lies in the middle of its layers of nodes."""
 
     record: H5drmRecord
     radiating: Sources = Sources.of(())
@@ -92,7 +95,7 @@ class H5drmSource:
 
 
 def _places(placing: Any, name: str, points: Points) -> np.ndarray:
-    """Of points of the grid (n, 3) [m]."""
+    """Return the places (n, 3) [m] of points of the grid."""
     grid = placing.grid if hasattr(placing, "grid") else placing.scheme.grid
     found = grid.place(points, HALF[name])
     found[:, 2] = np.minimum(found[:, 2], grid.upper[2])
@@ -100,7 +103,7 @@ def _places(placing: Any, name: str, points: Points) -> np.ndarray:
 
 
 class Strained:
-    """Velocities of a record, and stresses that follow from their gradients in elastic rock, step by step."""
+    """Velocities of a record, and stresses integrated from their gradients in elastic rock step by step."""
 
     def __init__(self, record: H5drmRecord, plan: FdPlan, listed: Mapping[str, Points]):
         self.record, self.step, nodes = record, plan.scheme.step, record.nodes["v1"]
@@ -114,7 +117,10 @@ class Strained:
         self.steps = 0
 
     def values(self, first: int, count: int) -> dict[str, np.ndarray]:
-        """As of every ``Incident``; steps before ``first`` are taken on the way, from the beginning where that has been passed."""
+        """Return the values of steps by array (see ``Incident.values``).
+
+        Steps before ``first`` are integrated on the way, from the beginning if later ones have been taken.
+        """
         if first < self.steps:
             self.steps, self.stress = 0, {name: np.zeros_like(values) for name, values in self.stress.items()}
         while self.steps < first:
@@ -124,12 +130,12 @@ class Strained:
         return found | self._strain(count, motion)
 
     def _motion(self, first: int, count: int) -> list[np.ndarray]:
-        """Velocities (count, nodes) in the middle of steps."""
+        """Return the velocities (count, nodes) in the middle of steps."""
         at = (times("u", first, count, self.step) - self.record.first["v1"]) / self.record.frame.interval
         return [in_time(self.record, name, at) for name in VELOCITIES]
 
     def _strain(self, count: int, motion: list[np.ndarray] | None = None) -> dict[str, np.ndarray]:
-        """Take so many steps: stresses (count, points) at the beginning of each."""
+        """Take ``count`` steps and return the stresses (count, points) at the beginning of each."""
         motion, found = motion or self._motion(self.steps, count), {}
         for name, parts in self.moduli.items():
             rates = sum(((weights @ motion[k].T).T for k, weights in parts), start=np.zeros((1, 1)))
@@ -143,7 +149,10 @@ class Strained:
 def _stress(
     name: str, slopes: Sequence[sparse.csr_array], lam: np.ndarray, mu: np.ndarray
 ) -> list[tuple[int, sparse.csr_array]]:
-    """What makes the rate of a stress of each component of velocities at nodes; ``slopes`` along x, y, z."""
+    """Return the weights that give the rate of a stress from each velocity component at the nodes.
+
+    ``slopes`` are the weights of derivatives along x, y and z; ``lam`` and ``mu`` [Pa] the moduli at the points.
+    """
     if name in SHEAR:
         a, b = (AXES.index(axis) for axis in SHEAR[name])
         return [(a, _scaled(mu, slopes[b])), (b, _scaled(mu, slopes[a]))]

@@ -1,5 +1,7 @@
-"""Plane waves as incident fields, with what a free surface sends back: exact in uniform rock, so that what leaks out of the box is the
-grid's own dispersion."""
+"""Plane waves as incident fields, including the reflections from a free surface.
+
+They are exact in uniform rock, so that what leaks out of the box is due to the dispersion of the grid.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,12 @@ from faultwave.physics.sources.time_functions import TimeFunction, time_function
 from faultwave.physics.waves.reflected import PlaneWave, incoming, sent_back
 
 EVEN = 1e-6
-"""Relative change of the material beside the faces within which it is uniform."""
+"""Relative variation of the material next to the faces within which it counts as uniform."""
 
 
 @dataclass(frozen=True)
 class PlaneSource:
-    """The case's ``injection.plane_wave``."""
+    """Source from the case's ``injection.plane_wave``."""
 
     setting: Any
     function: TimeFunction
@@ -46,14 +48,14 @@ class PlaneSource:
 
     @property
     def radiating(self) -> Sources:
-        """A force with its time function, whose spectrum is the wave's."""
+        """Force with the time function, and hence the spectrum, of the wave."""
         force = np.array([self.setting.velocity, 0.0, 0.0])
         return Sources.of(
             [PointSource(np.zeros(3), self.function, force=force, onset=self.setting.onset, name="injection")]
         )
 
     def check_reach(self, placing: Placing, where: TotalField, points: Mapping[str, Points]) -> None:
-        """A plane wave is everywhere."""
+        """Accept all points, as a plane wave is defined everywhere."""
 
     def check(self, checking: Checking, where: TotalField, points: Mapping[str, Points]) -> Sequence[tuple[str, ...]]:
         grid, problems, case = checking.placing.grid, checking.problems, checking.case
@@ -87,7 +89,7 @@ class PlaneSource:
         return [("from", f"plane {kinds}, exact in rock; errors are those of the grid")]
 
     def _check_begin(self, waves: Sequence[PlaneWave], checking: Checking, where: TotalField) -> None:
-        """An error where a wave is at the box before the run begins."""
+        """Report an error if the wave reaches the box before the run begins."""
         grid = checking.placing.grid
         corner = (
             np.array(np.meshgrid(*([a, b] for a, b in zip(where.box.lo, where.box.hi, strict=True)))).reshape(3, -1).T
@@ -101,7 +103,7 @@ class PlaneSource:
             )
 
     def waves(self, values: Mapping[str, np.ndarray], surface: float | None) -> list[PlaneWave]:
-        """All, in the rock of ``values``."""
+        """Return all waves in the rock of ``values``, with reflections from a free surface at ``surface`` [m], if any."""
         rho, lam, mu = (float(values[name].flat[0]) for name in MATERIAL)
         s, modulus = self.setting, lam + 2.0 * mu
         if s.mode == "S":
@@ -123,14 +125,14 @@ class PlaneSource:
 
 
 def _around(field: Field, grid: Grid, where: TotalField, update: Update) -> dict[str, np.ndarray]:
-    """Density and moduli beside the faces."""
+    """Return density and moduli next to the faces of the box."""
     places = grid.place(where.strip(update.reach))
     places[:, 2] = np.minimum(places[:, 2], grid.upper[2])
     return at_points(field, list(MATERIAL), places, np.ones(len(places), np.int64))
 
 
 class PlaneWaves:
-    """Their sum at points of a grid."""
+    """Sum of plane waves at points of a grid."""
 
     def __init__(
         self, source: PlaneSource, waves: Sequence[PlaneWave], moduli: tuple[float, float], grid: Grid, step: float,
@@ -148,7 +150,7 @@ class PlaneWaves:
             self.sizes[name] = np.array([values[column] for values in of])
 
     def values(self, first: int, count: int) -> dict[str, np.ndarray]:
-        """As of every ``Incident``."""
+        """Return the values of steps by array (see ``Incident.values``)."""
         found, onset = {}, self.source.setting.onset
         for name, delays in self.delays.items():
             when = times(name, first, count, self.step)[:, None] - onset
@@ -160,7 +162,13 @@ class PlaneWaves:
 
 
 def plane_source(setting: Any) -> PlaneSource:
-    """Of the case's ``injection.plane_wave``. Raises InputError for a time function that cannot be."""
+    """Return the source of the case's ``injection.plane_wave``.
+
+    Raises
+    ------
+    InputError
+        If the time function is invalid or not finite.
+    """
     where = "injection.plane_wave.time_function"
     made = time_function(setting.time_function, where)
     if not np.isfinite(made.value(np.linspace(0.0, 1.0, 11))).all():

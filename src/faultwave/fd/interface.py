@@ -1,8 +1,8 @@
-"""The face between two blocks of a grid, the lower of which has a spacing two or three times that of the upper.
+"""Face between two blocks of a grid whose spacings have a ratio of two or three, the lower block being coarser.
 
-Differences across it take the other block's values on the face (``differences``): before velocities are stepped each block is told the
-tractions of the other, before stresses the velocities, interpolated there and back by weights that are transposed to each other
-(``domain.grids.joint``).
+Differences across the face use the other block's values on it (``differences``). Tractions are exchanged before
+velocities are stepped, and velocities before stresses. Both directions are interpolated by weights that are
+transposes of each other (``domain.grids.joint``).
 """
 
 from __future__ import annotations
@@ -27,23 +27,31 @@ from faultwave.fd.stencils import beyond
 from faultwave.kernels.stencil import Box
 
 TOLD: tuple[tuple[str, ...], ...] = (("szz", "sxz", "syz"), ("w", "u", "v"))
-"""What each block is told before velocities, and before stresses."""
+"""Fields exchanged between blocks before velocities, and before stresses."""
 TAG = 78
 Range = tuple[int, int]
 Rectangle = tuple[Range, Range]
-"""Points along y and x of a plane."""
+"""Ranges of points along y and x in a plane."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a plane that one process needs of another: where it is in what that owns, and where in what this needs."""
+    """Part of a plane that one process needs of another.
+
+    Attributes
+    ----------
+    source : tuple of slice
+        Position in the plane of the owning process.
+    target : tuple of slice
+        Position in the plane of the receiving process.
+    """
 
     source: tuple[slice, slice]
     target: tuple[slice, slice]
 
 
 def pieces(needed: Rectangle, owned: Rectangle, size: tuple[int, int], around: tuple[bool, bool]) -> list[Piece]:
-    """Of the rectangle ``needed``, what another process owns; along periodic axes both may be counted around."""
+    """Return the pieces of the rectangle ``needed`` within ``owned``, with periodic images along axes ``around``."""
     along: list[list[tuple[slice, slice]]] = []
     for (low, high), (first, last), count, periodic in zip(needed, owned, size, around, strict=True):
         found = []
@@ -59,7 +67,7 @@ Boxes = Sequence[tuple[str, Box]]
 
 
 class _Reading:
-    """Planes of arrays, looked at by the host: where they are, if that is its memory, else brought from the device."""
+    """Reader of planes of arrays on the host, either views of its memory or copies from the device."""
 
     def __init__(self, listed: Any, boxes: Boxes, dtype: np.dtype):
         self._views = _views(listed)
@@ -67,7 +75,7 @@ class _Reading:
         self._message = None if self._views else box_source(listed, dtype, "exact", Loss(), False)
 
     def planes(self) -> list[np.ndarray]:
-        """As they are now."""
+        """Return the current planes."""
         if self._message is None:
             return self._views
         self._message.pack(0)
@@ -76,7 +84,10 @@ class _Reading:
 
 
 class _Writing:
-    """Planes of arrays that the host fills: ``planes`` are where they are, if that is its memory, else they go to the device."""
+    """Writer of planes of arrays from the host.
+
+    ``planes`` are views of the memory of the host, or buffers that are transferred to the device.
+    """
 
     def __init__(self, listed: Any, boxes: Boxes, dtype: np.dtype):
         self.planes, self._boxes, self._dtype = _views(listed), boxes, dtype
@@ -86,7 +97,7 @@ class _Writing:
             self.planes = [np.empty(box.shape[1:], dtype) for _, box in boxes]
 
     def done(self) -> None:
-        """All are filled."""
+        """Transfer the planes after all of them were filled."""
         if self._message is not None:
             self._message.ready()
             for to, plane in zip(_cut(self._message.buffer, self._boxes, self._dtype), self.planes, strict=True):
@@ -95,19 +106,32 @@ class _Writing:
 
 
 def _views(listed: Any) -> list[np.ndarray]:
-    """The planes themselves, where they are in the memory of the host."""
+    """Return views of the planes if they are in host memory, else an empty list."""
     return [view[0] for view in listed.views] if isinstance(listed, HostHaloBuffer) else []
 
 
 def _cut(buffer: Any, boxes: Boxes, dtype: np.dtype) -> list[np.ndarray]:
-    """The planes of a message."""
+    """Return the planes of a message."""
     values, ends = np.asarray(buffer).reshape(-1).view(dtype), np.cumsum([box.points for _, box in boxes])
     parts = np.split(values[: ends[-1]], ends[:-1])
     return [part.reshape(box.shape[1:]) for part, (_, box) in zip(parts, boxes, strict=True)]
 
 
 class Told:
-    """Planes of one block, as the other one needs them: ``above`` says whether the first is the upper one."""
+    """Exchange of planes from one block to the adjacent one.
+
+    Attributes
+    ----------
+    source, target : Operator
+        Sending and receiving block.
+    above : bool
+        True if the sending block is the upper one.
+    world : World
+    needed : list of Rectangle
+        Points of the sending block that each process needs.
+    out, into : dict of list of Piece
+        Pieces sent to and received from each process.
+    """
 
     def __init__(self, source: Operator, target: Operator, above: bool, ratio: int, world: World):
         self.source, self.target, self.above, self.world = source, target, above, world
@@ -135,14 +159,14 @@ class Told:
         self._prepare(target.backend)
 
     def tell(self, names: tuple[str, ...]) -> None:
-        """All processes at once."""
+        """Exchange the fields ``names``; a collective call of all processes."""
         self._gather(self._reads[names].planes())
         for name in names:
             self._products[name]()
         self._writes[names].done()
 
     def _gather(self, owned: Sequence[np.ndarray]) -> None:
-        """What this process needs of the planes, from those that own it; it stays zero beyond the ends of the grid."""
+        """Collect the points that this process needs from their owners; points beyond the grid remain zero."""
         me = self.world.rank
         for piece in self.into[me]:
             for to, plane in zip(self._needed, owned, strict=True):
@@ -171,7 +195,7 @@ class Told:
                     at += part.size
 
     def _prepare(self, backend: str) -> None:
-        """What interpolates: each field of a stage from its plane of what is needed, to one of its own."""
+        """Prepare the interpolation of each field from its collected plane to the plane of the receiving block."""
         me = self.world.rank
         needed = self.needed[me]
         self._needed = [np.zeros([b - a for a, b in needed], self.dtype) for _ in TOLD[0]]
@@ -181,7 +205,7 @@ class Told:
             self._products[name] = backends.plane_product(backend, *self._bands(name), self._needed[n], into)
 
     def _bands(self, name: str) -> tuple[backends.Band, backends.Band]:
-        """Along y and x, what each point of the plane that is filled is made of."""
+        """Return the interpolation weights along y and x of the points of the receiving plane."""
         me = self.world.rank
         rows, columns = (
             (axis.coarser if self.above else axis.finer)(start, low, high)
@@ -190,7 +214,7 @@ class Told:
         return rows, columns
 
     def transfers(self, names: tuple[str, ...], source: int, target: int) -> list[backends.Transfer]:
-        """What ``tell`` does, where one process has both blocks and its memory their planes; these are the numbers of the blocks."""
+        """Return the exchange as transfers between the blocks ``source`` and ``target`` of one process."""
         needed, own = self.needed[self.world.rank], self.own
         first, width = (own[0][0] - needed[0][0], own[1][0] - needed[1][0]), needed[1][1] - needed[1][0]
         planes = zip(names, self._reads[names].planes(), self._writes[names].planes, strict=True)
@@ -201,25 +225,25 @@ class Told:
 
 
 class Interface:
-    """Between the block ``upper`` and the block ``lower``; all processes of ``world`` have a part of both."""
+    """Exchange between the blocks ``upper`` and ``lower``; every process of ``world`` owns a part of both."""
 
     def __init__(self, upper: Operator, lower: Operator, world: World):
         ratio = round(lower.scheme.grid.spacing / upper.scheme.grid.spacing)
         self.told = (Told(upper, lower, True, ratio, world), Told(lower, upper, False, ratio, world))
 
     def tell(self, stage: int) -> None:
-        """Before velocities (0) or stresses (1) are stepped."""
+        """Exchange the fields needed before velocities (stage 0) or stresses (stage 1) are stepped."""
         for told in self.told:
             told.tell(TOLD[stage])
 
     def transfers(self, stage: int, upper: int) -> list[backends.Transfer]:
-        """The same as transfers from and to the blocks ``upper`` and the next."""
+        """Return the exchange as transfers between the block of number ``upper`` and the next."""
         down, up = self.told
         return down.transfers(TOLD[stage], upper, upper + 1) + up.transfers(TOLD[stage], upper + 1, upper)
 
 
 def _everywhere(world: World, box: Box) -> list[Box]:
-    """The boxes of all processes."""
+    """Return the boxes of all processes."""
     return [box] if world.size == 1 else list(world.mpi.allgather(box))
 
 
@@ -232,7 +256,7 @@ def _plane(number: int, of: Rectangle) -> Box:
 
 
 def _face(of: Operator, name: str, lower: bool) -> int:
-    """The plane of the arrays that is on the lower or upper face of a block."""
+    """Return the plane of the arrays on the lower or upper face of a block."""
     return -1 if lower else of.scheme.grid.shape[0] - (name in WHOLE)
 
 

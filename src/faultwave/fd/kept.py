@@ -1,4 +1,4 @@
-"""Coefficients at single points, as the grid keeps them: in sixteen bits where arrays are."""
+"""Coefficients at single points with the precision of the stored arrays, sixteen bits in single precision."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from faultwave.fd.part import FdPlan
 
 
 def coefficient(plan: FdPlan, name: str, points: np.ndarray) -> np.ndarray:
-    """A coefficient (n,) at points (n, 3) of the box of this process, in SI units."""
+    """Return a coefficient (n,) in SI units at points (n, 3) of the box of this process."""
     made, box = plan.medium.coefficients, plan.scheme.filled(plan.box)
     whole = np.broadcast_to(made[name], box.shape)
     values = np.asarray(whole[tuple((points - np.array(box.lo)).T)], float)

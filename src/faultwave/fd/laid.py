@@ -1,4 +1,4 @@
-"""A block of a grid where it lies, before the material is known; a grid of one spacing is one block."""
+"""Geometry of a block of a grid, before its material is known; a grid of one spacing is one block."""
 
 from __future__ import annotations
 
@@ -16,8 +16,23 @@ from faultwave.fd.program import Scheme
 
 @dataclass(frozen=True)
 class Laid:
-    """A block: its grid with absorbing layers of ``width`` points, the box (3,) [m] without them, what is at its sides, whether it is
-    joined to others, and the ``order`` of its differences in space."""
+    """Geometry of a block.
+
+    Attributes
+    ----------
+    grid : Grid
+        Grid including the absorbing layers.
+    lower, upper : ndarray, shape (3,)
+        Corners [m] of the box without these layers.
+    sides : mapping
+        Kinds of the sides.
+    width : int
+        Thickness of the absorbing layers in points.
+    joined_above, joined_below : bool
+        True if another block is joined above or below.
+    order : int
+        Order of the differences in space.
+    """
 
     grid: Grid
     lower: np.ndarray
@@ -29,7 +44,7 @@ class Laid:
     order: int = 4
 
     def scheme(self, case: Case, step: float = 1.0, speed: float = 1.0) -> Scheme:
-        """With a step and speed still to be found."""
+        """Return the scheme of the block; the defaults of step and speed stand for values not yet known."""
         setting = case.grid
         assert setting is not None
         absorber, attenuation = Absorber(setting.absorbing.kind, self.width), case.attenuation is not None
@@ -42,7 +57,7 @@ class Laid:
 
 
 def order_of(case: Case, block: int) -> int:
-    """Of differences in the block of this number: the uppermost below a topography has order 4 always, as bent planes do."""
+    """Return the order of differences in a block; 4 in the uppermost block below a topography."""
     setting = case.grid
     assert setting is not None
     return 4 if block == 0 and setting.topography is not None else setting.order

@@ -1,9 +1,14 @@
-"""Effective media: what each point of the staggered grid feels of a material that varies within its cell.
+"""Effective media: coefficients of the staggered grid for a material that varies within cells.
 
-Density is averaged over the cell around each velocity; the shear modulus of a shear stress harmonically in the plane of the shear
-and arithmetically across it, the P modulus harmonically along each axis (Moczo et al. 2002; Kristek et al. 2017), the bulk
-modulus harmonically. All those cells, of edge h around points half an edge apart, are unions of cubes of edge h/2, in which the
-material is sampled at one or more points along each axis.
+Density is averaged over the cell around each velocity. The shear modulus of a shear stress is averaged harmonically
+in the plane of the shear and arithmetically across it, the P modulus harmonically along each axis ([1]_, [2]_), and
+the bulk modulus harmonically. All these cells, of edge h around points half an edge apart, are unions of cubes of
+edge h/2, in which the material is sampled at one or more points along each axis.
+
+References
+----------
+.. [1] Moczo et al. (2002).
+.. [2] Kristek et al. (2017).
 """
 
 from __future__ import annotations
@@ -27,29 +32,48 @@ SAMPLES = {
     1: 8,
     2: 2,
     3: 1,
-}  # in each half of a cell along an axis, by the number of axes that the material depends on
-KINDS = {  # coefficient: whether it sits half an edge along (z, y, x)
+}  # samples per half cell along an axis, by the number of axes along which the material varies
+KINDS = {  # offsets (z, y, x) of each coefficient in half cell edges
     "b_x": (0, 0, 1), "b_y": (0, 1, 0), "b_z": (1, 0, 0),
     "mu_xy": (0, 1, 1), "mu_xz": (1, 0, 1), "mu_yz": (1, 1, 0),
 }  # fmt: skip
 
 
 LIVES = {"b_x": "u", "b_y": "v", "b_z": "w", "lam": "sxx", "mu2": "sxx", "mu_xy": "sxy", "mu_xz": "sxz", "mu_yz": "syz"}
-"""A quantity at whose points each coefficient sits."""
+"""Quantity at whose points each coefficient is defined."""
 
 
 @dataclass(frozen=True)
 class Medium:
-    """Coefficients by name, (nz, ny, nx) or broadcastable to it; extremes of the wave speeds [m/s] and of 1/Qs.
+    """Coefficients of a grid, with extremes of the wave speeds and quality factors.
 
-    ``fastest`` is the largest P speed of the unrelaxed moduli, which bounds the step; ``slowest`` the smallest S speed, in fluids P
-    speed, below a topography over the stretch of cells as ``shear`` is, and ``slow_place`` where it is; ``too_slow`` the share of the
-    half cells that the material was sampled in with such a speed
-    below the limit asked for; ``shear`` the smallest S speed outside of fluids. ``gains``: where Qp is so large beside Qs that
-    compression would gain energy; ``strong``: where Q is below ``LOWEST_Q``. The coefficients are those of the bounds there.
-    ``border``: first plane and end of those around fluids beside rock (``fd.borders``), whose arrays are then among the coefficients;
-    ``shallow``: whether there are some that are not cared for: near the surface, or where planes bend or the order is not 4. ``below`` and
-    ``above``: which kinds of cells are near the lower and the upper end, fluid (True) and rock (False); told where the run has both.
+    Attributes
+    ----------
+    coefficients : dict of ndarray
+        Arrays (nz, ny, nx), or broadcastable to it, by name.
+    fastest : float
+        Largest P speed [m/s] of the unrelaxed moduli, which bounds the step.
+    slowest : float
+        Smallest S speed [m/s], in fluids P speed; below a topography divided by the stretch of the cells.
+    slow_place : tuple of float
+        Place [m] of ``slowest``.
+    too_slow : float
+        Fraction of the sampled points where that speed is below the requested limit.
+    shear : float
+        Smallest S speed [m/s] outside fluids, divided by the stretch as ``slowest``.
+    gains : Bound
+        Points where Qp is so large compared with Qs that compression would gain energy; coefficients use the bound
+        there.
+    strong : Bound
+        Points where Q is below ``LOWEST_Q``; coefficients use the bound there.
+    border : tuple of int or None
+        First plane and end of the planes around fluid-solid interfaces (``fd.borders``), whose arrays are then
+        included.
+    shallow : bool
+        True if some interfaces have no special stencils: near the surface, below a topography, or with another order
+        than 4.
+    below, above : frozenset of bool
+        Kinds of cells near the lower and the upper end, fluid (True) and rock (False), if the run has both.
     """
 
     coefficients: dict[str, np.ndarray]
@@ -70,13 +94,37 @@ def effective_medium(
     field: Field, grid: Grid, corners: tuple[np.ndarray, np.ndarray], relaxation: Relaxation | None, dtype: type,
     limit: float = 0.0, box: Box | None = None, joined: bool = False,
 ) -> Medium:  # fmt: skip
-    """Coefficients of a grid, or of a box of it; where the box has a plane above or below the grid, that is on its upper or lower face.
-    ``joined``: the upper one is the face to another grid, not a free surface.
+    """Return the effective medium of a grid, or of a box of it.
 
-    Outside of the ``corners`` [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge. Below a topography both are
-    those of the flat grid, and coefficients are kept over the stretch of their cells (``fd.cap``).
-    ``limit``: S speeds, in fluids P speeds, below it are counted. Raises InputError as ``media.homogenise.at_points`` does: with
-    coordinates, for values that are missing, not finite or not positive.
+    Planes of the box above or below the grid are on its upper or lower face. Outside the corners, in absorbing
+    layers, the material continues from the edge. Below a topography corners and box refer to the flat grid, and
+    coefficients are stored divided by the stretch of their cells (``fd.cap``).
+
+    Parameters
+    ----------
+    field : Field
+    grid : Grid
+    corners : tuple of ndarray, shape (3,)
+        Lower and upper corner [m].
+    relaxation : Relaxation or None
+        Mechanisms of attenuation.
+    dtype : type
+        Type of the coefficients.
+    limit : float
+        S speeds, in fluids P speeds, [m/s] below it are counted.
+    box : Box or None
+        Box of the grid; None for all of it.
+    joined : bool
+        True if the upper face is joined to another grid rather than free.
+
+    Returns
+    -------
+    Medium
+
+    Raises
+    ------
+    InputError
+        If values are missing, not finite or not positive (``media.homogenise.at_points``).
     """
     lower, upper = corners
     axes = axes_of(field) if grid.relief is None else frozenset("xyz")
@@ -124,7 +172,19 @@ def effective_medium(
 
 @dataclass(frozen=True)
 class _Slow:
-    """Of a slab: the smallest S speed, in fluids P speed, and where; the smallest S speed; how many samples are ``below`` a limit."""
+    """Slowest points of a slab.
+
+    Attributes
+    ----------
+    speed : float
+        Smallest S speed [m/s], in fluids P speed.
+    place : tuple of float
+        Its place [m].
+    shear : float
+        Smallest S speed [m/s] outside fluids.
+    below, sampled : int
+        Number of samples below the limit, and in all.
+    """
 
     speed: float
     place: tuple[float, float, float]
@@ -134,7 +194,10 @@ class _Slow:
 
 
 def _slow(lattice: dict[str, np.ndarray], points: np.ndarray, limit: float) -> _Slow:
-    """Below a topography speeds are over the ``stretch`` of cells: so many points fewer a wavelength has."""
+    """Return the slowest points of a slab.
+
+    Below a topography speeds are divided by the ``stretch`` of the cells, which reduces the points per wavelength.
+    """
     solid = lattice["mu"] > 0
     speed = np.sqrt(np.where(solid, lattice["mu"], lattice["lambda"]) / lattice["rho"])
     speed = speed / lattice["stretch"] if "stretch" in lattice else speed
@@ -153,7 +216,10 @@ def _sample(
     field: Field, grid: Grid, box: Box, varying: Sequence[bool], lower: np.ndarray, upper: np.ndarray,
     samples: int, attenuation: bool,
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:  # fmt: skip
-    """Moduli, density and with ``attenuation`` Qp and Qs, ``samples`` in each half of a cell and those of one more half beyond the last."""
+    """Return the sampled moduli, density and, with ``attenuation``, Qp and Qs, and the sample points.
+
+    Each half cell has ``samples`` points along each axis; one half cell beyond the last is included.
+    """
     coordinates = []
     for k, (first, last, full) in enumerate(zip(box.lo, box.hi, grid.shape, strict=True)):
         n = 2 * samples
@@ -175,14 +241,14 @@ def _sample(
 
 
 def _unrelax(lattice: dict[str, np.ndarray], relaxation: Relaxation) -> None:
-    """Moduli of high frequencies instead of those of the reference frequency."""
+    """Replace moduli at the reference frequency by the unrelaxed ones, in place."""
     p_modulus = (lattice["lambda"] + 2 * lattice["mu"]) * relaxation.unrelaxed(lattice["Qp"])
     lattice["mu"] = lattice["mu"] * relaxation.unrelaxed(lattice["Qs"])
     lattice["lambda"] = p_modulus - 2 * lattice["mu"]
 
 
 def _mean(a: np.ndarray, axis: int, half: int, samples: int, harmonic: bool = False) -> np.ndarray:
-    """Means over a cell, of ``samples`` a half, around each centre (or ``half`` an edge further along ``axis``)."""
+    """Return means over cells around each centre, or ``half`` an edge above along ``axis``, of ``samples`` per half."""
     if a.shape[axis] == 1:
         return a
     a = np.moveaxis(a, axis, 0)
@@ -194,7 +260,7 @@ def _mean(a: np.ndarray, axis: int, half: int, samples: int, harmonic: bool = Fa
 
 
 def _means(a: np.ndarray, half: tuple[int, int, int], samples: int, harmonic: str = "") -> np.ndarray:
-    """Means over cells: arithmetic along most axes first, then harmonic along those named."""
+    """Return means over cells, arithmetic along most axes first, then harmonic along the axes named."""
     order = sorted(range(3), key=lambda k: "zyx"[k] in harmonic)
     for k in order:
         a = _mean(a, k, half[k], samples, "zyx"[k] in harmonic)
@@ -204,7 +270,7 @@ def _means(a: np.ndarray, half: tuple[int, int, int], samples: int, harmonic: st
 def _on_face(
     lattice: dict[str, np.ndarray], box: Box, relaxation: Relaxation | None, dtype: type, samples: int
 ) -> dict[str, np.ndarray]:
-    """Coefficients on the upper face of a box: those of cells half an edge higher, of which half is above."""
+    """Return the coefficients on the upper face of a box, of cells half an edge higher, half of them above the face."""
     last = {name: values[-3 * samples :] for name, values in lattice.items()}
     plane = Box((box.hi[0], *box.lo[1:]), (box.hi[0] + 1, *box.hi[1:]))
     return _coefficients(last, plane, relaxation, dtype, samples, 1)
@@ -213,15 +279,17 @@ def _on_face(
 def _below_face(
     lattice: dict[str, np.ndarray], box: Box, relaxation: Relaxation | None, dtype: type, samples: int
 ) -> dict[str, np.ndarray]:
-    """Coefficients on the lower face of a box, to another grid: those of the half of a cell that is above."""
+    """Return the coefficients on the lower face to another grid, from the half of each cell above it."""
     around = {name: np.concatenate([v[: 2 * samples][::-1], v[:samples]]) for name, v in lattice.items()}
     plane = Box((box.lo[0] - 1, *box.lo[1:]), (box.lo[0], *box.hi[1:]))
     return _coefficients(around, plane, relaxation, dtype, samples, 1)
 
 
 def _still(found: Mapping[str, np.ndarray], mu: np.ndarray, samples: int, planes: int) -> dict[str, np.ndarray]:
-    """One over density of so many planes, the last of which is on the face, where nothing moves along that as it is a fluid's: pressure is
-    zero all along it. Nothing, where it is all of rock."""
+    """Return buoyancies along x and y that are zero where a free surface is fluid, as pressure vanishes all along it.
+
+    The last of the planes lies on the surface. Returns an empty dictionary if all of it is rock.
+    """
     result = {}
     for name in ("b_x", "b_y"):
         rigid = _means(mu, (1, *KINDS[name][1:]), samples)[-1:] > 0
@@ -234,7 +302,10 @@ def _still(found: Mapping[str, np.ndarray], mu: np.ndarray, samples: int, planes
 def _coefficients(
     lattice: dict[str, np.ndarray], box: Box, relaxation: Relaxation | None, dtype: type, samples: int, higher: int = 0
 ) -> dict[str, np.ndarray]:
-    """Of cells, or (``higher`` = 1) of those half an edge higher, of which only what lives at centres along z is needed."""
+    """Return the coefficients of cells, or of cells half an edge higher if ``higher`` is 1.
+
+    In the latter case only coefficients of quantities at centres along z are needed.
+    """
     rho, mu = lattice["rho"], lattice["mu"]
     bulk, centre = lattice["lambda"] + 2.0 / 3.0 * mu, (higher, 0, 0)
     kinds = {name: (min(1, half[0] + higher), *half[1:]) for name, half in KINDS.items()}
@@ -243,15 +314,15 @@ def _coefficients(
     result |= {name: _means(mu, half, samples, name[-2:]) for name, half in kinds.items() if name[0] == "m"}
     volume, shear = (_means(a, centre, samples, "xyz") for a in (bulk, mu))
     lam = volume - 2.0 / 3.0 * shear
-    # the mean over the axes of the P moduli along each: nearest to what layers are, which are stiffer along than across
+    # mean of the P moduli along the axes: the best isotropic fit of layers, which are stiffer along than across
     p_modulus = sum(_means(lattice["lambda"] + 2 * mu, centre, samples, axis) for axis in "xyz") / 3
-    result |= {"lam": lam, "mu2": np.where(shear > 0, p_modulus - lam, 0.0)}  # mixed with a fluid: a fluid
+    result |= {"lam": lam, "mu2": np.where(shear > 0, p_modulus - lam, 0.0)}  # a cell with some fluid counts as fluid
     if relaxation:
         k, j, i = np.meshgrid(*(np.arange(a, b) % 2 for a, b in zip(box.lo, box.hi, strict=True)), indexing="ij")
         mechanism = ORDER[4 * k + 2 * j + i]
         for name, q in (("defect_p", "Qp"), ("defect_s", "Qs")):
             mean = _means(lattice[q], centre, samples, "xyz")
             result[name] = relaxation.defect(mean, mechanism)
-        # each point loses energy to compression, also where means and fits of two media or mechanisms would not
+        # guarantees dissipation in compression where means and fits of media or mechanisms would not
         result["defect_p"] = np.maximum(result["defect_p"], 2 / 3 * result["defect_s"] * result["mu2"] / p_modulus)
     return {name: np.asarray(v, dtype) for name, v in result.items()}

@@ -1,4 +1,4 @@
-"""A plan of a grid as pictures see it: cuts through the material, the ground, marks of the parts."""
+"""View of a plan of a grid for pictures: sections of the material, the ground, and marks of the capabilities."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from faultwave.media.models import coverage
 from faultwave.observe.model import POINTS, RESOLUTION, Coverage, Label, Marks, Model, Section, Sheet
 
 ALONG, DOWN, SQUARES = 480, 240, 160
-"""Pieces of a cut along it and down at most, and of the ground along an axis: finer than a printed picture shows."""
+"""Largest numbers of pieces of a section along it and in depth, and of the ground along an axis."""
 LABELS = {
     "vp": Label("P speed", "m/s"), "vs": Label("S speed", "m/s"), "rho": Label("density", "kg/m³"), RESOLUTION: POINTS
 }  # fmt: skip
 
 
 def model(plan: FdPlan) -> Model:
-    """What pictures show of a plan."""
+    """Return the view of a plan for pictures."""
     case, grid = plan.case, plan.scheme.grid
     upper = plan.upper.copy()
     if grid.relief is not None:
@@ -53,7 +53,7 @@ def _coverage(plan: FdPlan) -> Coverage | None:
 
 
 def _values(plan: FdPlan, frequency: float, points: np.ndarray) -> dict[str, np.ndarray]:
-    """Of the material as the case gives it, at points (n, 3) in rock."""
+    """Return the material of the case and its resolution at points (n, 3) in rock."""
     found = at_points(plan.material, ["rho", "lambda", "mu"], points, np.ones(len(points), np.int64))
     rho, lam, mu = found["rho"], found["lambda"], found["mu"]
     vp, vs = np.sqrt((lam + 2 * mu) / rho), np.sqrt(mu / rho)
@@ -64,7 +64,7 @@ def _values(plan: FdPlan, frequency: float, points: np.ndarray) -> dict[str, np.
 
 
 def _levels(plan: FdPlan) -> np.ndarray:
-    """Levels [m] of the flat grid from its bottom up, at most DOWN pieces."""
+    """Return levels [m] of the flat grid from its bottom up, of at most DOWN pieces."""
     return _pieces(plan.lower[2], plan.upper[2], plan.scheme.grid.spacing, DOWN)
 
 
@@ -74,7 +74,7 @@ def _pieces(low: float, high: float, spacing: float, most: int) -> np.ndarray:
 
 
 def _cut(plan: FdPlan, frequency: float, start: np.ndarray, end: np.ndarray) -> Section:
-    """Four-sided pieces with the values of their middles."""
+    """Return a section of quadrilaterals with the values at their centres."""
     grid = plan.scheme.grid
     length = float(np.linalg.norm(end - start))
     s, r = _pieces(0.0, length, grid.spacing, ALONG), _levels(plan)
@@ -95,14 +95,14 @@ def _middles(x: np.ndarray) -> np.ndarray:
 
 
 def _squares(nx: int, ny: int) -> np.ndarray:
-    """Corners (n, 4) of the pieces between nx times ny points."""
+    """Return the corners (n, 4) of the pieces between nx times ny points."""
     number = np.arange(nx * ny).reshape(nx, ny)
     around = number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]
     return np.stack([corner.reshape(-1) for corner in around], 1)
 
 
 def _ground(plan: FdPlan, frequency: float) -> Sheet:
-    """The upper side of the box, with what lies half a spacing below it."""
+    """Return the upper side of the box as a sheet, with the values half a spacing below it."""
     grid = plan.scheme.grid
     x, y = (_pieces(plan.lower[k], plan.upper[k], grid.spacing, SQUARES) for k in (0, 1))
 

@@ -1,4 +1,4 @@
-"""The operator of a grid: arrays and program on a backend, advanced by whole steps."""
+"""Operator of a grid: arrays and program on a backend, advanced by whole steps."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from faultwave.kernels.stencil import REACH, Box, Program, Runner, Work
 from faultwave.media.attenuation import ORDER, Relaxation
 
 AT_ONCE = 1 << 24
-"""Numbers given to injections and taken by sample buffers in one go, at most."""
+"""Largest number of values passed to injections and taken by sample buffers in one call."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What computes: a backend, its precision and, on processors, how many threads; None: all."""
+    """Backend, precision and number of processor threads (None: all) of a computation."""
 
     backend: str = "cpu"
     precision: str = "single"
@@ -45,32 +45,46 @@ class Machine:
 
 @dataclass(frozen=True)
 class Shared:
-    """A grid that several processes share: the box of this one, units that suit all, how overlaps are rounded
-    (``numerics.halo_compression``), and how they go between devices."""
+    """Partition of a grid over several processes, as one of them sees it.
+
+    Attributes
+    ----------
+    world : World
+    subdomain : Subdomain
+        Box of this process.
+    units : Units
+        Units of coefficients common to all processes.
+    rounding : str
+        Compression of exchanged values (``numerics.halo_compression``).
+    way : callable
+        Returns the path of messages between devices.
+    reach : Reach
+        Reach of the whole grid's program for the steps between two exchanges.
+    """
 
     world: World
     subdomain: Subdomain
     units: Units
     rounding: str
-    way: Callable[[Any, Sequence[int]], HaloPath | None]  # given a device, None on the host, and its neighbours
-    reach: Reach  # of the whole grid's program, for as many steps as the part takes between two exchanges
+    way: Callable[[Any, Sequence[int]], HaloPath | None]  # arguments: device, None on the host, and its neighbours
+    reach: Reach  # for the steps between two exchanges
 
 
 def kept_units(medium: Medium, precision: str, shared: Shared | None) -> Units | None:
-    """What coefficients are counted in where sixteen bits of them are kept; None where all are."""
+    """Return the units of coefficients stored in sixteen bits, or None if all bits are stored."""
     if precision != "single":
         return None
     return shared.units if shared else Units.fitting(medium.coefficients)
 
 
 def memory_tables(relaxation: Relaxation, step: float) -> dict[str, np.ndarray]:
-    """A and B (2, 2, 2) by parity along z, y and x, of r' = A r - B (...)."""
+    """Return the coefficients A and B (2, 2, 2) of r' = A r - B (...) by parity along z, y and x."""
     tau = relaxation.spectrum.times[ORDER].reshape(2, 2, 2) / step
     return {"A": (tau - 0.5) / (tau + 0.5), "B": 0.5 / (tau + 0.5)}
 
 
 class Overlap:
-    """Steps of one of several processes: what it can do while messages travel, then the rest."""
+    """Steps of one of several processes, with work that is done while messages travel, and the rest."""
 
     def __init__(self, shared: Shared, program: Program, runner: Runner, precision: str):
         self.shared, self.program, self.runner = shared, program, runner
@@ -99,7 +113,7 @@ class Overlap:
         return [np.concatenate(buffer) for buffer in zip(*parts, strict=True)]
 
     def works_of(self, count: int) -> tuple[Work | None, Work]:
-        """What is done of so many steps before messages are there, and after."""
+        """Return the work of ``count`` steps before the messages arrive, and the rest."""
         if count not in self.works:
             found = self.shared.reach.last(count, len(self.program.levels))
             self.works[count] = works(self.program, self.shared.subdomain.owned, found)
@@ -107,13 +121,46 @@ class Overlap:
 
 
 def _planes(view: np.ndarray, box: Box, first: int) -> np.ndarray:
-    """A box of an array whose lowest plane is ``first``, given with one point of its halo around."""
+    """Return a box of an array with lowest plane ``first`` from a view with one halo point around."""
     start = 1 + box.lo[0] - first
     return view[start : start + box.shape[0], 1:-1, 1:-1]
 
 
 class Operator:
-    """Velocities at (n - 1/2) dt and stresses at n dt after n ``steps``; of a whole grid, or of the part of one process."""
+    """Operator of a whole grid, or of the part of one process.
+
+    After n ``steps`` velocities are at (n - 1/2) dt and stresses at n dt.
+
+    Parameters
+    ----------
+    scheme : Scheme
+    medium : Medium
+        Coefficients in the box of this process.
+    relaxation : Relaxation or None
+        Mechanisms of attenuation.
+    drives : sequence of Drive
+        Source injectors.
+    samplers : sequence of Sampler
+    observers : sequence of Observer
+        Arrays and launches of capabilities.
+    machine : Machine or None
+        Backend, precision and threads; None for the defaults.
+    shared : Shared or None
+        Partition over several processes.
+
+    Attributes
+    ----------
+    steps : int
+        Number of steps taken.
+    box : Box
+        Box that this process computes, including the overlap.
+    units : Units
+        Units of stored coefficients.
+    runner : Runner
+        Arrays and program on the backend.
+    given : ndarray, shape (levels, sources)
+        Sums over steps of absolute source amplitudes, 0-dimensional before the first step.
+    """
 
     def __init__(
         self, scheme: Scheme, medium: Medium, relaxation: Relaxation | None = None, drives: Sequence[Drive] = (),
@@ -129,7 +176,7 @@ class Operator:
         part = self.box if shared else None
         program = build_program(scheme, self.drives.injections, sample_buffers, observers, self.units, part)
         self.backend = machine.backend
-        place = shared.world.local_rank if shared else 0  # processes of a machine take a device each
+        place = shared.world.local_rank if shared else 0  # processes on one machine use a device each
         self.runner = backends.make_stencils(machine.backend, program, precision, machine.threads, place)
         for number, (name, values) in enumerate(medium.coefficients.items()):
             if name in program.arrays:
@@ -142,8 +189,8 @@ class Operator:
             self.runner.view(name, REACH)[REACH] = values
         self.given = np.zeros(
             ()
-        )  # sums over steps of how strongly sources pushed (levels, sources), once there were steps
-        self.pushed = np.zeros(2)  # sums over steps of the squares of these amplitudes, and of squares times their step
+        )  # sums over steps of absolute source amplitudes (levels, sources), after the first step
+        self.pushed = np.zeros(2)  # sums over steps of squared amplitudes, and of these times the number of the step
         if relaxation is not None:
             self._memory_coefficients(relaxation)
         self.overlap = Overlap(shared, program, self.runner, precision) if shared else None
@@ -160,7 +207,7 @@ class Operator:
             "b_z",
             "mu_xz",
             "mu_yz",
-        ):  # of quantities that have no plane more
+        ):  # other quantities have this plane
             count, view[-1] = count - 1, 0.0
         if view.dtype != np.float16:
             view[:count] = full[:count] / unit
@@ -170,75 +217,78 @@ class Operator:
             view[k] = spread_rounding(full[k : k + 1] / unit, (z[k : k + 1], y, x), number)[0]
 
     def fill_line(self, name: str, values: np.ndarray) -> None:
-        """Give a profile along an axis its values on the whole grid, from its lowest plane on; along periodic axes these go around."""
+        """Set a profile along an axis from its values on the whole grid, with periodic images."""
         layout, k = self.runner.program.arrays[name], "zyx".index(self.runner.program.arrays[name].axis)
         if layout.axis in self.scheme.periodic:
             values = values[np.arange(layout.box.lo[k], layout.box.hi[k]) % self.scheme.grid.shape[k]]
         self.runner.view(name)[...] = values
 
     def filled_view(self, name: str) -> np.ndarray:
-        """An array of the box of this process with the planes on the free surface and on faces to other grids; writing changes it."""
+        """Return a writable view of an array in this process's box, including planes on the surface and joined faces."""
         return _planes(self.runner.view(name, 1), self.scheme.filled(self.box), self.box.lo[0])
 
     @property
     def blocks(self) -> tuple[Operator, ...]:
-        """Those of the blocks of a grid, from the uppermost down."""
+        """Operators of the blocks of a grid, from the uppermost down."""
         return (self,)
 
     def prepare(self, steps: int) -> None:
-        """Get ready for about so many steps, on a state of zeros."""
+        """Prepare passes of about ``steps`` steps, on a state of zeros."""
         self.runner.prepare(steps)
 
     @property
     def steps_at_once(self) -> int:
-        """Steps that are best taken together."""
+        """Number of steps per call with the best performance."""
         return self.subdomain.steps or self.runner.steps_a_pass
 
     def refresh(self) -> None:
-        """Bring what overlaps other parts up to now; all processes do so at once."""
+        """Update the overlap with other processes; a collective call of all of them."""
         if self.overlap:
             self.overlap.halo.start()
             self.overlap.halo.finish()
 
     def values(self, name: str) -> np.ndarray:
-        """What this process owns of an array, to be read only."""
+        """Return the read-only values of an array owned by this process."""
         return self.runner.values(name)[self.subdomain.own]
 
     def filled_values(self, name: str) -> np.ndarray:
-        """The same with the planes on the free surface and on faces to other grids, where this process owns these."""
+        """Return the owned values of an array, including planes on the surface and on joined faces."""
         z, y, x = self.own_filled
         return self.filled_around(name)[z, y, x]
 
     def filled_around(self, name: str) -> np.ndarray:
-        """The same with what overlaps other parts."""
+        """Return the values of an array including these planes and the overlap with other processes."""
         return _planes(self.runner.values(name, 1), self.scheme.filled(self.box), self.box.lo[0])
 
     @property
     def own_filled(self) -> tuple[slice, slice, slice]:
-        """What this process owns, with those planes, in arrays over the box with them."""
+        """Slices of the owned points, including these planes, in arrays over the box of ``filled_around``."""
         _, y, x = self.subdomain.own
         owned, box = (self.scheme.filled(b) for b in (self.subdomain.owned.box, self.box))
         return slice(owned.lo[0] - box.lo[0], owned.hi[0] - box.lo[0]), y, x
 
     def coefficient(self, name: str) -> np.ndarray:
-        """A coefficient as it is computed with (nz, ny, nx), in SI units."""
+        """Return a coefficient (nz, ny, nx) in SI units, as the kernels use it."""
         return self.values(name).astype(float) * self.units.of(name)
 
     def _memory_coefficients(self, relaxation: Relaxation) -> None:
-        """r' = A r - B (...): Crank-Nicolson of tau r_t + r = -(defect) (strain rate), with r halved (Day & Bradley 2001)."""
+        """Set the coefficients of r' = A r - B (...).
+
+        This is Crank-Nicolson for tau r_t + r = -(defect) (strain rate), with r halved (Day & Bradley 2001).
+        """
         for name, table in memory_tables(relaxation, self.scheme.step).items():
             along = np.arange(self.box.lo[2], self.box.hi[2]) % self.scheme.grid.shape[2]
             self.runner.view(name)[...] = table[:, :, along % 2]
 
     @property
     def time(self) -> float:
-        """Time of the stresses [s]; velocities are half a step behind."""
+        """Time [s] of the stresses; velocities are half a step behind."""
         return self.steps * self.scheme.step
 
     def advance(self, steps: int) -> list[np.ndarray]:
-        """Take ``steps``; what each sampler saw after each of them, (steps, places, ...): velocities half a step earlier.
+        """Take ``steps`` steps and return the samples (steps, places, ...) of each sampler.
 
-        Processes that share a grid take as many at once.
+        Velocities are half a step earlier. All processes of a grid call it with the same number of steps.
         """
         parts = self._pieces(steps)
         if len(parts) == 1:
@@ -247,7 +297,7 @@ class Operator:
         return [np.concatenate(values) for values in zip(*found, strict=True)]
 
     def _pieces(self, steps: int) -> list[int]:
-        """Steps that are taken at once: fewer where many numbers are given or read in each."""
+        """Return the numbers of steps per call, smaller if many values are passed or read in each."""
         return [min(self._most, steps - first) for first in range(0, steps, self._most)]
 
     def _advance(self, steps: int) -> list[np.ndarray]:
@@ -257,7 +307,10 @@ class Operator:
         return self.seen(sample_buffers)
 
     def pushes(self, steps: int) -> np.ndarray:
-        """How strongly sources push in the next ``steps``: (levels of the program, steps, sources)."""
+        """Return the source amplitudes (levels of the program, steps, sources) of the next ``steps`` steps.
+
+        The sums ``given`` and ``pushed`` are updated.
+        """
         amplitudes = self.drives.amplitudes(self.steps, steps)
         self.given = self.given + np.abs(amplitudes).sum(1)
         squares = np.einsum("lsc,lsc->s", amplitudes, amplitudes)
@@ -267,7 +320,7 @@ class Operator:
         return levels
 
     def seen(self, sample_buffers: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """What each sampler makes of the sample buffers of some steps."""
+        """Return the samples of each sampler from the sample buffers."""
         found, first = [], 0
         for sampler in self.samplers:
             found.append(sampler.values(sample_buffers[first : first + len(sampler.sample_buffers)]))
@@ -275,11 +328,11 @@ class Operator:
         return found
 
     def places(self, name: str) -> np.ndarray:
-        """Places (nz, ny, nx, 3) [m] of a quantity, of the points this process owns."""
+        """Return the places (nz, ny, nx, 3) [m] of a quantity at the points that this process owns."""
         return self.scheme.grid.places(name, self.subdomain.owned.box)
 
     def set_state(self, state: Callable[[np.ndarray, float], np.ndarray]) -> None:
-        """Start from state(points (n, 3), time) -> (n, 9), velocities half a step before now."""
+        """Set the fields to state(points (n, 3), time) -> (n, 9), velocities half a step before the current time."""
         for column, name in enumerate(RECORDED):
             when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
             owned = self.subdomain.owned.box
@@ -293,7 +346,7 @@ class Operator:
         self._wrap()
 
     def restored(self) -> None:
-        """Arrays were filled from outside: make ends of periodic axes meet."""
+        """Update the periodic ends of the arrays after a checkpoint was read."""
         self._wrap()
 
     def _wrap(self, names: Sequence[str] = FIELDS) -> None:
@@ -302,7 +355,7 @@ class Operator:
                 wrap_axis(self.runner.view(name, self.scheme.reach), "zyx".index(axis), self.scheme.reach)
 
     def sample(self, points: np.ndarray) -> np.ndarray:
-        """Quantities (n, 9) at points (n, 3) [m] now; NaN outside of the grid. Only of a whole grid."""
+        """Return the current quantities (n, 9) at points (n, 3) [m], NaN outside the grid; only in one process."""
         if self.shared is not None:
             raise NotBuiltError(Problem("sample", "several processes share the grid", "one process"))
         found = np.full((len(points), len(RECORDED)), np.nan)
@@ -315,7 +368,7 @@ class Operator:
         return found
 
     def finite(self) -> bool:
-        """Whether the velocities are numbers; one that is not spreads to all of them soon."""
+        """Return True if all velocities are finite; a value that is not soon spreads to all of them."""
         here = self._finite()
         return not self.shared.world.any(not here) if self.shared else here
 
@@ -323,12 +376,12 @@ class Operator:
         return self.runner.finite(VELOCITY)
 
     def error(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
-        """Relative L2 error (9,) against solution(points, time), each quantity at its own places and time."""
+        """Return the relative L2 error (9,) against solution(points, time), each quantity at its place and time."""
         sums = self._total(self._errors(solution))
         return np.asarray(np.sqrt(sums[0] / np.maximum(sums[1], 1e-300)))
 
     def _errors(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
-        """Sums (2, 9) of squared errors and values of what this process owns."""
+        """Return the sums (2, 9) of squared errors and of squared values over the owned points."""
         sums = np.zeros((2, len(RECORDED)))
         for column, name in enumerate(RECORDED):
             when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
@@ -339,17 +392,19 @@ class Operator:
         return sums
 
     def _total(self, sums: np.ndarray) -> np.ndarray:
-        """Sums over all processes."""
+        """Return the sums over all processes."""
         return np.asarray(self.shared.world.total(sums)) if self.shared else sums
 
     def energies(self) -> dict[str, float]:
-        """Strain energy of the stresses now, kinetic energy and momentum half a step before, of the box without layers' distinction: see
-        ``fd.energies``."""
+        """Return strain energy, kinetic energy and momentum of the grid with its absorbing layers (``ENERGIES``).
+
+        Strain energy is at the time of the stresses, the others half a step before.
+        """
         found = self._total(self._energies()).tolist()
         return dict(zip(ENERGIES, found, strict=True))
 
     def _energies(self) -> np.ndarray:
-        """Of what this process owns."""
+        """Return the sums of energy and momentum over the owned points."""
         owned = self.subdomain.owned.box
         filled = self.scheme.filled(owned)
         sums = Sums(self.scheme, self._sides(filled.lo[0]), owned.hi[0])
@@ -357,8 +412,8 @@ class Operator:
             return sums.of(range(filled.lo[0], filled.hi[0])) * self.scheme.grid.spacing**3
 
     def _sides(self, first: int) -> list[Side]:
-        """All there is, its lowest plane ``first``; beside a fault its upper side counts for itself."""
-        whole = {name: self.filled_values(name) for name in (*FIELDS, *ELASTIC)}  # devices give all at once
+        """Return the sides of the energy sums; a fault adds its upper side. ``first`` is the lowest plane."""
+        whole = {name: self.filled_values(name) for name in (*FIELDS, *ELASTIC)}  # devices transfer whole arrays
         fault, unit = self.scheme.fault, self.units.of
         if fault is None:
             return [Side(lambda name, plane: whole[name][plane - first], unit, lambda name: 1.0)]
@@ -381,12 +436,12 @@ class Operator:
         ]
 
     def plane(self, name: str, plane: int) -> np.ndarray:
-        """Of a field or coefficient, a plane of the grid of which this process owns some, in SI units."""
+        """Return a plane of a field or coefficient in SI units; this process must own a part of it."""
         first = self.scheme.filled(self.subdomain.owned.box).lo[0]
         return self.filled_values(name)[plane - first].astype(float) * self.units.of(name)
 
     def nbytes(self) -> int:
-        """Memory of all arrays."""
+        """Return the size [bytes] of all arrays."""
         return self.runner.nbytes
 
 

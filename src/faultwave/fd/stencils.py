@@ -34,12 +34,12 @@ ON_FACES = ("w", "u", "v", "szz", "sxz", "syz")
 FIELDS = (*VELOCITY, *STRESS)
 FORCES: dict[
     str, tuple[tuple[str, Axis, bool], ...]
-] = {  # of each velocity: stress, axis of the derivative, whether it looks forward
+] = {  # by velocity: (stress, axis of the derivative, True if it looks forward)
     "u": (("sxx", "x", True), ("sxy", "y", False), ("sxz", "z", False)),
     "v": (("sxy", "x", False), ("syy", "y", True), ("syz", "z", False)),
     "w": (("sxz", "x", False), ("syz", "y", False), ("szz", "z", True)),
 }
-STRAINS: dict[str, tuple[tuple[str, Axis], ...]] = {  # of each shear stress: the two velocities and their axes
+STRAINS: dict[str, tuple[tuple[str, Axis], ...]] = {  # by shear stress: velocities, axes of their derivatives
     "sxy": (("u", "y"), ("v", "x")),
     "sxz": (("u", "z"), ("w", "x")),
     "syz": (("v", "z"), ("w", "y")),
