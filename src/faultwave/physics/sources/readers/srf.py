@@ -125,7 +125,7 @@ class _Subfaults:
             warned.warn(self._place_of_slip(worst), what, advice=advice)
 
     def _check_missing_rates(self, told: np.ndarray, summed: np.ndarray, problems: Problems, warned: Problems) -> None:
-        """Add a warning with the moment of slip without rates, from the stated slips and those of the rates (3 n,) [cm]."""
+        """Add a warning with the moment of slip without rates, from the stated and the integrated slips (3 n,) [cm]."""
         large = np.abs(told) > SMALL * max(np.abs(told).max(), np.abs(summed).max(), 1e-30)
         without = np.flatnonzero(large & (summed == 0))
         if not len(without):
