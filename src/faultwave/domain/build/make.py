@@ -206,7 +206,9 @@ def _boxed(
     ways = [[facets(fault, relief, variant)[0] for fault in faults] for variant in VARIANTS]
     near = [(flat, f.size) for f, flat in zip(faults, ways[0], strict=True)]
     for flat, size in near:
-        _check_count(2.0 * _area(flat) / (0.25 * 3**0.5 * size**2), size)  # cells on both sides of its triangles, a lower bound known early
+        _check_count(
+            2.0 * _area(flat) / (0.25 * 3**0.5 * size**2), size
+        )  # cells on both sides of its triangles, a lower bound known early
     limits = (far, relief.real + 1 if setting.sea else 0, setting.growth)
     sizes = _sizes(lattice(lower, upper, finest), relief, waves, near, limits)
     shortest = float(sizes.values.min())

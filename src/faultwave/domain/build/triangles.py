@@ -50,7 +50,9 @@ def read_triangles(path: Path, projection: Projection | None) -> Floats:
     if np.abs(found).max() > FARTHEST:
         what = f"has a corner at {np.abs(found).max():.6g} m"
         raise InputError(Problem(str(path), what, f"coordinates up to {FARTHEST:g} m"))
-    if projection is not None and np.abs(found[..., :2]).max() > 1e5:  # map coordinates, not relative to the local origin
+    if (
+        projection is not None and np.abs(found[..., :2]).max() > 1e5
+    ):  # map coordinates, not relative to the local origin
         found = found.copy()
         here = _local(projection, found[..., :2].reshape(-1, 2))
         found[..., :2] = here.reshape(found[..., :2].shape)

@@ -114,7 +114,9 @@ def _thrice_grown(t: Any, dt: Any, rise: Any) -> Any:
     h, middle = m.where(sin_h < 0.5, m.asin(sin_h), 0.5 * (last - first)), 0.5 * (last + first)
     cos_2m, sin_2m, sin_2h = cos_m * cos_m - sin_m * sin_m, 2.0 * sin_m * cos_m, 2.0 * sin_h * cos_h
     sine = cos_m * sin_h  # half of the increment of the sine of the angle
-    triple = cos_m * (1.0 - 4.0 * sin_m * sin_m) * sin_h * (3.0 - 4.0 * sin_h * sin_h)  # the same for three times the angle
+    triple = (
+        cos_m * (1.0 - 4.0 * sin_m * sin_m) * sin_h * (3.0 - 4.0 * sin_h * sin_h)
+    )  # the same for three times the angle
     on_support = (
         h + sine - h * cos_m * cos_h + middle * sin_m * sin_h - 0.75 * cos_2m * sin_2h
         + 0.5 * (h * cos_2m * (1.0 - 2.0 * sin_h * sin_h) - middle * sin_2m * sin_2h) - 0.25 * sine + triple / 12.0

@@ -111,7 +111,9 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     rate = m.where(open_, top, root)
     held = m.maximum(tau - load.eta * rate, 0.0)
     mu = m.where(open_, s["friction"], held / m.where(open_, 0.0 * tau + 1.0, compression))
-    later = law.modified(p, c, s, mean(root), load.at(root)) if changing else {}  # as in ``normal``, so that it is computed once
+    later = (
+        law.modified(p, c, s, mean(root), load.at(root)) if changing else {}
+    )  # as in ``normal``, so that it is computed once
     unconverged = s["unconverged"] + m.where(open_, 0.0 * tau, unbalanced)
     rate1, rate2 = along(load, tau, rate)
     state = law.evolved(s, psi, load.dt) | {"unconverged": unconverged}

@@ -134,7 +134,9 @@ def sound(sources: Sources, file: Path) -> None:
         "onset": sources.onset, "shear modulus": own, "end": sources.functions.end,
         "samples": sources.functions.largest,
     }  # fmt: skip
-    bad = {name: ~(np.abs(v.reshape(len(sources), -1)).max(1) <= LARGEST) for name, v in columns.items()}  # also true for NaN
+    bad = {
+        name: ~(np.abs(v.reshape(len(sources), -1)).max(1) <= LARGEST) for name, v in columns.items()
+    }  # also true for NaN
     wrong = np.flatnonzero(np.any(list(bad.values()), axis=0))
     if len(wrong):
         told = [f"{sources.names[i]}: {', '.join(n for n, rows in bad.items() if rows[i])}" for i in wrong[:SHOWN]]

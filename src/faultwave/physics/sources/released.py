@@ -39,7 +39,9 @@ def shares_within(sources: Iterable[PointSource], end_time: float) -> np.ndarray
         whole, inside = (
             np.abs(np.diff(table.released(t, some), axis=1)).sum(1) for t in (edges, np.clip(edges, 0.0, end_time))
         )
-        after = table.onset[some] >= end_time  # also if the onset is so late that adding the duration is lost to rounding
+        after = (
+            table.onset[some] >= end_time
+        )  # also if the onset is so late that adding the duration is lost to rounding
         shares[some] = np.where(whole > 0, inside / np.where(whole > 0, whole, 1.0), np.where(after, 0.0, 1.0))
     return shares
 

@@ -58,9 +58,13 @@ class Law(Protocol):
         tuple[Derived, ...] | None
     )  # alternative ways to give parameters; None: moduli do not follow from speeds either
     channels: int  # number of components of F n and of phi
-    face_channels: int  # number of components of T and of v; less than ``channels`` if only tangential components cross a face
+    face_channels: (
+        int  # number of components of T and of v; less than ``channels`` if only tangential components cross a face
+    )
     traction_is_flux: bool
-    principal: bool  # True if impedances are principal values, which are added and inverted one by one; else they are matrices
+    principal: (
+        bool  # True if impedances are principal values, which are added and inverted one by one; else they are matrices
+    )
     directional: (
         bool  # True if the impedance of a cell depends on the direction of a face: kernels then store one for each face
     )
