@@ -63,7 +63,7 @@ class SevereVelocityWeakening(RateAndState):
         resisting = v * (trial.eta + normal * p["rs_a"] * v0 * direct * direct)
         losing = normal * p["rs_b"] * length * weakening * weakening * change
         excess = trial.tau - trial.eta * v - normal * mu
-        # The balance is linear in the rate except for the direct effect, whose error is 2 at most, and for weakening.
+        # The balance is linear in the rate except for the direct effect, whose relative curvature is 2 at most, and for weakening.
         doubt = 1.0 + 2.0 * m.abs(losing) / resisting
         if trial.variation is not None:
             growing = trial.variation.growing

@@ -1,7 +1,8 @@
 """Slip on a plane of given strike, dip and rake: directions and moment tensors (Aki & Richards 2002, ch. 4).
 
-Strike is clockwise from north, the plane dips to its right, and rake is the slip of the upper block, measured in the
-plane anticlockwise from strike. All angles in radians, all vectors and tensors in north, east, down.
+Strike is clockwise from north, the plane dips to its right, and rake is the slip of the block on the right, above the
+plane, measured in the plane anticlockwise from strike. All angles in radians, all vectors and tensors in north, east,
+down.
 """
 
 from __future__ import annotations

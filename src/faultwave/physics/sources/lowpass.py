@@ -36,10 +36,11 @@ def lowpassed(sources: Iterable[PointSource], corner: float | None, end_time: fl
     Parameters
     ----------
     sources : iterable of PointSource
+        Point sources.
     corner : float or None
         Corner frequency [Hz]; None returns the sources unchanged.
     end_time : float
-        End of the run [s]; only functions too long to be sampled whole are cut there.
+        End of the run [s]; only functions too long to be sampled completely are truncated there.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def lowpassed_functions(functions: Functions, corner: float, until: np.ndarray) 
         filtered = sosfilt(sections, np.diff(released, axis=1) / interval, axis=1)
         filtered[:, 1] += filtered[
             :, 0
-        ]  # some 1e-5 of the function: nothing acts before the onset, and the integral stays
+        ]  # about 1e-5 of the function: nothing acts before the onset, and the integral is preserved
         filtered[:, 0] = 0.0
         inside = np.arange(len(edges)) < counts[piece, None]
         samples[first[piece.start] : first[piece.stop]] = filtered[inside]
@@ -110,7 +111,7 @@ def doubt_corner(corner: float | None, end_time: float, problems: Problems) -> N
 def smoothing(
     frequencies: np.ndarray, amplitudes: np.ndarray, resolved: float, lowpass: float | None = None
 ) -> float | None:
-    """Return the corner [Hz] of the low-pass after which a spectrum is over above ``resolved``; None where no corner does that.
+    """Return the corner [Hz] of the low-pass that ends a spectrum at the frequency ``resolved``, or None if there is none.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def smoothing(
     resolved : float
         Highest resolved frequency [Hz].
     lowpass : float, optional
-        Corner [Hz] of the filter that the spectrum has passed already, and which the new one replaces.
+        Corner [Hz] of the filter that has already been applied to the spectrum, and which the new one replaces.
     """
     passed = np.ones(len(frequencies)) if lowpass is None else response(frequencies, lowpass)
     for corner in resolved * CORNERS:

@@ -123,7 +123,7 @@ class Maxwell(PlainLaw):
         ]
 
     def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
-        """Return the right-hand side of a current moment [A m], which acts through its current density."""
+        """Return the right-hand side of a point source with a current moment [A m], which reduces the displacement current."""
         return np.concatenate([-force / values["permittivity"], np.zeros(len(self.quantities) - 3)])
 
     def plane_wave(self, direction: np.ndarray, amplitude: np.ndarray, values: dict[str, np.ndarray]) -> np.ndarray:

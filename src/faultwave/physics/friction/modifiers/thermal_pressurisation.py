@@ -43,7 +43,10 @@ WEIGHTS = [SPACING / (2.0 * pi) * sqrt(rate) for rate in RATES]
 """Quadrature weights of the components: trapezoidal rule over the logarithm of the rate, which converges exponentially."""
 
 SLOW = 4
-"""Number of the slowest components that also represent all slower ones, to this power of the slowest rate times the run time."""
+"""Number of the slowest components that also represent all slower ones.
+
+It is the order of the error in the product of the slowest rate and the duration of the run.
+"""
 SLOWER = 120
 """Number of slower rates; components beyond them are below the rounding error."""
 
