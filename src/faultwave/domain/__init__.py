@@ -1,1 +1,1 @@
-"""Where waves travel: tetrahedral meshes. No physics here."""
+"""Domains of wave propagation: tetrahedral meshes and grids, without physics."""

@@ -1,5 +1,8 @@
-"""Strength of jointed rock masses: Hoek-Brown's criterion, and the cohesion and friction that come closest to it (Hoek, Carranza-Torres &
-Corkum 2002, Hoek-Brown failure criterion - 2002 edition, Proc. NARMS-TAC, eqs 3-5, 12, 13, 17-19)."""
+"""Strength of jointed rock masses: Hoek-Brown criterion and equivalent cohesion and friction.
+
+Reference: Hoek, Carranza-Torres & Corkum 2002, Hoek-Brown failure criterion - 2002 edition, Proc. NARMS-TAC, eqs 3-5,
+12, 13, 17-19.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,15 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class Mass:
-    """A rock mass: m_b, s and a of sigma_1 = sigma_3 + sigma_ci (m_b sigma_3 / sigma_ci + s)^a, and sigma_ci [Pa], the strength of intact
-    rock under uniaxial compression."""
+    """Rock mass with the criterion sigma_1 = sigma_3 + sigma_ci (m_b sigma_3 / sigma_ci + s)^a.
+
+    Attributes
+    ----------
+    slope, offset, power : array
+        m_b, s and a.
+    intact : array
+        Uniaxial compressive strength sigma_ci of intact rock [Pa].
+    """
 
     slope: Array
     offset: Array
@@ -23,7 +33,19 @@ class Mass:
 
 
 def mass(index: Array, constant: float, intact: Array, disturbance: float = 0.0) -> Mass:
-    """Of the geological strength ``index`` GSI, the ``constant`` m_i of intact rock and the ``disturbance`` factor D (eqs 3 to 5)."""
+    """Return the rock mass with a geological strength index (eqs 3 to 5).
+
+    Parameters
+    ----------
+    index : array
+        Geological strength index GSI.
+    constant : float
+        m_i of intact rock.
+    intact : array
+        Uniaxial compressive strength of intact rock [Pa].
+    disturbance : float
+        Disturbance factor D.
+    """
     slope = constant * np.exp((index - 100.0) / (28.0 - 14.0 * disturbance))
     offset = np.exp((index - 100.0) / (9.0 - 3.0 * disturbance))
     power = 0.5 + (np.exp(-index / 15.0) - np.exp(-20.0 / 3.0)) / 6.0
@@ -31,11 +53,11 @@ def mass(index: Array, constant: float, intact: Array, disturbance: float = 0.0)
 
 
 CONFINEMENTS: dict[str, tuple[float, float]] = {"tunnel": (0.47, 0.94), "slope": (0.72, 0.91)}
-"""Factor and exponent of the largest confining stress that the fit covers (eqs 18 and 19)."""
+"""Factor and exponent of the largest confining stress of the fit (eqs 18 and 19)."""
 
 
 def mohr_coulomb(rock: Mass, vertical: Array, confinement: str = "tunnel") -> tuple[Array, Array]:
-    """Cohesion [Pa] and tan of the angle of friction (eqs 12 and 13) below the ``vertical`` stress [Pa], compression positive."""
+    """Return cohesion [Pa] and tan of the friction angle (eqs 12 and 13) under a ``vertical`` stress [Pa], compression positive."""
     s, m_b, a = rock.offset, rock.slope, rock.power
     both = (1.0 + a) * (2.0 + a)
     whole = rock.intact * (m_b + 4.0 * s - a * (m_b - 8.0 * s)) * (m_b / 4.0 + s) ** (a - 1.0) / (2.0 * both)
@@ -52,7 +74,10 @@ INTACT: Mapping[str, Callable[[Array], Array]] = {
     "shale": lambda vp: 0.77e6 * (vp / 1000.0) ** 2.93,  # Horsrud 2001
     "sandstone": lambda vp: 1.4138e7 * (3.28 * vp / 1e6) ** 3 * 1e6,  # weak sandstone, of the slowness in us/ft
 }
-"""Strength of intact rock [Pa] of the P speed [m/s] (Chang, Zoback & Khaksar 2006, doi:10.1016/j.petrol.2006.01.003, table 1)."""
+"""Strength of intact rock [Pa] as a function of the P speed [m/s].
+
+Reference: Chang, Zoback & Khaksar 2006, doi:10.1016/j.petrol.2006.01.003, table 1.
+"""
 
 
 __all__ = ["CONFINEMENTS", "INTACT", "Mass", "mass", "mohr_coulomb"]

@@ -1,4 +1,7 @@
-"""Meshes of places: faults from traces and surfaces, relief from rasters, a sea, sizes from wave speeds (docs/decisions/0025)."""
+"""Mesh generation for a site: faults from traces and surfaces, topography, a sea, element sizes from wave speeds.
+
+See docs/decisions/0025.
+"""
 
 from faultwave.domain.build.make import Place, Waves, build, volumes
 from faultwave.domain.build.region import Heights

@@ -1,7 +1,7 @@
-"""The process in which Gmsh builds a mesh: ``python -P -m faultwave.domain.build.child BOX MESHED SECONDS``.
+"""Process in which Gmsh builds a mesh: ``python -P -m faultwave.domain.build.child BOX MESHED SECONDS``.
 
-A geometry can make Gmsh crash, which must not end a run without a word, and take for ever, so processor time is limited to SECONDS. Exit
-code 1: the last line on standard output says what Gmsh made of it; 3: Gmsh cannot be loaded.
+A geometry can make Gmsh crash, which must not end a run silently, or run for ever, so processor time is limited to
+SECONDS. Exit code 1: the last line on standard output is the error of Gmsh; 3: Gmsh cannot be loaded.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from faultwave.domain.tets.gmsh_child import limit_time
 def main(given: str, made: str, seconds: str) -> int:
     try:
         from faultwave.domain.build.geometry import mesh
-    except (ImportError, OSError) as error:  # OSError where its shared libraries lack some of theirs
+    except (ImportError, OSError) as error:  # OSError if shared libraries are missing
         print(" ".join(str(error).split()))
         return 3
     limit_time(float(seconds))
     try:
         mesh(FlatBox.load(Path(given))).save(Path(made))
-    except Exception as error:  # Gmsh raises this and nothing narrower
+    except Exception as error:  # Gmsh raises this and nothing more specific
         print(" ".join(str(error).split()) or type(error).__name__)
         return 1
     return 0

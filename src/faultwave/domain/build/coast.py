@@ -1,4 +1,4 @@
-"""The sea on a mesh: which vertices of the ground are wet, the coast between, and the columns of water above."""
+"""Sea on a mesh: wet vertices of the ground, the coast between wet and dry, and the columns of water above."""
 
 from __future__ import annotations
 
@@ -11,11 +11,23 @@ Flags = NDArray[np.bool_]
 
 
 def shore(xy: Floats, triangles: Integers, height: Floats, slope: float, sides: Flags) -> tuple[Floats, Flags]:
-    """Heights (n,) of the ground with a coast at z = 0 along edges of the mesh, and which vertices (n,) lie below the sea.
+    """Return heights (n,) of the ground with a coast at z = 0 along mesh edges, and a mask (n,) of vertices below the sea.
 
-    ``xy`` (n, 2), ``triangles`` (m, 3) and ``height`` (n,) of the ground; ``sides`` (n,): vertices at the sides of the region.
-    What is below zero and joined to a side is sea; basins on land stay dry. The floor falls by ``slope`` at least away from the
-    coast, so that no cell of water is flatter than that.
+    Vertices below zero that are connected to a side are sea; basins on land stay dry. The floor falls by at least
+    ``slope`` away from the coast, so that no water cell is flatter than this.
+
+    Parameters
+    ----------
+    xy : (n, 2) array
+        Horizontal positions of the vertices of the ground [m].
+    triangles : (m, 3) array
+        Triangles of the ground.
+    height : (n,) array
+        Heights [m].
+    slope : float
+        Smallest slope of the sea floor.
+    sides : (n,) array of bool
+        True for vertices at the sides of the region.
     """
     from scipy.spatial import cKDTree
 
@@ -33,7 +45,7 @@ def shore(xy: Floats, triangles: Integers, height: Floats, slope: float, sides: 
 
 
 def _joined(triangles: Integers, low: Flags, sides: Flags) -> Flags:
-    """Of the vertices that are ``low`` those with a way to the ``sides`` along edges between such."""
+    """Return a mask of the ``low`` vertices connected to the ``sides`` along edges between low vertices."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -48,12 +60,33 @@ def _joined(triangles: Integers, low: Flags, sides: Flags) -> Flags:
 
 
 def columns(vertices: Floats, floor: Integers, wet: Flags, size: Floats) -> tuple[Floats, Integers, Integers, Integers]:
-    """Water above the sea floor: new vertices (k, 3), cells (c, 4), the triangles (s, 3) of the sea's surface, and the vertex (nv,) at the
-    surface above each one (itself where it is dry).
+    """Return the cells of the water above the sea floor.
 
-    ``floor`` (m, 3): triangles of the ground; ``wet`` (nv,); ``size`` (nv,): edges wanted in the water above each vertex. Every wet
-    vertex has a column of vertices up to z = 0; over a triangle the three columns are climbed step by step, the lowest next vertex
-    first, so that neighbours agree on what is between them. At the coast columns are nothing, and the water a wedge.
+    Every wet vertex has a column of vertices up to z = 0. Over a triangle the three columns are climbed step by step,
+    the lowest next vertex first, so that neighbours agree on the faces between them. At the coast columns are empty,
+    and the water is a wedge.
+
+    Parameters
+    ----------
+    vertices : (nv, 3) array
+        Vertices [m].
+    floor : (m, 3) array
+        Triangles of the ground.
+    wet : (nv,) array of bool
+        Vertices of the ground below the sea.
+    size : (nv,) array
+        Wanted edge length in the water above each vertex [m].
+
+    Returns
+    -------
+    made : (k, 3) array
+        New vertices.
+    cells : (c, 4) array
+        Cells of the water.
+    surface : (s, 3) array
+        Triangles of the sea surface.
+    top : (nv,) array
+        Vertex at the surface above each vertex, itself if dry.
     """
     nodes = np.flatnonzero(wet)
     depth = -vertices[nodes, 2]
@@ -81,7 +114,7 @@ def columns(vertices: Floats, floor: Integers, wet: Flags, size: Floats) -> tupl
 
 
 def _column(foot: Floats, count: int) -> Floats:
-    """Vertices (count, 3) above a foot, up to z = 0."""
+    """Return the vertices (count, 3) above a vertex of the floor, up to z = 0."""
     return np.column_stack([np.tile(foot[:2], (count, 1)), foot[2] * (1 - np.arange(1, count + 1) / count)])
 
 

@@ -17,18 +17,32 @@ from faultwave.domain.build.traces import Trace, crossing, simplified
 Floats = NDArray[np.float64]
 
 ALONG = 0.15
-"""Cosine between a direction of dip and the normal of a trace below which it says no side."""
+"""Smallest cosine between a dip direction and the normal of a trace for which the direction determines a side."""
 
 LONGEST = 400
-"""Points that the line of a trace is divided into at most."""
+"""Largest number of points into which a trace is divided."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault as asked for: its line at the ground ``xy`` (n, 2), or ``triangles`` (m, 3, 3) [m] instead.
+    """Fault as given by a case: a trace at the ground or a triangulated surface.
 
-    ``dips``: depth [m] and dip [deg] from there down; ``direction`` (2,): where it dips to; ``top`` below the ground and ``bottom`` below
-    z = 0 [m]; ``size`` of elements on it; ``stops_at``: names of faults that it ends at.
+    Attributes
+    ----------
+    xy : (n, 2) array or None
+        Trace [m].
+    triangles : (m, 3, 3) array or None
+        Corners of triangles [m], instead of a trace.
+    dips
+        Pairs of a depth [m] and the dip [deg] below it.
+    direction : (2,)
+        Horizontal direction of dip.
+    top, bottom : float
+        Depth of the upper edge below the ground, and of the lower edge below z = 0 [m].
+    size : float
+        Element size on the fault [m].
+    stops_at
+        Names of faults at which it ends.
     """
 
     name: str
@@ -44,10 +58,18 @@ class Fault:
 
 
 def from_trace(trace: Trace, setting: Any, name: str, size: float, projection: Projection | None) -> Fault:
-    """Return the fault of a trace.
+    """Return the fault of a trace; settings left at their default are taken from the properties of the trace, if present.
 
-    ``setting``: dip [deg] or rows of depth [m] and dip, dip_direction [deg] or None, top, depth, stops_at. What it leaves at
-    its default is taken from the properties of the trace where these say it.
+    Parameters
+    ----------
+    trace
+        Trace.
+    setting
+        Has dip [deg] or rows of depth [m] and dip, dip_direction [deg] or None, top, depth, stops_at.
+    name, size
+        Name of the fault and element size on it [m].
+    projection
+        Projection of the case.
     """
     xy, about = simplified(trace.xy, size), trace.about
     given = getattr(setting, "model_fields_set", frozenset(vars(setting)))
@@ -66,9 +88,12 @@ def from_trace(trace: Trace, setting: Any, name: str, size: float, projection: P
 
 
 def side_of(trace: Trace, projection: Projection | None, xy: Floats | None = None) -> Floats:
-    """Return the unit vector (2,) across a trace to the side that its properties say it dips to, else to the right.
+    """Return the unit vector (2,) across a trace to the side to which its properties say it dips, else to the right.
 
-    Raises InputError where that direction is along the trace.
+    Raises
+    ------
+    InputError
+        If that direction is along the trace.
     """
     line = trace.xy if xy is None else xy
     right = right_of(line)
@@ -84,7 +109,7 @@ def side_of(trace: Trace, projection: Projection | None, xy: Floats | None = Non
 
 
 def right_of(xy: Floats) -> Floats:
-    """Across the line from its first to its last point, to the right, as strikes are counted."""
+    """Return the unit vector across the line from its first to its last point, to the right, as for strikes."""
     along = xy[-1] - xy[0]
     if not np.linalg.norm(along) > 0:
         along = xy[1] - xy[0]
@@ -92,7 +117,7 @@ def right_of(xy: Floats) -> Floats:
 
 
 def _towards(azimuth: float, xy: Floats, projection: Projection | None) -> Floats:
-    """Unit vector of an azimuth, clockwise from true north, or from y without a projection."""
+    """Return the unit vector of an azimuth, clockwise from true north, or from y without a projection."""
     north = np.array([0.0, 1.0])
     if projection is not None:
         north = projection.north(*projection.to_geographic(xy[:1])[0])
@@ -102,9 +127,9 @@ def _towards(azimuth: float, xy: Floats, projection: Projection | None) -> Float
 
 
 def join(faults: Sequence[Fault], apart: Collection[str]) -> list[Fault]:
-    """Traces that end less than an element beside another fault, or must stop at it, go on across it; what is beyond is cut off later.
+    """Extend traces that end less than an element from another fault, or must stop at it, across that fault.
 
-    ``apart``: names of faults that are left as they are, unless they were asked to stop.
+    The part beyond is cut off later. Faults named in ``apart`` are unchanged, unless their setting requires a stop.
     """
     found = []
     for fault in faults:
@@ -135,7 +160,7 @@ def _joined(fault: Fault, end: int, others: Sequence[Fault]) -> Fault:
         if not near and not (other.name in fault.stops_at and nearer_end and not crossed):
             continue
         at_tip = min(np.linalg.norm(foot - other.xy[0]), np.linalg.norm(foot - other.xy[-1])) < 0.5 * fault.size
-        if near and at_tip and other.name not in fault.stops_at:  # one goes on where the other ends
+        if near and at_tip and other.name not in fault.stops_at:  # one fault continues where the other ends
             return _with_end(
                 fault,
                 end,
@@ -163,7 +188,7 @@ def _with_end(fault: Fault, end: int, point: Floats) -> Fault:
 
 
 def _nearest(point: Floats, line: Floats) -> tuple[float, Floats]:
-    """Distance of a point from a line and the nearest point of it."""
+    """Return the distance of a point from a line, and the nearest point on it."""
     a, b = line[:-1], line[1:]
     along = b - a
     share = np.clip(((point - a) * along).sum(1) / np.maximum((along**2).sum(1), 1e-300), 0.0, 1.0)
@@ -173,14 +198,17 @@ def _nearest(point: Floats, line: Floats) -> tuple[float, Floats]:
 
 
 VARIANTS = ("falling", "rising", "even")
-"""Ways to cut a fault into flat facets: quadrilaterals by the one diagonal or the other, or its depths counted from the mean ground, which
-bends straight faults least. All have the corners where they belong, the last one up to the hills over the tangent of the dip."""
+"""Ways to cut a fault into flat facets: with one diagonal or the other, or with depths relative to the mean ground.
+
+The last one bends straight faults least. All have their corners at the right positions, except for the last one: by up
+to the height of the hills over the tangent of the dip.
+"""
 
 
 def facets(fault: Fault, relief: Relief, variant: str = VARIANTS[0]) -> tuple[Floats, Floats]:
-    """Flat facets (m, 4, 3), triangles with their last corner twice, in the flat box and as they are in truth.
+    """Return facets (m, 4, 3) in the flat box, and the same at their true positions; triangles repeat their last corner.
 
-    Lower edges less than half an element from the surface of a layer are laid on it.
+    Lower edges less than half an element from a layer boundary are moved onto it.
     """
     if fault.triangles is not None:
         return _of_triangles(fault, relief)
@@ -209,14 +237,14 @@ def facets(fault: Fault, relief: Relief, variant: str = VARIANTS[0]) -> tuple[Fl
 
 
 def _heights(fault: Fault, ground: Floats) -> list[Floats]:
-    """z (n,) of the rows of corners, from the top down: where the dip changes there is a row, if it is below the ground everywhere."""
+    """Return z (n,) of the rows of corners, from the top down, with a row at each change of dip that is below the ground."""
     highest = ground - fault.top
     inner = [d for d, _ in fault.dips if (d > fault.size - highest.min()) and d < fault.bottom - fault.size]
     return [highest, *(np.full(len(ground), -d) for d in inner), np.full(len(ground), -fault.bottom)]
 
 
 def _offset(dips: Sequence[tuple[float, float]], top: float, z: float) -> float:
-    """How far down-dip of its outcrop at height ``top`` the fault is at height z [m]."""
+    """Return the horizontal distance [m] down-dip from the outcrop at height ``top`` to the fault at height z [m]."""
     tops = [np.inf, *(-d for d, _ in dips[1:])]
     bottoms = [*tops[1:], -np.inf]
     total = 0.0
@@ -227,7 +255,7 @@ def _offset(dips: Sequence[tuple[float, float]], top: float, z: float) -> float:
 
 
 def _divided(fault: Fault, relief: Relief) -> Floats:
-    """The line with more points where the ground between two is far from straight, which moves a dipping fault sideways."""
+    """Return the trace with more points where the ground is curved, which moves a dipping fault sideways."""
     xy, lean = fault.xy, _cotangent(fault)
     assert xy is not None
     while lean > 1e-6 and len(xy) < LONGEST:
@@ -243,7 +271,7 @@ def _divided(fault: Fault, relief: Relief) -> Floats:
 
 
 def _cut(rows: Floats, like: Floats, variant: str) -> Floats:
-    """Facets of a lattice of corners (rows, n, 3): quadrilaterals where those of ``like`` are plane, else two triangles."""
+    """Return the facets of a lattice of corners (rows, n, 3): quadrilaterals where ``like`` is planar, else two triangles."""
     found = []
     for k in range(len(rows) - 1):
         for i in range(rows.shape[1] - 1):
@@ -264,7 +292,7 @@ def _plane(a: Floats, b: Floats, c: Floats, d: Floats) -> bool:
 
 
 def _of_triangles(fault: Fault, relief: Relief) -> tuple[Floats, Floats]:
-    """A triangulated surface; corners close to the ground are laid on it."""
+    """Return the facets of a triangulated surface; corners close to the ground are moved onto it."""
     assert fault.triangles is not None
     truth = fault.triangles
     flat = relief.flat(truth.reshape(-1, 3)).reshape(truth.shape)
@@ -274,12 +302,17 @@ def _of_triangles(fault: Fault, relief: Relief) -> tuple[Floats, Floats]:
 
 
 MARGIN = 1.05
-"""Elements between a fault that is cut off and the sides of the region."""
+"""Distance in elements between a clipped fault and the sides of the region."""
 
 
 def clipped(fault: Fault, lower: Floats, upper: Floats) -> Fault:
-    """The longest part of a fault by its line whose upper and lower edge lie within the region, and no deeper than that. Raises InputError
-    where there is none."""
+    """Return the longest part of a fault whose upper and lower edge lie within the region, limited in depth to it.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
     assert fault.xy is not None
     margin = MARGIN * fault.size
     bottom = min(fault.bottom, -float(lower[2]) - margin)
@@ -309,7 +342,7 @@ def clipped(fault: Fault, lower: Floats, upper: Floats) -> Fault:
 
 
 def check_inside(fault: Fault, truth: Floats, lower: Floats, upper: Floats, problems: Problems) -> None:
-    """Tell of a fault whose surface comes closer to the sides or the bottom of the region than an element."""
+    """Report a fault whose surface is closer than an element to the sides or the bottom of the region."""
     corners = truth.reshape(-1, 3)
     near = (corners[:, :2] < lower[:2] + fault.size) | (corners[:, :2] > upper[:2] - fault.size)
     deep = corners[:, 2] < lower[2] + fault.size

@@ -1,4 +1,4 @@
-"""What Gmsh is given and what it gives back: plain arrays that travel between two processes in files."""
+"""Input and output of the Gmsh process: plain arrays exchanged in files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Stored:
-    """Arrays and numbers that go into a file and come back."""
+    """Base of dataclasses of arrays and numbers that are saved to a file and loaded from it."""
 
     def save(self, path: Path) -> None:
         np.savez(path, **{f.name: getattr(self, f.name) for f in fields(self)})
@@ -32,10 +32,27 @@ class Stored:
 
 @dataclass(frozen=True)
 class FlatBox(Stored):
-    """The flat box: ``lower``, ``upper`` (3,); ``facets`` (m, 4, 3) with the ``fault`` (m,) of each and the ``variant`` (m,) of
-    cutting faults into facets that it belongs to, of which one is taken; ``stops`` (k, 2): a fault and the one it ends at; the relief
-    (``x``, ``y``, ``heights``, ``levels``, ``real``); element sizes by ``origin``, ``spacing``, ``values``; whether there is a
-    ``sea``, and how steeply its floor falls at least (``slope``)."""
+    """Flat box to be meshed, with faults, relief and element sizes.
+
+    Attributes
+    ----------
+    lower, upper : (3,) array
+        Corners [m].
+    facets : (m, 4, 3) array
+        Corners of the facets of faults.
+    fault, variant : (m,) array
+        Fault of each facet, and the way of cutting faults into facets that it belongs to, of which one is chosen.
+    stops : (k, 2) array
+        Pairs of a fault and the fault at which it ends.
+    x, y, heights, levels, real
+        Relief, see ``relief.Relief``.
+    origin, spacing, values
+        Element sizes, see ``sizes.Sizes``.
+    sea : bool
+        True if there is a sea.
+    slope : float
+        Smallest slope of the sea floor.
+    """
 
     lower: Floats
     upper: Floats
@@ -65,9 +82,27 @@ class FlatBox(Stored):
 
 @dataclass(frozen=True)
 class Meshed(Stored):
-    """What Gmsh made: ``vertices`` (nv, 3) in truth, ``cells`` (nc, 4), their ``layer`` (nc,) from the top down; ``triangles`` (nt, 3)
-    with what they are part of (``of``: below, 0 and up a fault's number). ``wet`` (nv,): vertices of the ground below the sea.
-    ``cut`` (k,): whether each of the stops was found; ``moved``: how far the ground was moved along the coast [m]."""
+    """Result of Gmsh.
+
+    Attributes
+    ----------
+    vertices : (nv, 3) array
+        Vertices at their true positions [m].
+    cells : (nc, 4) array
+        Vertices of each cell.
+    layer : (nc,) array
+        Layer of each cell, counted from the top.
+    triangles : (nt, 3) array
+        Triangles of faults and boundaries.
+    of : (nt,) array
+        Fault number from 0, or GROUND or SIDES, of each triangle.
+    wet : (nv,) array of bool
+        Vertices of the ground below the sea.
+    cut : (k,) array of bool
+        True for each of the stops that was found.
+    moved : float
+        Largest vertical shift of the ground along the coast [m].
+    """
 
     vertices: Floats
     cells: Integers
@@ -80,7 +115,7 @@ class Meshed(Stored):
 
 
 GROUND, SIDES = -1, -2
-"""What triangles are part of, besides faults."""
+"""Kinds of triangles other than faults."""
 
 
 __all__ = ["GROUND", "SIDES", "FlatBox", "Meshed"]

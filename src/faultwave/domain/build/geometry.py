@@ -1,4 +1,7 @@
-"""Gmsh at work on the flat box: cut, meshed on its surfaces, laid on the relief, then filled. Importing this module needs Gmsh."""
+"""Mesh generation with Gmsh: cut the flat box, mesh its surfaces, move them to the relief, then fill the volumes.
+
+Importing this module needs Gmsh.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 LESS_TRUE = 0.3
-"""By how much more the last way to cut faults must win: it follows hills least."""
+"""Factor on the quality of the last way to cut faults, which follows hills least, in the comparison with others."""
 
 
 def mesh(box: FlatBox) -> Meshed:
-    """Tetrahedra between the ground and the bottom. Raises what Gmsh raises."""
+    """Return tetrahedra between the ground and the bottom; raises errors of Gmsh."""
     box = _best(box)
     with session("faultwave-build"), scratch_folder() as folder:
         pieces, cut = _geometry(box)
@@ -42,7 +45,7 @@ def mesh(box: FlatBox) -> Meshed:
 
 
 def _best(box: FlatBox) -> FlatBox:
-    """The box with those facets that leave the longest shortest curve, after which the smallest cells go."""
+    """Return the box with the variant of facets whose shortest curve is longest, because it determines the smallest cells."""
     ways = [
         replace(box, facets=box.facets[box.variant == v], fault=box.fault[box.variant == v], variant=box.variant[box.variant == v])
         for v in np.unique(box.variant)
@@ -54,7 +57,7 @@ def _best(box: FlatBox) -> FlatBox:
         with session("faultwave-variant"):
             try:
                 _geometry(way)
-            except Exception:  # Gmsh raises this and nothing narrower
+            except Exception:  # Gmsh raises this and nothing more specific
                 shortest.append(0.0)
                 continue
             shortest.append(min(gmsh.model.occ.getMass(1, tag) for _, tag in gmsh.model.getEntities(1)))
@@ -64,7 +67,7 @@ def _best(box: FlatBox) -> FlatBox:
 
 
 def _geometry(box: FlatBox) -> tuple[dict[int, int], NDArray[np.bool_]]:
-    """The box cut by layers and faults; number of the fault each surface is a piece of, and whether the stops were found."""
+    """Cut the box by layers and faults; return the fault of each surface, and whether each of the stops was found."""
     occ = gmsh.model.occ
     volume = occ.addBox(*box.lower, *(box.upper - box.lower))
     tools = [plane_face(list(dict.fromkeys(map(tuple, corners.tolist())))) for corners in box.facets]
@@ -81,7 +84,7 @@ def _geometry(box: FlatBox) -> tuple[dict[int, int], NDArray[np.bool_]]:
 
 
 def _pieces(box: FlatBox, images: Sequence[Sequence[tuple[int, int]]]) -> dict[int, int]:
-    """Number of the fault that each surface inside of the box is a piece of; what is outside is thrown away."""
+    """Return the fault of each surface inside the box, and remove surfaces outside."""
     pieces: dict[int, int] = {}
     slack = 2e-6 * float((box.upper - box.lower).max())
     outside = []
@@ -90,7 +93,7 @@ def _pieces(box: FlatBox, images: Sequence[Sequence[tuple[int, int]]]) -> dict[i
             low, high = np.reshape(gmsh.model.getBoundingBox(2, tag), (2, 3))
             if (low < box.lower - slack).any() or (
                 high > box.upper + slack
-            ).any():  # above the ground, or beyond a stop
+            ).any():  # above the ground, or beyond the sides
                 outside.append((2, tag))
             else:
                 pieces.setdefault(tag, number)
@@ -101,8 +104,10 @@ def _pieces(box: FlatBox, images: Sequence[Sequence[tuple[int, int]]]) -> dict[i
 
 
 def _stop(pieces: dict[int, int], fault: int, at: int) -> bool:
-    """Take from ``fault`` what lies beyond another one: of its pieces only those stay that hang together, without crossing, with the most
-    area. Whether there was anything beyond."""
+    """Remove the part of ``fault`` beyond another fault; return True if there was any.
+
+    Of the groups of surfaces connected without crossing the other fault, only the one with the largest area remains.
+    """
     barrier = {c for tag, n in pieces.items() if n == at for c in _edges(tag)}
     mine = [tag for tag, n in pieces.items() if n == fault]
     edges = {tag: _edges(tag) - barrier for tag in mine}
@@ -127,13 +132,13 @@ def _stop(pieces: dict[int, int], fault: int, at: int) -> bool:
 
 
 def _edges(tag: int) -> set[int]:
-    """Curves along a surface, and those that end inside of it."""
+    """Return the curves on the boundary of a surface, and those embedded in it."""
     around = {curve for _, curve in gmsh.model.getBoundary([(2, tag)], oriented=False)}
     return around | {curve for dimension, curve in gmsh.model.mesh.getEmbedded(2, tag) if dimension == 1}
 
 
 def _outer(box: FlatBox) -> dict[int, int]:
-    """What of the box's own surfaces is ground, and what sides and bottom."""
+    """Return the kind, GROUND or SIDES (sides and bottom), of the outer surfaces of the box."""
     slack = 1e-6 * float((box.upper - box.lower).max())
     found = {}
     for _, tag in gmsh.model.getEntities(2):
@@ -146,7 +151,7 @@ def _outer(box: FlatBox) -> dict[int, int]:
 
 
 def _background(sizes: Sizes, path: Path) -> None:
-    """Sizes as Gmsh's field on a lattice, written as it reads it."""
+    """Set element sizes as a structured field of Gmsh, which is read from a file."""
     with path.open("wb") as file:
         np.array([*sizes.origin, *sizes.spacing], float).tofile(file)
         np.array(sizes.values.shape, np.int32).tofile(file)
@@ -159,7 +164,7 @@ def _background(sizes: Sizes, path: Path) -> None:
 
 
 def _lifted(box: FlatBox) -> Sizes:
-    """The sizes at true places."""
+    """Return the sizes at true positions."""
     highest = float(box.heights[0].max())
     shape = np.array(box.values.shape)
     origin, top = box.origin.copy(), max(highest, 0.0)
@@ -172,7 +177,11 @@ def _lifted(box: FlatBox) -> Sizes:
 
 
 def _lay_on_relief(box: FlatBox, ground: Integers) -> tuple[Integers, NDArray[np.bool_], float]:
-    """Move every vertex so far to its true height; ids (n,) of those of the ground, which of them are wet, and how far the coast moved."""
+    """Move all vertices to their true heights.
+
+    Returns the ids (n,) of vertices of the ground, a mask of the wet ones, and the largest shift of the ground along
+    the coast [m].
+    """
     ids, flat = nodes()
     order = np.argsort(ids)
     ids, flat = ids[order], flat[order]
@@ -184,7 +193,7 @@ def _lay_on_relief(box: FlatBox, ground: Integers) -> tuple[Integers, NDArray[np
         coast, wet = shore(xy, np.searchsorted(top, ground), height, box.slope, sides)
         moved, height = float(np.abs(coast - height).max()), coast
     corners = np.column_stack([xy, height])[np.searchsorted(top, ground)]
-    true = box.relief.physical(flat, height_at(flat[:, :2], corners))  # on its triangles: nothing below comes through
+    true = box.relief.physical(flat, height_at(flat[:, :2], corners))  # so that nothing below penetrates the ground
     true[np.searchsorted(ids, top), 2] = height
     for number, place in zip(ids.tolist(), true.tolist(), strict=True):
         gmsh.model.mesh.setNode(number, place, [])

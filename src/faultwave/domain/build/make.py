@@ -1,4 +1,4 @@
-"""A mesh from a place: region, relief, faults and wave speeds made one box, meshed until waves are resolved."""
+"""Construction of a mesh from region, relief, faults and wave speeds, repeated until waves are resolved."""
 
 from __future__ import annotations
 
@@ -45,40 +45,40 @@ log = get_logger(__name__)
 FREE_SURFACE, GRAVITY, FAULT, ABSORBING, MORE_FAULTS = 1, 2, 3, 5, 65
 """Face tags; faults after the first have tags from 65 on."""
 ASKED, FINER = 0.85, 1.15
-"""Gmsh's largest edges are longer than it is asked for: the share that it is asked for at once, and where cells are still too large."""
+"""Factors on the sizes passed to Gmsh, at first and where cells are still too large, because its largest edges exceed them."""
 EACH = 1024
-"""Bytes that Gmsh takes for a cell, about."""
+"""Approximate memory of Gmsh per cell [bytes]."""
 KEPT = 20
-"""Meshes in the cache."""
+"""Number of meshes in the cache."""
 SURFACE = -3
-"""Of the sea, beside GROUND and SIDES."""
+"""Kind of triangles of the sea surface, in addition to GROUND and SIDES."""
 
 
 Far = Callable[[Floats], Floats]
-"""Largest edges (n,) [m] at points (n, 3), whatever waves want."""
+"""Function that returns the largest edges (n,) [m] at points (n, 3), independent of waves."""
 
 
 def volumes(layers: int, sea: bool) -> dict[str, int]:
-    """Names and numbers of the volumes of a mesh."""
+    """Return the names and numbers of the volumes of a mesh."""
     found = {"rock" if layers == 1 else f"layer-{k}": k for k in range(1, layers + 1)}
     return found | ({"sea": layers + 1} if sea else {})
 
 
 class Waves(Protocol):
-    """What waves ask of a mesh."""
+    """Interface to the waves that a mesh must resolve."""
 
     def edges(self, points: Floats, groups: Integers) -> Floats:
-        """Largest edges (n,) [m] that resolve waves at points (n, 3) in volumes ``groups`` (n,); infinite where no frequency is asked."""
+        """Return the largest edges (n,) [m] that resolve waves at points (n, 3) in volumes (n,); infinite without a frequency."""
         ...
 
     def fastest(self, points: Floats) -> float:
-        """Largest wave speed [m/s] among points."""
+        """Return the largest wave speed [m/s] among points."""
         ...
 
 
 @dataclass(frozen=True)
 class Place:
-    """What a mesh is made of: ``ground`` and the surfaces of layers ``below`` it with their names, waves, and the case's projection."""
+    """Site to be meshed: waves, ``ground``, named layer boundaries ``below`` it, and the projection of the case."""
 
     waves: Waves
     ground: Heights | None = None
@@ -88,18 +88,30 @@ class Place:
 
 @dataclass(frozen=True)
 class Sea:
-    """Number of its volume, 0 where there is none, and the tag of its surface."""
+    """Volume number of the sea, 0 if there is none, and tag of its surface."""
 
     volume: int
     tag: int
 
 
 def build(setting: Any, place: Place) -> Mesh:
-    """The mesh that ``setting`` (case.build.Build) asks for. Raises InputError with everything that is wrong, by its place.
+    """Return the mesh of a setting.
 
-    Volumes: the layers from the top down are 1, 2, ...; the sea is the last one, called 'sea'. Face tags: 1 on the free surface,
-    2 on a sea surface of kind gravity, 5 at the sides, 3 on the first fault, 65, 66, ... on the others; surfaces of faults are called as
-    the faults.
+    Volumes: the layers from the top down are 1, 2, ...; the sea is the last one, called 'sea'. Face tags: 1 on the free
+    surface, 2 on a sea surface of kind gravity, 5 at the sides, 3 on the first fault, 65, 66, ... on the others;
+    surfaces of faults have the names of the faults.
+
+    Parameters
+    ----------
+    setting
+        Settings (case.build.Build).
+    place
+        Site.
+
+    Raises
+    ------
+    InputError
+        With every problem and its place.
     """
     inner = region.region_of(setting)
     lower, upper = region.extent(inner, setting.reflections_after, place.waves.fastest)
@@ -118,7 +130,7 @@ def build(setting: Any, place: Place) -> Mesh:
     def far_size(points: Floats) -> Floats:
         return np.minimum(near + inner.more(points), far)
 
-    while True:  # without joints that turn out to be none
+    while True:  # repeated without joints that are not possible
         joined = join(faults, apart)
         box = _boxed(setting, (lower, upper, far_size, finest), joined, relief, place.waves)
         lost = _lost(faults, joined, box, _meshed(box))
@@ -131,7 +143,7 @@ def build(setting: Any, place: Place) -> Mesh:
 
 
 def _said(setting: Any, place: Place) -> list[Problem]:
-    """What was taken from the properties of traces, and what was not."""
+    """Return warnings about properties of traces that are used, and those that are not."""
     found = []
     for asked in setting.faults:
         for trace in read_traces(asked.trace, place.projection) if asked.trace is not None else ():
@@ -143,7 +155,7 @@ def _said(setting: Any, place: Place) -> list[Problem]:
 
 @dataclass(frozen=True)
 class LeavingWaves:
-    """Waves that are resolved in a region; what leaves it does not come back in time, and elements there grow with distance."""
+    """Waves resolved only in a region; outside, where waves only leave, elements grow with distance."""
 
     waves: Waves
     inner: region.Region
@@ -156,14 +168,20 @@ class LeavingWaves:
 
 
 def _beyond(inner: region.Region, place: Place) -> Place:
-    """A place that goes on beyond its region."""
+    """Return a site that extends beyond its region."""
     ground = None if place.ground is None else inner.held(place.ground)
     below = tuple((name, inner.held(surface)) for name, surface in place.below)
     return replace(place, waves=LeavingWaves(place.waves, inner), ground=ground, below=below)
 
 
 def _lost(faults: Sequence[Fault], joined: Sequence[Fault], box: FlatBox, meshed: Meshed) -> frozenset[str]:
-    """Faults that nobody asked to stop at another and that do not meet it all along. Raises InputError for those that were asked to."""
+    """Return faults with an automatic stop at another fault that they do not meet along their whole edge.
+
+    Raises
+    ------
+    InputError
+        If the stop is required by the case.
+    """
     found = set()
     for a, b in box.stops[~meshed.cut]:
         if joined[b].name in faults[a].stops_at:
@@ -180,12 +198,17 @@ def _lost(faults: Sequence[Fault], joined: Sequence[Fault], box: FlatBox, meshed
 def _boxed(
     setting: Any, measures: tuple[Floats, Floats, Far, float], faults: Sequence[Fault], relief: Relief, waves: Waves
 ) -> FlatBox:
-    """The flat box with its faults and sizes; ``measures``: its corners, the largest elements and the finest one of faults."""
+    """Return the flat box with its faults and sizes.
+
+    ``measures`` are its corners, the largest elements, and the finest element size of faults.
+    """
     lower, upper, far, finest = measures
     ways = [[facets(fault, relief, variant)[0] for fault in faults] for variant in VARIANTS]
     near = [(flat, f.size) for f, flat in zip(faults, ways[0], strict=True)]
     for flat, size in near:
-        _check_count(2.0 * _area(flat) / (0.25 * 3**0.5 * size**2), size)  # beside its triangles, known at once
+        _check_count(
+            2.0 * _area(flat) / (0.25 * 3**0.5 * size**2), size
+        )  # cells on both sides of its triangles, a lower bound known early
     limits = (far, relief.real + 1 if setting.sea else 0, setting.growth)
     sizes = _sizes(lattice(lower, upper, finest), relief, waves, near, limits)
     shortest = float(sizes.values.min())
@@ -204,13 +227,13 @@ def _boxed(
 
 
 def _area(facets: Floats) -> float:
-    """Of facets (m, 4, 3) [m^2]."""
+    """Return the area of facets (m, 4, 3) [m^2]."""
     diagonals = facets[:, 2] - facets[:, 0], facets[:, 3] - facets[:, 1]
     return float(0.5 * np.linalg.norm(np.cross(*diagonals), axis=1).sum())
 
 
 def _check_count(count: float, smallest: float) -> None:
-    """Raise InputError where so many cells would fill this machine before the mesher gave up."""
+    """Raise InputError if ``count`` cells would exceed the memory of this machine during meshing."""
     memory = machine_memory()
     if memory is None or count * EACH <= memory:
         return
@@ -222,13 +245,13 @@ def _check_count(count: float, smallest: float) -> None:
 def _sizes(
     places: Sizes, relief: Relief, waves: Waves, faults: list[tuple[Floats, float]], limits: tuple[Far, int, float]
 ) -> Sizes:
-    """Sizes on a lattice; ``limits``: the largest ones, the number of the sea's volume or 0, and how they grow."""
+    """Return sizes on a lattice; ``limits``: largest sizes, number of the sea's volume or 0, and growth."""
     far, sea, growth = limits
 
     def of_waves(points: Floats) -> Floats:
         heights = relief.at(points[:, :2])
         edges = waves.edges(points, np.maximum((points[:, 2, None] <= heights).sum(1), 1))
-        if sea:  # the floor is as fine as the water above wants it
+        if sea:  # the floor must be as fine as the water above requires
             floor = heights[:, 0]
             wet = (floor < 0) & (np.abs(points[:, 2] - floor) < 1.01 * places.spacing[2])
             edges = np.where(wet, np.minimum(edges, waves.edges(points, np.full(len(points), sea))), edges)
@@ -238,7 +261,7 @@ def _sizes(
 
 
 def _faults(setting: Any, lower: Floats, upper: Floats, far: float, place: Place) -> list[Fault]:
-    """Every fault, read and checked. Raises InputError."""
+    """Return all faults, read and checked; raises InputError."""
     problems, found = Problems(), list[Fault]()
     for number, asked in enumerate(setting.faults):
         with collected(problems):
@@ -272,7 +295,7 @@ def _faults(setting: Any, lower: Floats, upper: Floats, far: float, place: Place
 
 
 def _of_planes(asked: Any, size: float, place: Place) -> list[Fault]:
-    """A fault for each segment of a finite source."""
+    """Return a fault for each segment of a finite source."""
     planes = read_planes(asked.planes)
     stem = asked.name or asked.planes.stem
     names = [stem] if len(planes) == 1 else [f"{stem}-{n}" for n in range(1, len(planes) + 1)]
@@ -283,7 +306,10 @@ def _of_planes(asked: Any, size: float, place: Place) -> list[Fault]:
 def _of_traces(
     asked: Any, size: float, known: tuple[Floats, Floats, int, set[str]], place: Place, problems: Problems
 ) -> list[Fault]:
-    """A fault for each line of a file; ``known``: corners of the region, number and names of the faults before."""
+    """Return a fault for each line of a file.
+
+    ``known`` has the corners of the region, and the number and names of the faults before.
+    """
     lower, upper, before, names = known
     found: list[Fault] = []
     traces, sound = read_traces(asked.trace, place.projection), len(problems.errors)
@@ -291,7 +317,7 @@ def _of_traces(
     for count, trace in enumerate(traces, 1):
         told = len(problems.errors)
         low, high = lower[:2], upper[:2]
-        if asked.outside == "clip":  # what leaves the region is no mistake
+        if asked.outside == "clip":  # parts outside the region are allowed
             low, high = np.minimum(low, trace.xy.min(0) - 1.0), np.maximum(high, trace.xy.max(0) + 1.0)
         check_trace(trace, low, high, worded, problems)
         length = float(np.linalg.norm(np.diff(trace.xy, axis=0), axis=1).sum())
@@ -322,7 +348,7 @@ def _check_names(faults: Sequence[Fault], problems: Problems) -> None:
 
 
 def _until_resolved(setting: Any, box: FlatBox, names: Sequence[str], waves: Waves, sea: Sea) -> Mesh:
-    """Meshed again, finer where it must be, until waves are resolved, a few times at most."""
+    """Return the mesh after refinement where waves are not resolved, within a limited number of rounds."""
     for number in range(setting.rounds):
         meshed = _meshed(box)
         meshed, gone = repaired(meshed, box.sizes.at(box.relief.flat(meshed.vertices)), box)
@@ -347,7 +373,7 @@ def _until_resolved(setting: Any, box: FlatBox, names: Sequence[str], waves: Wav
 
 
 def _edges(corners: Floats) -> Floats:
-    """Edge (n,) of the regular tetrahedron with the volume of each of (n, 4, 3)."""
+    """Return the edge (n,) of the regular tetrahedron with the same volume as each cell with corners (n, 4, 3)."""
     a, b, c = (corners[:, k] - corners[:, 0] for k in (1, 2, 3))
     return np.asarray(np.cbrt(np.sqrt(2.0) * np.abs(np.einsum("ij,ij->i", a, np.cross(b, c)))))
 
@@ -386,7 +412,7 @@ def _assembled(box: FlatBox, meshed: Meshed, names: Sequence[str], sea: Sea) -> 
 
 
 def _walls(water: Integers, vertices: Floats, box: FlatBox) -> Integers:
-    """Faces of the water at the sides of the region."""
+    """Return the faces of the water at the sides of the region."""
     faces = np.concatenate([water[:, list(f)] for f in ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3))])
     x = vertices[faces]
     at = np.zeros(len(faces), bool)
@@ -398,7 +424,7 @@ def _walls(water: Integers, vertices: Floats, box: FlatBox) -> Integers:
 
 
 def _meshed(box: FlatBox) -> Meshed:
-    """What the child makes of a box, or has made before. Raises InputError with what it says."""
+    """Return the mesh of a box, from the child process or the cache; raises InputError with the error of the child."""
     with scratch_folder() as folder:
         given, made = folder / "box.npz", folder / "mesh.npz"
         box.save(given)
@@ -416,7 +442,7 @@ def _meshed(box: FlatBox) -> Meshed:
 
 
 def _place_in_cache(box: FlatBox) -> Path:
-    """By all that the mesh depends on: the box and the code that meshes it."""
+    """Return the cache file for a box, named by a hash of the box and of the code that meshes it."""
     content = hashlib.sha256()
     for name, value in sorted(vars(box).items()):
         content.update(name.encode())
@@ -431,7 +457,7 @@ def _keep(made: Path, kept: Path) -> None:
         write_sealed(kept, made.read_bytes())
         for old in sorted(kept.parent.glob("*.npz"), key=lambda p: p.stat().st_mtime)[:-KEPT]:
             old.unlink(missing_ok=True)
-    except (OSError, RuntimeError):  # nothing is lost: it is made again
+    except (OSError, RuntimeError):  # no harm: it will be computed again
         return
 
 
@@ -445,7 +471,7 @@ def _run(given: Path, made: Path) -> None:
     command = [*PYTHON, "-m", child.__name__, str(given), str(made), str(meshing_seconds())]
     environment = without_launcher() | {
         "TMPDIR": str(given.parent)
-    }  # what a child that is killed leaves there goes with the folder
+    }  # files of a killed child are removed with the folder
     done = subprocess.run(
         command, env=environment, cwd=given.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
         check=False,

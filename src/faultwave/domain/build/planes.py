@@ -1,4 +1,4 @@
-"""Planes of finite sources as fault surfaces: the segments of SRF (Graves 2014) and of FSP files (SRCMOD, Mai & Thingbaijam 2014)."""
+"""Planes of finite sources as faults: segments of SRF (Graves 2014) and FSP files (SRCMOD, Mai & Thingbaijam 2014)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,26 @@ from faultwave.domain.build.faults import Fault
 
 NUMBER = r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?"
 GENTLE = 10.0
-"""Dip [deg] below which a fault cannot be built."""
+"""Smallest dip [deg] for which a fault can be built."""
 
 
 @dataclass(frozen=True)
 class Plane:
-    """``middle`` of its upper edge: longitude and latitude; ``length``, ``width`` down its dip, depth ``top`` of that edge [m]; strike and
-    dip [deg]."""
+    """Rectangular segment of a finite source.
+
+    Attributes
+    ----------
+    middle
+        Longitude and latitude of the middle of the upper edge [deg].
+    length, width
+        Along strike and down dip [m].
+    strike, dip
+        Angles [deg].
+    top
+        Depth of the upper edge [m].
+    source
+        File and line.
+    """
 
     middle: tuple[float, float]
     length: float
@@ -33,7 +46,7 @@ class Plane:
 
 
 def read_planes(path: Path) -> list[Plane]:
-    """The segments of a file, by its content. Raises InputError with file and line."""
+    """Return the segments of a file, whose format is detected; raises InputError with file and line."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
@@ -51,7 +64,7 @@ def read_planes(path: Path) -> list[Plane]:
 
 
 def _srf(path: Path, lines: Sequence[str], problems: Problems) -> list[Plane]:
-    """Two lines a segment after PLANE: longitude, latitude, two counts, length, width [km]; strike, dip, depth of the top [km], ..."""
+    """Read two lines per segment after PLANE: longitude, latitude, two counts, length, width [km]; strike, dip, depth of top [km], ..."""
     rows = [(k, line.split()) for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     start = next((i for i, (_, words) in enumerate(rows) if words[0].upper() == "PLANE"), None)
     if start is None:
@@ -71,7 +84,7 @@ def _srf(path: Path, lines: Sequence[str], problems: Problems) -> list[Plane]:
 
 
 def _fsp(path: Path, lines: Sequence[str], problems: Problems) -> list[Plane]:
-    """Segments from their subfaults, whose places are those of the middles of their upper edges."""
+    """Return segments computed from subfaults, whose positions are the middles of their upper edges."""
     whole = "\n".join(line for line in lines if line.startswith("%"))
     size = _told(whole, "Dx"), _told(whole, "Dz")
     mech = _told(whole, "STRK"), _told(whole, "DIP")
@@ -108,7 +121,7 @@ def _told(text: str, name: str) -> float | None:
 
 
 def _plane(where: str, angles: tuple[float, float], rows: np.ndarray, size: tuple[float, float]) -> Plane:
-    """The plane of subfaults (n, 3) at longitude, latitude and depth [km]."""
+    """Return the plane of subfaults (n, 3) at longitude, latitude and depth [km]."""
     (strike, dip), (dx, dz) = angles, size
     upper = rows[rows[:, 2] < rows[:, 2].min() + 0.25 * dz * np.sin(np.radians(dip))]
     middle = 0.5 * (upper.min(0) + upper.max(0))
@@ -128,7 +141,13 @@ def _plane(where: str, angles: tuple[float, float], rows: np.ndarray, size: tupl
 
 
 def from_plane(plane: Plane, name: str, size: float, stops_at: tuple[str, ...], projection: Projection | None) -> Fault:
-    """The fault of a plane: its line is where the plane, made longer upwards, reaches z = 0. Raises InputError without a projection."""
+    """Return the fault of a plane; its trace is where the plane, extended upwards, reaches z = 0.
+
+    Raises
+    ------
+    InputError
+        If there is no projection.
+    """
     if projection is None:
         raise InputError(Problem(plane.source, "is in longitude and latitude", NEEDED))
     top = projection.to_local(*(np.array([x]) for x in plane.middle))[0]

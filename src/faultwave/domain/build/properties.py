@@ -1,8 +1,8 @@
-"""What databases of faults say of a trace beside its line: dip, direction of dip, rake and depths.
+"""Properties of fault traces in databases: dip, dip direction, rake and depths.
 
-GEM's Global Active Faults (dip, dip_dir, rake, upper_seis_depth, lower_seis_depth, as "(best,least,most)", depths in km; Styron & Pagani
-2020), their older average_dip and average_rake, fault sections of the USGS (DipDeg, DipDir, UpDepth, LowDepth, Rake), and of New Zealand
-(Dip_pref, Dip_dir, Rake_pref).
+Supported are GEM's Global Active Faults (dip, dip_dir, rake, upper_seis_depth, lower_seis_depth, as
+"(best,least,most)", depths in km; Styron & Pagani 2020), their older average_dip and average_rake, fault sections of
+the USGS (DipDeg, DipDir, UpDepth, LowDepth, Rake), and of New Zealand (Dip_pref, Dip_dir, Rake_pref).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ NAMES = {
     "top": ("upperseisdepth", "updepth", "upperdepth", "upperseismogenicdepth", "topdepth"),
     "bottom": ("lowerseisdepth", "lowdepth", "lowerdepth", "lowerseismogenicdepth", "bottomdepth"),
 }
-"""Names of properties, without their case, spaces and marks."""
+"""Names of properties in lower case, letters only."""
 ALIKE = ("dip", "rake", "depth", "width")
-"""Words in names of properties that may say where a fault lies."""
+"""Words in names of properties that may describe the geometry of a fault."""
 IGNORED = ("dipslip", "exposurequality", "depthquality", "epistemicquality")
-"""Beginnings of names that say something else."""
+"""Prefixes of names that contain these words but mean something else."""
 COMPASS = {
     p: 22.5 * k
     for k, p in enumerate(
@@ -54,8 +54,17 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Properties:
-    """Dip, azimuth that a fault dips to and rake [deg], depths of its upper and lower edge [m], None where a file says nothing;
-    ``unread``: names of properties that may say more."""
+    """Geometry of a fault as given in a file; None where unknown.
+
+    Attributes
+    ----------
+    dip, azimuth, rake
+        Dip, azimuth of dip and rake [deg].
+    top, bottom
+        Depths of the upper and lower edge [m].
+    unread
+        Names of properties that may contain more but are not read.
+    """
 
     dip: float | None = None
     azimuth: float | None = None
@@ -65,7 +74,7 @@ class Properties:
     unread: tuple[str, ...] = ()
 
     def words(self) -> str:
-        """Return what is known, in words; empty where nothing is."""
+        """Return a description of the known properties; empty if there are none."""
         said = [] if self.dip is None else [f"dip {self.dip:g} deg"]
         said += [] if self.azimuth is None else [f"dips to {self.azimuth:g} deg"]
         said += [] if self.top is None else [f"upper edge {self.top / 1e3:g} km deep"]
@@ -75,7 +84,13 @@ class Properties:
 
 
 def read_properties(where: str, given: Mapping[str, Any]) -> Properties:
-    """Return what the properties of a feature say of the fault. Raises InputError for values that are none, all at once."""
+    """Return the fault geometry in the properties of a feature.
+
+    Raises
+    ------
+    InputError
+        With all invalid values.
+    """
     found: dict[str, float] = {}
     unread, problems = [], []
     for key, value in given.items():
@@ -109,7 +124,7 @@ def read_properties(where: str, given: Mapping[str, Any]) -> Properties:
 
 
 def _best(value: Any) -> Any:
-    """Return the first of "(best,least,most)", of a list, or the value; None where it says nothing."""
+    """Return the first of "(best,least,most)" or of a list, or the value itself; None if it is empty or unknown."""
     if isinstance(value, list | tuple):
         value = value[0] if value else None
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The region of a mesh: its box, the ground on a lattice, the surfaces of layers, and what is wrong with them."""
+"""Region of a mesh: its box, the ground on a lattice, layer boundaries, and their checks."""
 
 from __future__ import annotations
 
@@ -14,48 +14,55 @@ from faultwave.domain.build.relief import Relief, flat_ground
 
 Floats = NDArray[np.float64]
 Heights = Callable[[Floats, float], Floats]
-"""Heights (n,) [m] at local places (n, 2), as means over so much width."""
+"""Function of local positions (n, 2) [m] and an averaging width [m] that returns heights (n,) [m]."""
 
 MOST = 400
-"""Points of the ground's lattice along a side."""
+"""Largest number of points of the lattice of the ground along a side."""
 REACH = 2.5
-"""How far down hills and valleys are felt, in their depth."""
+"""Depth to which relief affects layers, relative to its amplitude."""
 THINNEST = 0.05
-"""A layer's least thickness, in that it has in the flat box."""
+"""Smallest thickness of a layer relative to its thickness in the flat box."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """What was asked for, between two corners (3,) [m]. Beyond, where waves only leave, edges grow by ``growth`` a metre of distance."""
+    """Region of interest between two corners (3,) [m]; beyond it edges grow by ``growth`` per metre of distance."""
 
     lower: Floats
     upper: Floats
     growth: float
 
     def more(self, points: Floats) -> Floats:
-        """Metres (n,) that edges at points (n, 3) may be longer than in the region; hills are in it."""
+        """Return the additional edge length (n,) [m] allowed at points (n, 3) outside the region; hills belong to it."""
         out = np.maximum(self.lower - points, points - self.upper)
         out[:, 2] = self.lower[2] - points[:, 2]
         return np.asarray(self.growth * np.linalg.norm(np.maximum(out, 0.0), axis=1))
 
     def held(self, surface: Heights) -> Heights:
-        """A surface that goes on beyond the region as it is at the nearest side: rasters need not reach further."""
+        """Return a surface that is constant beyond the sides of the region, so that rasters need not extend further."""
         return lambda xy, width: surface(np.clip(xy, self.lower[:2], self.upper[:2]), width)
 
 
 def region_of(setting: Any) -> Region:
-    """The region that a setting asks for, z = 0 on top."""
+    """Return the region of a setting, with z = 0 on top."""
     lower, upper = np.array([*setting.lower, -setting.depth], float), np.array([*setting.upper, 0.0])
     return Region(lower, upper, setting.growth)
 
 
 def extent(inner: Region, reflections_after: float | None, fastest: Callable[[Floats], float]) -> tuple[Floats, Floats]:
-    """Lower and upper corner (3,) of the box: the region, widened so that reflections from sides and bottom come back to it late enough.
+    """Return the lower and upper corner (3,) of the box: the region widened so that reflections return late enough.
 
-    ``fastest``: wave speed among points (n, 3).
+    Parameters
+    ----------
+    inner
+        Region of interest.
+    reflections_after
+        Time [s] before which no reflection from sides and bottom returns to the region, or None.
+    fastest
+        Function that returns the largest wave speed [m/s] among points (n, 3).
     """
     lower, upper = inner.lower, inner.upper
-    for _ in range(2 if reflections_after else 0):  # deeper, where the first look did not reach, waves are faster
+    for _ in range(2 if reflections_after else 0):  # the second pass accounts for faster waves at greater depth
         x = [np.linspace(a, b, 5) for a, b in zip(lower, upper, strict=True)]
         points = np.stack([a.ravel() for a in np.meshgrid(*x, indexing="ij")], 1)
         margin = 0.5 * float(reflections_after or 0.0) * fastest(points)
@@ -66,9 +73,14 @@ def extent(inner: Region, reflections_after: float | None, fastest: Callable[[Fl
 def relief_of(
     lower: Floats, upper: Floats, spacing: float, ground: Heights | None, below: list[tuple[str, Heights]]
 ) -> Relief:
-    """The ground and the surfaces ``below`` it, each with its name, on a lattice about as fine as ``spacing``.
+    """Return the ground and the named surfaces ``below`` it on a lattice with about the given spacing.
 
-    Heights are means over two spacings: elements cannot follow the ground closer. Raises InputError where surfaces cross, with the place.
+    Heights are averaged over two spacings, because elements cannot follow the ground more closely.
+
+    Raises
+    ------
+    InputError
+        If surfaces cross; the message states where.
     """
     if ground is None and not below:
         return flat_ground(lower, upper, float(lower[2]))
@@ -90,7 +102,7 @@ def relief_of(
 
 
 def _settled(relief: Relief) -> Relief:
-    """With a flat surface below the last one, where its hills and valleys end: what is cut deeper is not bent by them."""
+    """Return the relief with a flat surface below the last one, below which the mapping is not affected by hills."""
     last, level = relief.heights[-1], float(relief.levels[-1])
     reach = REACH * max(level - float(last.min()), 0.5 * (float(last.max()) - level), 1.0)
     if level - reach < 0.9 * relief.bottom:
@@ -121,7 +133,7 @@ def _check_order(stack: Floats, names: list[str], levels: Floats, bottom: float,
 
 
 def worded(projection: Any) -> Callable[[Floats], str]:
-    """x, y in words, with longitude and latitude where there is a projection."""
+    """Return a function that describes x, y in words, with longitude and latitude if there is a projection."""
 
     def place(xy: Floats) -> str:
         text = f"x {xy[0]:.6g}, y {xy[1]:.6g} m"
@@ -134,7 +146,7 @@ def worded(projection: Any) -> Callable[[Floats], str]:
 
 
 def no_gmsh(said: str, advice: str) -> InputError:
-    """Where Gmsh cannot be loaded."""
+    """Return the error if Gmsh cannot be loaded."""
     return InputError(Problem("mesh.build", f"needs Gmsh, which cannot be loaded: {said}", "", advice))
 
 

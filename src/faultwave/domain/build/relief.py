@@ -1,4 +1,4 @@
-"""The map between the ground as it is and a box with flat layers, in which faults and layers are cut (docs/decisions/0025)."""
+"""Mapping between the true topography and a box with flat layers, in which faults and layers are cut (docs/decisions/0025)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Relief:
-    """Heights of the ground and of the layers' surfaces below it, and where they lie in the flat box.
+    """Heights of the ground and of layer boundaries, and their levels in the flat box.
 
-    ``x`` (nx,), ``y`` (ny,): places [m], ascending; ``heights`` (k, nx, ny): of the ground, then of each surface from the top down [m];
-    ``levels`` (k,): where they lie in the flat box, 0 first; ``bottom``: of the box, flat in both [m]. Between two surfaces the map is
-    linear along z; x and y stay. The first ``real`` surfaces are the ground and those of layers; one more below them, flat, ends
-    their hills.
+    Between two surfaces the mapping is linear along z; x and y are unchanged.
+
+    Attributes
+    ----------
+    x : (nx,) array
+    y : (ny,) array
+        Grid lines [m], ascending.
+    heights : (k, nx, ny) array
+        Heights of the ground, then of each surface from the top down [m].
+    levels : (k,) array
+        Levels of the surfaces in the flat box [m], 0 first.
+    bottom : float
+        Bottom of the box, flat in both [m].
+    real : int
+        Number of surfaces that are the ground or layer boundaries; one more flat surface below them ends their relief.
     """
 
     x: Floats
@@ -28,12 +39,12 @@ class Relief:
     real: int = 1
 
     def at(self, xy: Floats) -> Floats:
-        """Heights (n, real) of the ground and the layers at places (n, 2), bilinear; beyond the outermost places as there."""
+        """Return the heights (n, real) of the ground and layers at points (n, 2), bilinear, constant beyond the grid."""
         return self._all_at(xy)[:, : self.real]
 
     @property
     def cuts(self) -> Floats:
-        """Where the ground and the layers' surfaces (real,) lie in the flat box."""
+        """Levels (real,) of the ground and the layer boundaries in the flat box [m]."""
         return self.levels[: self.real]
 
     def _all_at(self, xy: Floats) -> Floats:
@@ -44,19 +55,19 @@ class Relief:
         return np.asarray((low * (1 - b) + high * b).T)
 
     def physical(self, flat: Floats, ground: Floats | None = None) -> Floats:
-        """Points (n, 3) where those of the flat box are in truth; ``ground`` (n,) instead of the raster's."""
+        """Return the true positions (n, 3) of points of the flat box; ``ground`` (n,) replaces heights of the raster."""
         real = self._stack(flat[:, :2], ground)
         box = np.broadcast_to(np.append(self.levels, self.bottom), real.shape)
         return np.column_stack([flat[:, :2], _interpolate(flat[:, 2], box, real)])
 
     def flat(self, points: Floats) -> Floats:
-        """Points (n, 3) of the flat box; above the ground they lie above 0."""
+        """Return the positions (n, 3) of true points in the flat box; above the ground they are above 0."""
         real = self._stack(points[:, :2], None)
         box = np.broadcast_to(np.append(self.levels, self.bottom), real.shape)
         return np.column_stack([points[:, :2], _interpolate(points[:, 2], real, box)])
 
     def _stack(self, xy: Floats, ground: Floats | None) -> Floats:
-        """Heights (n, k + 1) of the surfaces and the bottom."""
+        """Return the heights (n, k + 1) of the surfaces and the bottom."""
         found = self._all_at(xy)
         if ground is not None:
             found[:, 0] = ground
@@ -64,7 +75,7 @@ class Relief:
 
 
 def flat_ground(lower: Floats, upper: Floats, bottom: float) -> Relief:
-    """Ground at z = 0."""
+    """Return the relief of flat ground at z = 0."""
     x, y = np.array([lower[0], upper[0]]), np.array([lower[1], upper[1]])
     return Relief(x, y, np.zeros((1, 2, 2)), np.zeros(1), bottom)
 
@@ -76,7 +87,7 @@ def _between(x: Floats, nodes: Floats) -> tuple[NDArray[np.int64], Floats]:
 
 
 def _interpolate(z: Floats, known: Floats, wanted: Floats) -> Floats:
-    """``wanted`` (n, k) at z (n,) where ``known`` (n, k), descending, is z; beyond the ends along the outermost line."""
+    """Interpolate ``wanted`` (n, k) at z (n,) linearly between descending ``known`` (n, k), extrapolating beyond the ends."""
     rows = np.arange(len(z))
     below = np.clip((known > z[:, None]).sum(1), 1, known.shape[1] - 1)
     a, b = known[rows, below - 1], known[rows, below]

@@ -1,4 +1,4 @@
-"""Cells far smaller than asked for, as they come where faults nearly meet: their short edges are collapsed."""
+"""Repair of cells far smaller than the target size, which occur where faults nearly meet: short edges are collapsed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 SMALL = 0.05
-"""Inradius over the edge wanted, below which a cell is too small for its time step; 0.2 is that of a regular one."""
+"""Inradius relative to the wanted edge below which a cell is too small for its time step; 0.2 for a regular cell."""
 SHORT = 0.35
-"""Longest edge, in that wanted, that is collapsed: so far may a fault move there."""
+"""Longest edge, relative to the wanted one, that is collapsed; a fault may move by as much."""
 MOST = 400
-"""Edges."""
+"""Largest number of collapsed edges."""
 EDGES = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 
 
 @dataclass
 class _Growing:
-    """A mesh while edges are collapsed; ``alive`` (nc,): cells that are left. ``held`` (nv,): bits of the planes that a vertex is on."""
+    """Mesh during the collapse of edges.
+
+    ``alive`` (nc,) marks the remaining cells; ``held`` (nv,) has one bit per surface or volume that a vertex belongs
+    to.
+    """
 
     x: Floats
     cells: Integers
@@ -34,10 +38,10 @@ class _Growing:
 
 
 def repaired(meshed: Meshed, wanted: Floats, box: FlatBox) -> tuple[Meshed, int]:
-    """The mesh without those edges whose collapse makes its smallest cells larger, and how many went; ``wanted`` (nv,): edges [m].
+    """Return the mesh without edges whose collapse enlarges its smallest cells, and the number of collapsed edges.
 
-    No vertex leaves the sides of the region, the ground or the surface of a layer, the sea keeps its floor, and every face keeps what it is
-    part of. The smallest cells come first.
+    No vertex leaves the sides of the region, the ground or a layer boundary, the sea keeps its floor, and every face
+    keeps its kind. The smallest cells are treated first. ``wanted`` (nv,) are target edges [m].
     """
     mesh = _Growing(
         meshed.vertices, meshed.cells.copy(), np.ones(len(meshed.cells), bool), meshed.triangles.copy(), meshed.of, _held(meshed, box)
@@ -62,7 +66,7 @@ def repaired(meshed: Meshed, wanted: Floats, box: FlatBox) -> tuple[Meshed, int]
 
 
 def _held(meshed: Meshed, box: FlatBox) -> Integers:
-    """Bits of each vertex: the sides it lies at, what its triangles are part of, the layers around it, and whether it is wet."""
+    """Return bits of each vertex: sides of the region, kinds of its triangles, adjacent layers, and whether it is wet."""
     held = np.zeros(len(meshed.vertices), np.int64)
     slack = 1e-6 * float((box.upper - box.lower).max())
     for k in range(3):
@@ -78,7 +82,7 @@ def _held(meshed: Meshed, box: FlatBox) -> Integers:
 
 
 def _collapse(mesh: _Growing, cell: int, wanted: Floats) -> Integers | None:
-    """Collapse the shortest edge of a cell that may go; the cells that changed, None where none may."""
+    """Collapse the shortest possible edge of a cell; return the changed cells, or None if none can be collapsed."""
     corners = mesh.cells[cell]
     lengths = [float(np.linalg.norm(mesh.x[corners[a]] - mesh.x[corners[b]])) for a, b in EDGES]
     for k in np.argsort(lengths):
@@ -95,7 +99,7 @@ def _collapse(mesh: _Growing, cell: int, wanted: Floats) -> Integers | None:
 
 
 def _try(mesh: _Growing, gone: int, kept: int, wanted: Floats) -> Integers | None:
-    """Put ``kept`` in the place of ``gone`` if no cell turns over and the smallest around grows."""
+    """Collapse the vertex ``gone`` into another one if no cell is inverted and the smallest cell around grows."""
     around = np.flatnonzero(mesh.alive & (mesh.cells == gone).any(1))
     both = (mesh.cells[around] == kept).any(1)
     moved = around[~both]
@@ -119,7 +123,7 @@ def _try(mesh: _Growing, gone: int, kept: int, wanted: Floats) -> Integers | Non
 
 
 def _clash(mesh: _Growing, rows: Integers, turned: Integers, kept: int) -> bool:
-    """Whether a triangle would fall upon one that is part of something else."""
+    """Return True if a triangle would coincide with one of another kind."""
     near = np.union1d(rows, np.flatnonzero((mesh.triangles == kept).any(1)))
     place = {
         tuple(sorted(t)): int(o) for t, o in zip(mesh.triangles[near].tolist(), mesh.of[near].tolist(), strict=True)
@@ -133,7 +137,7 @@ def _clash(mesh: _Growing, rows: Integers, turned: Integers, kept: int) -> bool:
 
 
 def _cleaned(meshed: Meshed, mesh: _Growing) -> Meshed:
-    """Without vertices and triangles that are no more."""
+    """Return the mesh without unused vertices and collapsed triangles."""
     cells = mesh.cells[mesh.alive]
     used = np.unique(cells)
     number = np.full(len(mesh.x), -1)

@@ -1,4 +1,4 @@
-"""Element sizes on a lattice of the flat box: from wavelengths, from distance to faults, and never growing faster than asked."""
+"""Element sizes on a lattice of the flat box, from wavelengths and distance to faults, with limited growth."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from faultwave.domain.build.relief import Relief
 Floats = NDArray[np.float64]
 
 MOST = 400_000
-"""Points of the lattice."""
+"""Target number of points of the lattice."""
 ELONGATED = 8.0
-"""Times that a region may have more of them, as one side of it is much shorter than the others."""
+"""Factor by which this number may be exceeded in regions with one short side."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Edges wanted (nx, ny, nz) [m] at ``origin`` + index * ``spacing``."""
+    """Wanted edges (nx, ny, nz) [m] at the positions ``origin`` + index * ``spacing``."""
 
     origin: Floats
     spacing: Floats
     values: Floats
 
     def points(self) -> Floats:
-        """(n, 3), in the order of the values."""
+        """Return the positions (n, 3) [m], in the order of the values."""
         axes = [o + h * np.arange(n) for o, h, n in zip(self.origin, self.spacing, self.values.shape, strict=True)]
         return np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], 1)
 
     def cells(self) -> float:
-        """How many regular tetrahedra of such edges fill the box."""
+        """Return the number of regular tetrahedra with these edges that fill the box."""
         middle = self.values
         for axis in range(3):
             low, high = (np.take(middle, range(k, middle.shape[axis] + k - 1), axis) for k in (0, 1))
@@ -41,7 +41,7 @@ class Sizes:
         return float((6.0 * 2.0**0.5 * self.spacing.prod() / middle**3).sum())
 
     def at(self, points: Floats) -> Floats:
-        """Edges (n,) at points (n, 3): between eight points of the lattice, beyond it as at its sides."""
+        """Return the edges (n,) at points (n, 3): trilinear between points of the lattice, constant beyond it."""
         from scipy.ndimage import map_coordinates
 
         index = ((points - self.origin) / self.spacing).T
@@ -49,9 +49,12 @@ class Sizes:
 
 
 def lattice(lower: Floats, upper: Floats, finest: float) -> Sizes:
-    """Return places for sizes: as fine as the finest elements, but about ``MOST`` at most.
+    """Return a lattice as fine as the finest elements, but with at most about ``MOST`` points.
 
-    Raises InputError for a region that is so much longer along one axis than along the others that it has many more.
+    Raises
+    ------
+    InputError
+        If the region is so elongated that it needs many more.
     """
     extent = upper - lower
     h = max(finest, float((extent.prod() / MOST) ** (1 / 3)))
@@ -71,7 +74,21 @@ def wanted(
     faults: Sequence[tuple[Floats, float]],
     growth: float,
 ) -> Sizes:
-    """``of_waves``: edges (n,) that waves want at true places (n, 3); ``faults``: flat facets (m, 4, 3) and the size on each."""
+    """Return sizes that satisfy waves and faults and grow by at most ``growth`` per metre.
+
+    Parameters
+    ----------
+    places
+        Lattice.
+    relief
+        Relief.
+    of_waves
+        Function that returns the edges (n,) required by waves at true positions (n, 3).
+    faults
+        Flat facets (m, 4, 3) and element size of each fault.
+    growth
+        Largest growth per metre.
+    """
     points = places.points()
     values = of_waves(relief.physical(points))
     reach = float(np.linalg.norm(places.spacing)) / 2
@@ -81,14 +98,14 @@ def wanted(
 
 
 def _distance(points: Floats, facets: Floats, size: float) -> Floats:
-    """From points (n, 3) to the nearest sample of the facets, which lie less than an element apart."""
+    """Return the distance of points (n, 3) to the nearest sample of the facets; samples are less than an element apart."""
     from scipy.spatial import cKDTree
 
     return np.asarray(cKDTree(samples(facets, size)).query(points)[0])
 
 
 def samples(facets: Floats, size: float) -> Floats:
-    """Points (k, 3) on facets (m, 4, 3)."""
+    """Return sample points (k, 3) on facets (m, 4, 3)."""
     found = []
     for a, b, c, d in facets:
         along = max(np.linalg.norm(b - a), np.linalg.norm(c - d))
@@ -100,7 +117,7 @@ def samples(facets: Floats, size: float) -> Floats:
 
 
 def limited(sizes: Sizes, growth: float) -> Sizes:
-    """Sizes that grow by ``growth`` per metre at most (a sweep to and fro along each axis, until nothing changes)."""
+    """Return sizes that grow by at most ``growth`` per metre, by alternating sweeps along each axis until convergence."""
     values = sizes.values.copy()
     for _ in range(20):
         before = values.copy()
@@ -124,7 +141,21 @@ def _pull(values: Floats, axis: int, here: int, there: int, most: float) -> None
 
 
 def refined(sizes: Sizes, points: Floats, edges: Floats, ratio: Floats, growth: float) -> Sizes:
-    """Smaller by ``ratio`` (n,), cells' ``edges`` (n,) over those wanted, all over the cells about points (n, 3) of the flat box."""
+    """Return sizes reduced by ``ratio`` (n,) around cells that are too large.
+
+    Parameters
+    ----------
+    sizes
+        Sizes.
+    points : (n, 3) array
+        Centres of these cells in the flat box [m].
+    edges : (n,) array
+        Edges of these cells [m].
+    ratio : (n,) array
+        Edge relative to the required one.
+    growth
+        Largest growth per metre.
+    """
     index = np.clip(np.round((points - sizes.origin) / sizes.spacing).astype(int), 0, np.array(sizes.values.shape) - 1)
     reach = np.maximum(1, np.ceil(0.5 * edges[:, None] / sizes.spacing).astype(int))
     factor = np.ones(sizes.values.shape)

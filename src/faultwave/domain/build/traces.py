@@ -1,4 +1,4 @@
-"""Fault traces from files: GeoJSON, CSV with a header, and lines of longitude and latitude as GMT has them."""
+"""Fault traces from files: GeoJSON, CSV with a header, and GMT lines of longitude and latitude."""
 
 from __future__ import annotations
 
@@ -22,21 +22,32 @@ Floats = NDArray[np.float64]
 HEADERS = {
     ("lon", "lat"): True, ("longitude", "latitude"): True, ("long", "lat"): True, ("x", "y"): False, ("easting", "northing"): False,
 }  # fmt: skip
-"""Names of the two columns, and whether they are degrees."""
+"""Names of the two columns, and True if they are degrees."""
 
 UNITS = {"m": 1.0, "km": 1000.0}
 FARTHEST = 1e8
-"""Metres between any two places of a map."""
+"""Largest distance between two points of a map [m]."""
 SMALL = 0.02
-"""Of its depth, that a fault is long at least: what is shorter was meant in kilometres."""
+"""Smallest ratio of length to depth of a fault; shorter traces were probably given in kilometres."""
 WORLD = ("crs84", "4326", "4979")
-"""How the names of systems of longitude and latitude end."""
+"""Endings of the names of systems of longitude and latitude."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A line on the map: ``xy`` (n, 2) in the case's x, y [m]; ``geographic`` (n, 2) degrees where it came so; its name in the file, and
-    what the file says ``about`` the fault."""
+    """Fault trace on the map.
+
+    Attributes
+    ----------
+    xy : (n, 2) array
+        Points in x, y of the case [m].
+    geographic : (n, 2) array or None
+        Longitude and latitude [deg], if given so.
+    name, source
+        Name in the file, and place in the file.
+    about
+        Properties of the fault in the file.
+    """
 
     xy: Floats
     geographic: Floats | None
@@ -46,7 +57,13 @@ class Trace:
 
 
 def read_traces(path: str | Path, projection: Projection | None) -> list[Trace]:
-    """Every line of a file. Raises InputError with file and line for what is no line, and for degrees without a projection."""
+    """Return all lines of a file.
+
+    Raises
+    ------
+    InputError
+        With file and line for invalid lines, and for degrees without a projection.
+    """
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -65,7 +82,7 @@ def read_traces(path: str | Path, projection: Projection | None) -> list[Trace]:
 
 
 Line = tuple[str, str, Floats, bool, Properties]
-"""Place in the file, name, points (n, 2), whether they are degrees, what the file says of the fault."""
+"""Place in the file, name, points (n, 2), flag for degrees, and properties of the fault."""
 
 
 def _placed(
@@ -105,7 +122,7 @@ def _geojson(path: Path, text: str) -> list[Line]:
         raise InputError(
             Problem(f"{path}:{error.lineno}", f"is no GeoJSON: {error.msg}", "text as in RFC 7946")
         ) from None
-    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, lists in lists without end
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, or deeply nested lists
         raise InputError(Problem(str(path), f"is no GeoJSON: {error}")) from None
     if not isinstance(data, dict):
         raise InputError(Problem(str(path), "is no GeoJSON", "an object with a type"))
@@ -134,14 +151,14 @@ def _features(path: Path, data: dict[str, Any]) -> list[Any]:
 
 
 def _object(where: str, given: Any) -> dict[str, Any]:
-    """An object of the file, empty where there is none."""
+    """Return an object of the file, empty if missing."""
     if not isinstance(given or {}, dict):
         raise InputError(Problem(where, f"has {shown(str(given), 60)} in place of an object"))
     return given or {}
 
 
 def _check_system(path: Path, data: dict[str, Any]) -> None:
-    """GeoJSON is in longitude and latitude (RFC 7946); files of the former kind may name another system."""
+    """Raise InputError unless coordinates are longitude and latitude (RFC 7946); older files may name another system."""
     system = _object(f"{path}: crs", data.get("crs"))
     name = str(_object(f"{path}: crs", system.get("properties")).get("name", ""))
     if name and not name.lower().endswith(WORLD):
@@ -166,7 +183,7 @@ def _points(where: str, places: Any) -> Floats:
 
 
 def _columns(path: Path, text: str) -> list[Line]:
-    """Rows of two numbers, lines parted by '>' or blank ones; a header names the columns, without one they are degrees."""
+    """Read rows of two numbers, lines separated by '>' or blank ones; columns are degrees unless a header names them."""
     degrees, factor, pick, begun = True, 1.0, (0, 1), False
     problems = Problems()
     lines: list[tuple[str, str, list[list[float]]]] = [(f"{path}:1", "", [])]
@@ -198,7 +215,7 @@ def _numbers(words: list[str]) -> list[float] | None:
 
 
 def _header(where: str, words: list[str]) -> tuple[bool, float, tuple[int, int]]:
-    """Whether columns are degrees, their factor to metres, and which they are."""
+    """Return whether columns are degrees, their factor to metres, and their indices."""
     plain = [re.sub(r"[\[\(_].*", "", w).lower() for w in words]
     for names, degrees in HEADERS.items():
         if all(name in plain for name in names):
@@ -213,7 +230,7 @@ def _header(where: str, words: list[str]) -> tuple[bool, float, tuple[int, int]]
 
 
 def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Floats], str], problems: Problems) -> None:
-    """Tell of a trace that leaves the region ``lower`` to ``upper`` (2,), or crosses itself; ``place`` words x, y."""
+    """Report a trace that leaves the region ``lower`` to ``upper`` (2,) or crosses itself; ``place`` describes x, y."""
     xy = trace.xy
     outside = ((xy <= lower) | (xy >= upper)).any(1)
     if outside.any():
@@ -244,8 +261,10 @@ def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Flo
 
 
 def told_of(trace: Trace, advice: str, rake: bool) -> list[Problem]:
-    """Return warnings that name what the properties of a trace say, with their ``rake`` where that is used, and those that may say
-    more and are not read."""
+    """Return warnings about properties of a trace that are used, and those that are not read.
+
+    ``advice`` is added to the first; ``rake`` is True if the rake is used.
+    """
     found, words = [], (trace.about if rake else replace(trace.about, rake=None)).words()
     if words:
         what = f"properties of the trace{f' {trace.name!r}' if trace.name else ''} are used: {words}"
@@ -261,8 +280,7 @@ def told_of(trace: Trace, advice: str, rake: bool) -> list[Problem]:
 
 
 def check_scale(traces: Sequence[Trace], depth: float, problems: Problems) -> None:
-    """Tell of the lines of one file in x and y that all together are far too short for faults as deep as ``depth``: kilometres taken for
-    metres."""
+    """Report traces in x and y that are far too short for faults of ``depth``, as if kilometres were read as metres."""
     if any(t.geographic is not None for t in traces):
         return
     points = np.concatenate([t.xy for t in traces])
@@ -274,14 +292,14 @@ def check_scale(traces: Sequence[Trace], depth: float, problems: Problems) -> No
 
 
 def other_units(points: Floats) -> str:
-    """What coordinates x and y (n, 2) of a trace that is far too short may be instead of metres."""
+    """Return a question about the units of coordinates (n, 2) of a trace that is far too short."""
     asked = "Are its coordinates kilometres? Name columns x[km], y[km]."
     degrees = (np.abs(points) <= (180.0, 90.0)).all()
     return f"{asked} Degrees? Name columns lon, lat." if degrees else asked
 
 
 def self_crossing(xy: Floats) -> Floats | None:
-    """Where a line (n, 2) crosses or touches itself; None where it does not."""
+    """Return the point where a line (n, 2) crosses or touches itself, or None."""
     for i in range(len(xy) - 1):
         for j in range(i + 1, len(xy) - 1):
             found = crossing(xy[i], xy[i + 1], xy[j], xy[j + 1])
@@ -291,7 +309,7 @@ def self_crossing(xy: Floats) -> Floats | None:
 
 
 def crossing(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats | None:
-    """The point (2,) that segments a-b and c-d share, ends included; None where there is none or they are parallel."""
+    """Return the common point (2,) of segments a-b and c-d, ends included; None if there is none or they are parallel."""
     u, v, w = b - a, d - c, c - a
     area = u[0] * v[1] - u[1] * v[0]
     if abs(area) <= 1e-12 * np.linalg.norm(u) * np.linalg.norm(v):
@@ -302,7 +320,7 @@ def crossing(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats | None:
 
 
 def simplified(xy: Floats, size: float) -> Floats:
-    """A line without the points that elements of ``size`` cannot follow: none moves it by more than a tenth of that."""
+    """Return a line without points that elements of ``size`` cannot follow, within a tenth of it."""
     kept = _douglas_peucker(xy, 0.1 * size)
     found = [kept[0]]
     for point in kept[1:-1]:
@@ -312,7 +330,7 @@ def simplified(xy: Floats, size: float) -> Floats:
 
 
 def _douglas_peucker(xy: Floats, tolerance: float) -> Floats:
-    """Ramer (1972), Douglas & Peucker (1973)."""
+    """Simplify a line (Ramer 1972; Douglas & Peucker 1973)."""
     a, b = xy[0], xy[-1]
     along = b - a
     length = np.linalg.norm(along)

@@ -1,4 +1,4 @@
-"""Triangulated surfaces of faults: GOCAD's TSurf (as the community fault model has them), STL, and VTK's legacy polydata."""
+"""Triangulated fault surfaces: GOCAD TSurf (as in the Community Fault Model), STL, and legacy VTK polydata."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ from faultwave.base.projection import Projection
 
 Floats = NDArray[np.float64]
 FARTHEST = 1e8
-"""Metres: no map has such coordinates."""
+"""Largest valid coordinate [m]."""
 
 
 def read_triangles(path: Path, projection: Projection | None) -> Floats:
-    """Corners (m, 3, 3) [m], z up, in the case's x, y: map coordinates of the case's projection are turned into them where there is one.
+    """Return the corners (m, 3, 3) [m] of a surface in x, y of the case, z up.
 
-    Raises InputError for what is no such file.
+    Map coordinates are converted if the case has a projection.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as a surface.
     """
     readers = {".ts": _tsurf, ".stl": _stl, ".vtk": _vtk}
     if path.suffix.lower() not in readers:
@@ -45,7 +50,9 @@ def read_triangles(path: Path, projection: Projection | None) -> Floats:
     if np.abs(found).max() > FARTHEST:
         what = f"has a corner at {np.abs(found).max():.6g} m"
         raise InputError(Problem(str(path), what, f"coordinates up to {FARTHEST:g} m"))
-    if projection is not None and np.abs(found[..., :2]).max() > 1e5:  # of the map, not counted from the local origin
+    if (
+        projection is not None and np.abs(found[..., :2]).max() > 1e5
+    ):  # map coordinates, not relative to the local origin
         found = found.copy()
         here = _local(projection, found[..., :2].reshape(-1, 2))
         found[..., :2] = here.reshape(found[..., :2].shape)
@@ -62,7 +69,7 @@ def _local(projection: Projection, flat: Floats) -> Floats:
 
 
 def _tsurf(path: Path) -> Floats:
-    """Read all surfaces of a file, each in the units and axes of its own header."""
+    """Read all surfaces of a file, each with the units and axes of its own header."""
     vertices: dict[int, Floats] = {}
     triangles: list[list[int]] = []
     system, base = _System(), 0
@@ -100,24 +107,24 @@ _NAMES = (
     ("y", "v", "north", "northing", "lat", "latitude"),
     ("z", "w", "elevation", "depth", "height", "altitude"),
 )
-"""Names of GOCAD's three axes, which stand in this order."""
+"""Names of the three axes of GOCAD, in this order."""
 _LENGTHS = {
     "": 1.0, "m": 1.0, "meter": 1.0, "meters": 1.0, "metre": 1.0, "metres": 1.0, "unitless": 1.0, "none": 1.0,
     "km": 1e3, "kilometer": 1e3, "kilometers": 1e3, "kilometre": 1e3, "kilometres": 1e3,
     "ft": 0.3048, "feet": 0.3048, "foot": 0.3048, "ift": 0.3048, "usft": 1200 / 3937, "ftus": 1200 / 3937,
 }  # fmt: skip
-"""Metres in units of length as GOCAD writes them."""
+"""Metres per unit of length, by its names in GOCAD files."""
 
 
 class _System:
-    """The coordinate system of one object: metres and heights where its header says nothing else."""
+    """Coordinate system of one object: metres and heights unless its header says otherwise."""
 
     def __init__(self) -> None:
         self.factors, self.up = np.ones(3), 1.0
-        self.signed = False  # whether ZPOSITIVE stood in the header
+        self.signed = False  # True if the header has ZPOSITIVE
 
     def declare(self, where: str, key: str, text: str) -> None:
-        """Take a line of the header. Raises InputError for a declaration that is not understood."""
+        """Read a line of the header; raises InputError for an unknown declaration."""
         words = [(a or b).strip() for a, b in re.findall(r'"([^"]*)"|(\S+)', text)]
         plain = [re.sub(r"[^a-z]", "", w.lower()) for w in words]
         if key == "ZPOSITIVE":
@@ -144,7 +151,7 @@ class _System:
                 self.up = -1.0
 
     def metres(self, where: str, words: list[str]) -> Floats:
-        """Return the place (3,) of a vertex [m], z up."""
+        """Return the position (3,) of a vertex [m], z up."""
         if len(words) < 3:
             raise InputError(Problem(where, "a vertex has fewer than three coordinates", "VRTX number x y z"))
         return np.array([float(w) for w in words]) * self.factors * (1.0, 1.0, self.up)

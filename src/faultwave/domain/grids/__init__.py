@@ -1,1 +1,1 @@
-"""Grids of points: where they lie, which point lies where, and how they are cut into boxes, one a process."""
+"""Grids of points: positions, indices, and their partition into boxes, one per process."""

@@ -1,4 +1,4 @@
-"""A grid cut into boxes, one a process: who owns which points."""
+"""Partition of a grid into boxes, one per process."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ Triple = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Cut:
-    """``counts`` of boxes along (z, y, x) of a grid of ``shape`` points; ``around``: axes that are periodic."""
+    """Partition into ``counts`` boxes along (z, y, x) of a grid of ``shape`` points; ``around``: periodic axes."""
 
     shape: Triple
     counts: Triple
     around: tuple[bool, bool, bool]
 
     def coordinates(self, rank: int) -> Triple:
-        """Where the box of a process stands among the others, along (z, y, x)."""
+        """Return the indices along (z, y, x) of the box of a process."""
         z, y, x = np.unravel_index(rank, self.counts)
         return int(z), int(y), int(x)
 
     def rank(self, coordinates: Triple) -> int:
-        """The process whose box stands there."""
+        """Return the process of a box."""
         return int(np.ravel_multi_index(coordinates, self.counts))
 
     def span(self, coordinates: Triple) -> tuple[Triple, Triple]:
-        """The first point of the box there and the one after its last."""
+        """Return the first point of a box and the one after its last, along (z, y, x)."""
         lo = [n * c // p for n, c, p in zip(self.shape, coordinates, self.counts, strict=True)]
         hi = [n * (c + 1) // p for n, c, p in zip(self.shape, coordinates, self.counts, strict=True)]
         return (lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2])
 
     def rank_of(self, points: np.ndarray) -> np.ndarray:
-        """The process (n,) that owns each of the points (n, 3); those above the grid belong to who is below them."""
+        """Return the process (n,) that owns each of the points (n, 3); points outside the grid belong to the nearest box."""
         index = []
         for k in range(3):
             ends = np.array([self.shape[k] * (c + 1) // self.counts[k] for c in range(self.counts[k])])
@@ -42,8 +42,11 @@ class Cut:
 
 
 def best_cut(shape: Triple, count: int, around: tuple[bool, bool, bool], least: int) -> Cut | None:
-    """The cut into ``count`` boxes with the least surface between them, no box narrower than ``least`` where it is cut; None
-    where there is none. Of equals, that which leaves rows along x whole."""
+    """Return the partition into ``count`` boxes with the smallest interface area, or None if impossible.
+
+    No box is narrower than ``least`` points along a partitioned axis. Of equal ones, the partition that does not cut
+    rows along x is chosen.
+    """
     found: list[tuple[float, Triple]] = []
     for z in (n for n in range(1, count + 1) if count % n == 0):
         for y in (n for n in range(1, count // z + 1) if count // z % n == 0):

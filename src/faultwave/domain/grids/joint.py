@@ -1,8 +1,9 @@
-"""Values on the plane that two grids share, whose spacings are as 1 to 2 or 3: from the coarser to the finer one and back.
+"""Interpolation and restriction on the shared plane of two grids whose spacings have the ratio 2 or 3.
 
-From coarse to fine values are cubic polynomials along each axis, T. From fine to coarse they are means with the transposed weights over
-the ratio, R = T^t / ratio, along each axis: so powers over the plane are the same on both sides, and both ways are exact for polynomials
-up to the third degree. Beyond the ends of an axis that is not periodic values are zero, as those of a grid are.
+From coarse to fine, values are cubic polynomials along each axis, T. From fine to coarse, they are means with the
+transposed weights over the ratio, R = T^t / ratio, along each axis. Therefore the power through the plane is equal on
+both sides, and both operators are exact for polynomials up to the third degree. Beyond the ends of an axis that is not
+periodic, values are zero.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ from functools import cache
 import numpy as np
 
 RATIOS = (2, 3)
-"""Of spacings."""
+"""Supported ratios of spacings."""
 AHEAD = 2
-"""Coarse points to either side that a fine one is made of."""
+"""Number of coarse points on either side of a fine point that its value depends on."""
 
 
 @cache
 def interpolation(ratio: int, half: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Of the fine points ratio i, ratio i + 1, ..., the first coarse point less i (ratio,), and the weights (ratio, 4) of it and the next
-    three. Points lie in the middle of cells that begin together, or ``half`` a cell further, on their ends."""
+    """Return offsets (ratio,) and weights (ratio, 4) of the interpolation at the fine points ratio i, ratio i + 1, ...
+
+    An offset is the index of the first of four coarse points minus i. Points are in the middle of cells that start
+    together, or, with ``half``, at their ends.
+    """
     places = (np.arange(ratio) + (1.0 if half else 0.5)) / ratio - (1.0 if half else 0.5)
     first = np.floor(places + 1e-9)
     t = (places - first)[:, None]
@@ -39,7 +43,10 @@ def interpolation(ratio: int, half: bool) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def restriction(ratio: int, half: bool) -> tuple[int, np.ndarray]:
-    """Of the coarse point i, the first fine point less ratio i that it is made of, and the weights of it and the next: the transpose."""
+    """Return the offset and the weights of the restriction at coarse point i, the transpose of the interpolation.
+
+    The offset is the index of the first fine point minus ratio i.
+    """
     first, weights = interpolation(ratio, half)
     reads = {
         ratio * -(int(first[phase]) + n) + phase: float(weights[phase, n]) / ratio
@@ -51,25 +58,28 @@ def restriction(ratio: int, half: bool) -> tuple[int, np.ndarray]:
 
 @dataclass(frozen=True)
 class Axis:
-    """Of one axis of the shared plane: the ``ratio``, and whether points lie ``half`` a cell further than its middle."""
+    """Interpolation along one axis of the shared plane: ``ratio``, and True for ``half`` if points are at the ends of cells."""
 
     ratio: int
     half: bool
 
     def needed(self, low: int, high: int, finer: bool) -> tuple[int, int]:
-        """Which points [low, high) of the other grid the points [low, high) of one are made of; ``finer``: of the fine one."""
+        """Return the range [low, high) of points of the other grid on which points [low, high) depend.
+
+        ``finer`` is True if the latter are points of the fine grid.
+        """
         if finer:
             return low // self.ratio - AHEAD, (high - 1) // self.ratio + AHEAD + 1
         return self.ratio * (low - AHEAD), self.ratio * (high + AHEAD)
 
     def finer(self, start: int, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of the fine points [low, high), the first of the coarse points from ``start`` on, and the weights (points, 4) from it on."""
+        """Return, for fine points [low, high), the first coarse point relative to ``start`` and the weights (points, 4)."""
         first, weights = interpolation(self.ratio, self.half)
         places, phases = np.divmod(np.arange(low, high), self.ratio)
         return places + first[phases] - start, weights[phases]
 
     def coarser(self, start: int, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of the coarse points [low, high), the first of the fine points from ``start`` on, and the weights (points, n) from it on."""
+        """Return, for coarse points [low, high), the first fine point relative to ``start`` and the weights (points, n)."""
         offset, weights = restriction(self.ratio, self.half)
         return self.ratio * np.arange(low, high) + offset - start, np.tile(weights, (high - low, 1))
 

@@ -1,11 +1,13 @@
-"""A ground that is not flat, and grids that follow it.
+"""Topography and grids that follow it.
 
-Below the lowest point of the ground lies a flat grid; in a cap below it the grid's planes bend until the uppermost is the ground:
+Below the lowest point of the ground lies a flat grid; in a curvilinear layer at its top, the planes of the grid deform
+until the uppermost is the ground:
 
     z = r + height(x, y) rise(r)
 
-with the level r of the flat grid, whose uppermost plane is at ``top``. ``rise`` is 0 below the cap and 1 at the top, and bends over the
-lower half of the cap only; above, cells are equally stretched. As the height is nowhere below zero, no cell is squeezed.
+with the level r of the flat grid, whose uppermost plane is at ``top``. ``rise`` is 0 below the layer and 1 at the top,
+and is curved only in the lower half of the layer; above, cells are stretched uniformly. As the height is never
+negative, no cell is compressed.
 """
 
 from __future__ import annotations
@@ -15,21 +17,36 @@ from dataclasses import dataclass
 import numpy as np
 
 BEND = 0.5
-"""Part of the cap, from below, over which the rise bends."""
+"""Fraction of the layer, from below, over which the rise is curved."""
 STEEP = 1.0 / (1.0 - 0.5 * BEND)
-"""Slope of the rise above that, times the cap's thickness."""
+"""Slope of the rise above that, times the thickness of the layer."""
 MARGIN = 10
-"""Nodes of heights beyond the grid."""
+"""Number of nodes of heights beyond the grid."""
 D1, D2 = 9.0 / 8.0, -1.0 / 24.0
-"""Weights of the nearest and next pair of nodes of a slope: those of the scheme."""
+"""Weights of the nearest and next pair of nodes for slopes, as in the finite-difference scheme."""
 ITERATIONS = 60
 
 
 @dataclass(frozen=True, eq=False)
 class Relief:
-    """``heights`` (my, mx) [m] of the ground over its lowest point ``top`` [m], at nodes half a ``spacing`` [m] apart, of which the first
-    is MARGIN nodes before the corner (x, y) of the grid; a cap of so much ``thickness`` [m]. ``around``: nodes along x and y after which it
-    is periodic, 0 where it is not."""
+    """Topography and the curvilinear layer below it.
+
+    Attributes
+    ----------
+    heights : (my, mx) array
+        Heights [m] of the ground above its lowest point, at nodes half a ``spacing`` apart; the first is MARGIN nodes
+        before ``corner``.
+    corner
+        Corner (x, y) of the grid [m].
+    spacing
+        Spacing of the grid [m].
+    top
+        Elevation of the lowest point [m].
+    thickness
+        Thickness of the layer [m].
+    around
+        Number of nodes along x and y of a period, 0 if not periodic.
+    """
 
     heights: np.ndarray
     corner: tuple[float, float]
@@ -39,27 +56,27 @@ class Relief:
     around: tuple[int, int] = (0, 0)
 
     def __post_init__(self) -> None:
-        from scipy import ndimage  # takes long to import, and few runs need it
+        from scipy import ndimage  # slow to import, and few runs need it
 
         object.__setattr__(self, "_spline", ndimage.spline_filter(np.asarray(self.heights, float), mode="nearest"))
 
     @property
     def relief(self) -> float:
-        """From the lowest to the highest point [m]."""
+        """Height difference between the lowest and the highest point [m]."""
         return float(self.heights.max())
 
     @property
     def stretch(self) -> float:
-        """By how much cells are stretched at most."""
+        """Largest factor by which cells are stretched."""
         return 1.0 + STEEP * self.relief / self.thickness
 
     @property
     def bottom(self) -> float:
-        """Of the cap [m]."""
+        """Elevation of the bottom of the layer [m]."""
         return self.top - self.thickness
 
     def height(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Of the ground over its lowest point [m]; exact at nodes, a cubic spline between them."""
+        """Return the height of the ground above its lowest point [m]; exact at nodes, a cubic spline between them."""
         from scipy import ndimage
 
         i, j = self._node(x, 0), self._node(y, 1)
@@ -70,45 +87,45 @@ class Relief:
         return np.asarray(flat.reshape(np.shape(i)))
 
     def _node(self, x: np.ndarray, axis: int) -> np.ndarray:
-        """Where along an axis a coordinate lies among the nodes."""
+        """Return the fractional node index of a coordinate along an axis."""
         return np.asarray((np.asarray(x, float) - self.corner[axis]) / (0.5 * self.spacing) + MARGIN)
 
     def ground(self, xy: np.ndarray) -> np.ndarray:
-        """Elevation (n,) of the ground at places (n, 2 or 3)."""
+        """Return the elevation (n,) of the ground [m] at positions (n, 2 or 3)."""
         return self.top + self.height(xy[..., 0], xy[..., 1])
 
     def rise(self, r: np.ndarray) -> np.ndarray:
-        """Share (n,) of the height at levels r [m]."""
+        """Return the fraction (n,) of the height at levels r [m]."""
         depth = (self.top - np.asarray(r, float)) / self.thickness
         t = np.clip((1.0 - depth) / BEND, 0.0, 1.0)
         bent = STEEP * BEND * t**5 * (7.0 + t * (-14.0 + t * (10.0 - 2.5 * t)))
         return np.where(depth <= 1.0 - BEND, 1.0 - STEEP * depth, bent)
 
     def rate(self, r: np.ndarray) -> np.ndarray:
-        """Its derivative (n,) [1/m]."""
+        """Return the derivative (n,) of the rise [1/m]."""
         t = np.clip(((np.asarray(r, float) - self.bottom) / self.thickness) / BEND, 0.0, 1.0)
         return np.asarray(STEEP / self.thickness * t**4 * (35.0 + t * (-84.0 + t * (70.0 - 20.0 * t))))
 
     def jacobian(self, place: np.ndarray) -> np.ndarray:
-        """dz/dr (n,) at places (n, 3) of the flat grid."""
+        """Return dz/dr (n,) at positions (n, 3) of the flat grid."""
         return 1.0 + self.height(place[..., 0], place[..., 1]) * self.rate(place[..., 2])
 
     def up(self, place: np.ndarray) -> np.ndarray:
-        """Places (n, 3) [m] of those of the flat grid."""
+        """Return the true positions (n, 3) [m] of positions in the flat grid."""
         found = np.array(place, float)
         found[..., 2] += self.height(found[..., 0], found[..., 1]) * self.rise(found[..., 2])
         return found
 
     def lifted(self, x: np.ndarray, y: np.ndarray, r: np.ndarray) -> np.ndarray:
-        """How much higher than their level r (nr,) places of a lattice lie: (nr, ny, nx) [m]."""
+        """Return the elevation of lattice points above their level r (nr,): (nr, ny, nx) [m]."""
         return self.rise(r)[:, None, None] * self.height(*np.meshgrid(x, y))
 
     def stretches(self, x: np.ndarray, y: np.ndarray, r: np.ndarray) -> np.ndarray:
-        """dz/dr (nr, ny, nx) at such places."""
+        """Return dz/dr (nr, ny, nx) at lattice points."""
         return np.asarray(1.0 + self.rate(r)[:, None, None] * self.height(*np.meshgrid(x, y)))
 
     def down(self, place: np.ndarray) -> np.ndarray:
-        """Places (n, 3) [m] of the flat grid; the ground is exactly its uppermost plane."""
+        """Return the positions (n, 3) [m] in the flat grid of true positions; the ground is exactly its uppermost plane."""
         found = np.array(place, float)
         height = self.height(found[..., 0], found[..., 1])
         z = found[..., 2]
@@ -119,7 +136,7 @@ class Relief:
         return found
 
     def _bent(self, z: np.ndarray, height: np.ndarray) -> np.ndarray:
-        """Level of heights where the rise bends: as z grows with the level, halving finds it."""
+        """Return the levels of elevations where the rise is curved, by bisection."""
         low, high = np.full(z.shape, self.bottom), np.full(z.shape, self.top)
         for _ in range(ITERATIONS):
             middle = 0.5 * (low + high)
@@ -128,7 +145,7 @@ class Relief:
         return 0.5 * (low + high)
 
     def slopes(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Slopes (n,) of the ground along x and y, as those of the scheme's points are."""
+        """Return slopes (n,) of the ground along x and y, with the differences of the finite-difference scheme."""
         h = self.spacing
 
         def along(dx: float, dy: float) -> np.ndarray:
@@ -142,8 +159,17 @@ class Relief:
     def sheet(
         self, place: tuple[int, ...], axis: str | None, first: tuple[int, ...], count: tuple[int, ...]
     ) -> np.ndarray:
-        """Heights (ny, nx) at points of a plane of the grid, half an edge further along x and y where ``place`` says so, ``count`` from
-        ``first`` on (y, x); or their slopes along an axis."""
+        """Return heights (ny, nx) at points of a plane of the grid, or their slopes along an axis.
+
+        Parameters
+        ----------
+        place
+            1 for the axes (x, y) along which points are half an edge further.
+        axis
+            'x' or 'y' for slopes, None for heights.
+        first, count
+            First point and number of points along (y, x).
+        """
 
         def shifted(x: int = 0, y: int = 0) -> np.ndarray:
             index = [self._nodes(k, place[1 - k], first[k], count[k], by) for k, by in ((0, y), (1, x))]
@@ -155,13 +181,13 @@ class Relief:
         return np.asarray((D1 * near + D2 * far) / self.spacing)
 
     def _nodes(self, k: int, half: int, first: int, count: int, by: int) -> np.ndarray:
-        """Numbers of nodes along y or x (``k`` 0 or 1)."""
+        """Return the node indices along y or x (``k`` 0 or 1)."""
         found = 2 * (first + np.arange(count)) + 1 + half + by
         period = self.around[1 - k]
         return MARGIN + (found % period if period else found)
 
     def steepest(self) -> tuple[float, float, float]:
-        """Largest slope of the ground and its place (x, y) [m]."""
+        """Return the largest slope of the ground and its position (x, y) [m]."""
         h = self.heights
         found = np.zeros(h.shape)
         for axis in (0, 1):

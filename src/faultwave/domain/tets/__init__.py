@@ -1,4 +1,4 @@
-"""Tetrahedral meshes: read or generate, check, number, measure, search and cluster them."""
+"""Tetrahedral meshes: reading, generation, checks, numbering, geometry, search and clustering."""
 
 from faultwave.domain.tets.ahead import cells_ahead
 from faultwave.domain.tets.checks import check_mesh

@@ -1,4 +1,4 @@
-"""How many cells a mesh will have, before it is read or made."""
+"""Number of cells of a mesh before it is read or generated."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from faultwave.domain.tets.gmsh_ahead import gmsh_cells
 
 
 def cells_ahead(setting: Any) -> int | None:
-    """Cells of a box, or of a PUML, netCDF or Gmsh file by its headers; None where only reading or making the mesh tells. ``setting``: as
-    for ``load_mesh``."""
+    """Return the number of cells of a box, or of a PUML, netCDF or Gmsh file from its headers; None if unknown.
+
+    ``setting`` is as for ``load_mesh``. None means that only reading or generating the mesh determines the number.
+    """
     box, path = getattr(setting, "generate", None), getattr(setting, "file", None)
     if box is not None:
         return box.tetrahedra * math.prod(box.cells) if box.shape == "box" else None
@@ -28,7 +30,7 @@ def cells_ahead(setting: Any) -> int | None:
     with (
         suppress(InputError, OSError),
         opened(path, "mesh") as file,
-    ):  # what is wrong with it is told where it is read
+    ):  # errors are reported when the mesh is read
         if isinstance(file.get("element_size"), h5py.Dataset):
             return int(np.sum(file["element_size"][()]))
         connections = file.get("connect")

@@ -1,4 +1,4 @@
-"""A mesh from tetrahedra and tagged triangles, as mesh generators give them."""
+"""Assembly of a mesh from tetrahedra and tagged triangles, as mesh generators provide them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,27 @@ from faultwave.domain.tets.mesh import FILE_FACES, Floats, Integers, Mesh, make_
 
 @dataclass(frozen=True)
 class Parts:
-    """Node ids (n,) and coordinates (n, 3); tetrahedra (m, 4) of node ids with groups (m,); triangles (k, 3) of node
-    ids with face tags (k,); periodic (p, 2) node pairs that are one; names and written as in ``Mesh``."""
+    """Nodes, elements and tags of a mesh generator.
+
+    Attributes
+    ----------
+    ids : (n,) array
+        Node ids.
+    coordinates : (n, 3) array
+        Coordinates of the nodes [m].
+    tetrahedra : (m, 4) array
+        Node ids of tetrahedra.
+    groups : (m,) array
+        Groups of the tetrahedra.
+    triangles : (k, 3) array
+        Node ids of tagged triangles.
+    face_tags : (k,) array
+        Tags of the triangles.
+    periodic : (p, 2) array
+        Pairs of periodic nodes that are identified.
+    names, written
+        As in ``Mesh``.
+    """
 
     ids: Integers
     coordinates: Floats
@@ -29,9 +48,19 @@ class Parts:
 
 
 def assemble(parts: Parts, name: str) -> Mesh:
-    """Number the nodes that tetrahedra use, orient these, and give both sides of every tagged triangle its tag.
+    """Return a mesh: number the used nodes, orient tetrahedra, and assign tags to both sides of every tagged triangle.
 
-    Raises InputError for unknown nodes, triangles that are no face of a tetrahedron and triangles with two tags.
+    Parameters
+    ----------
+    parts
+        Nodes and elements.
+    name
+        Name of the mesh in messages.
+
+    Raises
+    ------
+    InputError
+        For unknown nodes, triangles that are not a face of a tetrahedron, and triangles with two tags.
     """
     problems = Problems()
     if not len(parts.tetrahedra):
@@ -59,9 +88,9 @@ def assemble(parts: Parts, name: str) -> Mesh:
 
 
 def _numbered(tetrahedra: Integers) -> tuple[Integers, Integers]:
-    """The node ids (n,) of tetrahedra (m, 4), ascending, and the tetrahedra in numbers of these."""
+    """Return the node ids (n,) of tetrahedra (m, 4), ascending, and the tetrahedra as indices into them."""
     low, high = int(tetrahedra.min()), int(tetrahedra.max())
-    if high - low > 8 * tetrahedra.size:  # ids far apart: a table would take more memory than the mesh
+    if high - low > 8 * tetrahedra.size:  # for widely spread ids a table would take more memory than the mesh
         used = np.unique(tetrahedra)
         return used, np.searchsorted(used, tetrahedra)
     present = np.zeros(high - low + 1, bool)
@@ -90,7 +119,7 @@ def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problem
         )
         return tags
     values = values[first]
-    near = np.isin(used, triangles)  # other nodes are on no tagged triangle
+    near = np.isin(used, triangles)  # other nodes are not on tagged triangles
     beside = np.flatnonzero(mapped(lambda piece: near[cells[piece]].sum(axis=1) > 2, len(cells)))
     faces = np.sort(used[cells[beside][:, FILE_FACES]].reshape(-1, 3), axis=1)
     _, number = np.unique(np.concatenate([triangles, faces]), axis=0, return_inverse=True)
@@ -106,7 +135,7 @@ def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problem
 
 
 def _lost_triangles(triangles: Integers, tags: Integers, parts: Parts, name: str, problems: Problems) -> None:
-    """Gmsh saves what stands in physical groups only: a volume in none is the likeliest reason."""
+    """Report triangles that are not a face; the likeliest reason is a volume without physical group, which Gmsh does not save."""
     node = np.isin(parts.ids, triangles[0])
     where = ", ".join(f"{x:g}" for x in parts.coordinates[node].mean(axis=0)) if node.any() else "unknown nodes"
     surfaces = {tag: f"'{n}'" for (dimension, n), tag in parts.names.items() if dimension == 2}
@@ -123,7 +152,7 @@ def _lost_triangles(triangles: Integers, tags: Integers, parts: Parts, name: str
 
 
 def _identify(used: Integers, pairs: Integers) -> Integers | None:
-    """Topological id of each used node: the smallest of all nodes it is tied to."""
+    """Return the topological id of each used node: the smallest of all nodes identified with it; None without pairs."""
     index = np.searchsorted(used, pairs).clip(max=len(used) - 1)
     pairs_known = index[(used[index] == pairs).all(axis=1)]
     if not len(pairs_known):

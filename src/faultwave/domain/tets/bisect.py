@@ -1,4 +1,4 @@
-"""Local refinement of tetrahedra by bisection, without hanging nodes (Maubach, SIAM J. Sci. Comput. 16, 210, 1995)."""
+"""Local refinement of tetrahedra by bisection into conforming meshes (Maubach, SIAM J. Sci. Comput. 16, 210, 1995)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,26 @@ _CHILDREN = np.array(
 def refine(
     vertices: Floats, paths: Integers, wanted: Callable[[Floats], NDArray[np.bool_]], rounds: int
 ) -> tuple[Floats, Integers]:
-    """Bisect Kuhn tetrahedra ``paths`` (nc, 4) of vertices (nv, 3) until ``wanted`` holds for none.
+    """Bisect Kuhn tetrahedra until ``wanted`` is False for all; half of the resulting cells have negative volume.
 
-    wanted: corners (n, 4, 3) -> (n,) whether to bisect; asked again after every round, at most ``rounds`` times. Three
-    bisections halve all edges, and only a few shapes ever occur. Cells next to a bisected edge are bisected too, so
-    that the mesh stays conforming. Returns vertices and cells; half of the cells have negative volume.
+    Three bisections halve all edges, and only a few shapes occur. Cells next to a bisected edge are bisected as well,
+    so that the mesh stays conforming.
+
+    Parameters
+    ----------
+    vertices : (nv, 3) array
+        Vertices [m].
+    paths : (nc, 4) array
+        Vertices of the tetrahedra in the order of their path.
+    wanted
+        Function of corners (n, 4, 3) that returns True (n,) for cells to be bisected, called once per round.
+    rounds
+        Largest number of rounds.
+
+    Returns
+    -------
+    vertices, cells
+        Vertices (n, 3) and cells (m, 4).
     """
     state = _Bisection(vertices, paths)
     for _ in range(rounds):
@@ -43,7 +58,7 @@ class _Bisection:
     def __init__(self, vertices: Floats, paths: Integers):
         self.vertices, self.cells = vertices, paths
         self.types = np.full(len(paths), 3)
-        self.edges = np.empty(0, np.int64)  # keys of the edges that were cut, ascending
+        self.edges = np.empty(0, np.int64)  # keys of the bisected edges, ascending
         self.midpoints = np.empty(0, np.int64)
 
     def split(self, chosen: Integers) -> None:
@@ -59,7 +74,7 @@ class _Bisection:
         self.midpoints = np.insert(self.midpoints, place, added)
         middle = self.midpoints[np.searchsorted(self.edges, keys)]
         corners = np.concatenate([cells, middle[:, None]], axis=1)
-        # The tail of the path keeps its order behind the midpoint, which takes the place of the vertex cut off.
+        # The tail of the path keeps its order after the midpoint, which replaces the removed vertex.
         children = np.take_along_axis(corners[:, None, :], _CHILDREN[types - 1], axis=2)
         child_types = np.where(types > 1, types - 1, 3)
         keep = np.ones(len(self.cells), bool)
@@ -68,7 +83,7 @@ class _Bisection:
         self.types = np.concatenate([self.types[keep], np.repeat(child_types, 2)])
 
     def hanging(self) -> Integers:
-        """Cells with an edge that was cut from the other side."""
+        """Return cells with an edge that was bisected by another cell."""
         keys = _keys(self.cells[:, _EDGES[:, 0]], self.cells[:, _EDGES[:, 1]])
         place = np.searchsorted(self.edges, keys).clip(max=len(self.edges) - 1)
         return np.flatnonzero((self.edges[place] == keys).any(axis=1))

@@ -1,4 +1,4 @@
-"""A box of bricks split into tetrahedra, with any condition on its sides."""
+"""Box of bricks split into tetrahedra, with any boundary condition on its sides."""
 
 from __future__ import annotations
 
@@ -31,10 +31,27 @@ _SIDES = [axis + end for axis in "xyz" for end in "-+"]
 
 @dataclass(frozen=True)
 class Box:
-    """cells: bricks along x, y, z. lower, upper corners [m]. boundaries: axis ('x') or side ('x-', which wins) -> kind,
-    absorbing where nothing is said. perturb: share of the brick's edge by which vertices move at random. shuffle:
-    number vertices at random and relabel each tetrahedron. fault: an axis and the coordinate of a plane of fault
-    faces. tetrahedra: six of a brick, or five."""
+    """Settings of a box.
+
+    Attributes
+    ----------
+    cells
+        Number of bricks along x, y, z.
+    lower, upper
+        Corners [m].
+    boundaries
+        Kind of boundary by axis ('x') or side ('x-', which takes precedence); absorbing by default.
+    perturb
+        Random displacement of vertices as a fraction of the edge of a brick.
+    seed
+        Seed of random numbers.
+    shuffle
+        True to number vertices and the corners of each tetrahedron at random.
+    fault
+        Axis and coordinate [m] of a plane of fault faces.
+    tetrahedra
+        Number of tetrahedra per brick, 6 or 5.
+    """
 
     cells: tuple[int, int, int]
     lower: tuple[float, float, float]
@@ -48,8 +65,13 @@ class Box:
 
 
 def box_mesh(box: Box, name: str = "box") -> Mesh:
-    """Tetrahedra of bricks; group 1; periodic axes through ``identify``. Raises InputError for impossible
-    settings."""
+    """Return a mesh of bricks split into tetrahedra, in group 1, with periodic axes in ``identify``.
+
+    Raises
+    ------
+    InputError
+        For impossible settings.
+    """
     sides = _sides(box)
     periodic = np.array([sides[axis + "-"] == "periodic" for axis in "xyz"])
     count = box.tetrahedra * float(np.prod(np.array(box.cells, float)))
@@ -75,7 +97,7 @@ def box_mesh(box: Box, name: str = "box") -> Mesh:
 
 
 def _sides(box: Box) -> dict[str, str]:
-    """Kind of each of the six sides."""
+    """Return the kind of each of the six sides."""
     problems = Problems()
     where = "mesh.generate"
     allowed = [*"xyz", *_SIDES]
@@ -105,7 +127,7 @@ def _sides(box: Box) -> dict[str, str]:
 
 
 def _fault_plane(box: Box) -> tuple[int, int] | None:
-    """Axis and grid plane of the fault."""
+    """Return the axis and the grid plane of the fault, or None."""
     if box.fault is None:
         return None
     problems = Problems()
@@ -144,12 +166,12 @@ def _tags(
 
 
 def _with_faces(inside: NDArray[np.bool_], cells: Integers) -> Integers:
-    """Numbers of the cells with three or more vertices ``inside`` (nv,)."""
+    """Return the indices of cells with three or more vertices ``inside`` (nv,)."""
     return np.flatnonzero(mapped(lambda piece: inside[cells[piece]].sum(1) > 2, len(cells)))
 
 
 def _identify(index: Integers, cells: Integers, periodic: NDArray[np.bool_]) -> Integers:
-    """The vertex each vertex is the same as: its image at the lower side of periodic axes."""
+    """Return the vertex with which each vertex is identified: its image at the lower side of periodic axes."""
     wrapped = np.where(periodic & (index == cells), 0, index)
     return np.asarray(wrapped @ np.array([1, cells[0] + 1, (cells[0] + 1) * (cells[1] + 1)]))
 
@@ -157,7 +179,7 @@ def _identify(index: Integers, cells: Integers, periodic: NDArray[np.bool_]) -> 
 def _displacements(
     box: Box, index: Integers, identify: Integers, periodic: NDArray[np.bool_], rng: np.random.Generator
 ) -> Floats:
-    """Random shifts that keep sides and the fault plane flat and periodic images congruent."""
+    """Return random shifts that keep sides and the fault plane flat and periodic images congruent."""
     cells = np.array(box.cells)
     spacing = (np.array(box.upper) - np.array(box.lower)) / cells
     shift = rng.uniform(-box.perturb, box.perturb, (len(index), 3)) * spacing
@@ -169,7 +191,7 @@ def _displacements(
 
 
 def _check_perturbed(box: Box, vertices: Floats, paths: Integers) -> None:
-    """Moving vertices must not turn a tetrahedron over."""
+    """Raise InputError if moved vertices invert or flatten a tetrahedron."""
     straight = grid_vertices(
         *[np.linspace(a, b, n + 1) for a, b, n in zip(box.lower, box.upper, box.cells, strict=True)]
     )
@@ -186,8 +208,11 @@ def _check_perturbed(box: Box, vertices: Floats, paths: Integers) -> None:
 
 
 def _renumber(mesh: Mesh, rng: np.random.Generator, one_wide: bool) -> Mesh:
-    """Vertices in random order. Periodic boxes one brick wide keep theirs: only the grid's order tells their images
-    apart."""
+    """Return the mesh with vertices in random order.
+
+    Periodic boxes one brick wide are unchanged, because their images can only be distinguished by the order of the
+    grid.
+    """
     if one_wide:
         return mesh
     order = rng.permutation(len(mesh.vertices))

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a mesh, found at once and shown with cells and coordinates."""
+"""Checks of a mesh, which report all errors at once with cells and coordinates."""
 
 from __future__ import annotations
 
@@ -25,23 +25,29 @@ from faultwave.domain.tets.overlaps import EXAMPLES, check_folds, check_overlaps
 from faultwave.domain.tets.tags import INTERNAL, UNKNOWN, TagTable, tag_table
 
 _FARTHEST = 1e30
-"""Coordinates [m] beyond overflow in volumes and distances."""
+"""Largest valid coordinate [m], to avoid overflow in volumes and distances."""
 
 _FLAT = 1e-12
-"""Volumes below this share of the longest edge cubed are rounding noise."""
+"""Ratio of volume to the cube of the longest edge below which a volume is rounding noise."""
 
 
 def check_mesh(mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | None = None) -> Problems:
-    """Look for every mistake a mesh can hold; the caller raises.
+    """Return all errors of a mesh; the caller raises them.
 
-    boundaries: kind -> tags as for ``build_topology``; a mistake in it raises InputError. Each kind of problem is one
-    entry that counts its cells and shows at most ten, with coordinates in metres.
+    Each kind of problem is one entry that counts its cells and shows at most ten, with coordinates in metres.
+
+    Parameters
+    ----------
+    mesh
+        Mesh.
+    boundaries
+        Tags by kind of boundary, as for ``build_topology``; mistakes in it raise InputError.
     """
     table = tag_table(boundaries, mesh)
     problems = Problems()
     check_numbers(mesh, problems)
     if problems.errors:
-        return problems  # nothing further can be computed from vertices that are not there
+        return problems  # nothing else can be computed with missing vertices
     volumes, flat = check_volumes(mesh, problems)
     match = match_faces(mesh)
     tags = sorted_tags(mesh, match.order)
@@ -51,7 +57,7 @@ def check_mesh(mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | None 
 
 
 def check_numbers(mesh: Mesh, problems: Problems) -> None:
-    """Finite vertices, vertex ids that exist, four different vertices a cell."""
+    """Report vertices that are not finite, vertex ids that do not exist, and cells with repeated vertices."""
     nv, nc = len(mesh.vertices), len(mesh.cells)
     if nc == 0 or nv == 0:
         problems.error(mesh.name, f"the mesh has {nc} cells and {nv} vertices", "at least one cell")
@@ -138,7 +144,7 @@ def check_volumes(mesh: Mesh, problems: Problems) -> tuple[Floats, NDArray[np.bo
 def check_order(
     mesh: Mesh, volumes: Floats, flat: NDArray[np.bool_], problems: Problems, inverted: Integers | None = None
 ) -> None:
-    """Report cells whose vertices are ordered the wrong way round, without those reported as ``inverted``."""
+    """Report cells with the wrong orientation of vertices, except those reported as ``inverted``."""
     negative = (volumes < 0) & ~flat
     if inverted is not None:
         negative[inverted] = False
@@ -153,7 +159,7 @@ def check_order(
 
 
 def check_places(mesh: Mesh, match: Matching, volumes: Floats, flat: NDArray[np.bool_], problems: Problems) -> None:
-    """Report cells of negative volume, and cells that overlap: neighbours, or others in the same place."""
+    """Report cells of negative volume, and overlapping cells: neighbours, or others at the same place."""
     signs = sorted_signs(volumes, match.order, flat)
     inverted = check_folds(mesh, match, volumes, signs, problems)
     check_order(mesh, volumes, flat, problems, inverted)
@@ -164,7 +170,7 @@ def check_places(mesh: Mesh, match: Matching, volumes: Floats, flat: NDArray[np.
 def check_connections(
     mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTable, problems: Problems
 ) -> None:
-    """Faces of at most two cells, tags that are known and fit the neighbours. tags (nc, 4) in sorted face order."""
+    """Report faces of more than two cells, and tags (nc, 4), in sorted face order, that are unknown or inconsistent."""
     centres = _FaceCentres(mesh, match)
 
     def show(face: int) -> str:
@@ -190,7 +196,7 @@ def check_tags(
     mesh: Mesh, match: Matching, alone: NDArray[np.bool_], across: NDArray[np.bool_], tags: NDArray[np.int32],
     table: TagTable, problems: Problems,
 ) -> None:  # fmt: skip
-    """Tags (nc, 4) that are known and fit faces that are ``alone`` (nc, 4) or have a cell ``across``."""
+    """Report tags (nc, 4) that are unknown or do not fit faces that are ``alone`` (nc, 4) or have a cell ``across``."""
     centres = _FaceCentres(mesh, match)
 
     def show(face: int) -> str:
@@ -234,7 +240,7 @@ def _check_fault_sides(
     cell, face = np.nonzero((kinds == BoundaryKind.FAULT) & (match.neighbours >= 0))
     beyond = match.neighbours[cell, face], match.neighbour_faces[cell, face]
     other = tags[beyond]
-    # Report a face once: from its lower cell, or from the only side that calls it a fault.
+    # Report a face once: from its lower cell, or from the only side with a fault tag.
     other_fault = kinds[beyond] == BoundaryKind.FAULT
     differs = (other != tags[cell, face]) & ((cell < beyond[0]) | ~other_fault)
     number = 4 * cell + face
@@ -250,7 +256,7 @@ def _check_fault_sides(
 
 
 def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTable, faces: Integers) -> str:
-    """The likeliest reason for inner faces that lack a neighbour."""
+    """Return the likeliest reason for inner faces without neighbour."""
     if not len(faces):
         return ""
     from scipy.spatial import cKDTree
@@ -272,7 +278,7 @@ def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTa
 
 
 def _cells(count: int, wrong: Callable[[slice], Any]) -> Integers:
-    """Numbers of the cells, of ``count``, of which ``wrong`` says so, asked piece by piece."""
+    """Return the indices of cells, among ``count``, for which ``wrong`` is True; it is evaluated in blocks."""
     return np.flatnonzero(mapped(wrong, count))
 
 

@@ -1,4 +1,4 @@
-"""Clustered local time stepping: which cell steps how fast (Breuer & Heinecke 2022)."""
+"""Clustered local time stepping: assignment of cells to time step clusters (Breuer & Heinecke 2022)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,20 @@ from faultwave.domain.tets.mesh import Floats, Integers
 class Clustering:
     """Cluster of every cell, fastest first.
 
-    cluster (nc,); steps (k,) time step of each cluster [s]; ratios (k,) how many of its steps make one of the next
-    cluster (1 for the last); wiggle factor on the smallest stable step; histogram (k,) cells in each; speedup: cell
-    updates (times their cost) of global stepping at the smallest step over those of this clustering.
+    Attributes
+    ----------
+    cluster : (nc,) array
+        Cluster of each cell.
+    steps : (k,) array
+        Time step of each cluster [s].
+    wiggle : float
+        Factor on the smallest stable step.
+    histogram : (k,) array
+        Number of cells in each cluster.
+    speedup : float
+        Cell updates, weighted by cost, of global stepping at the smallest step, divided by the same for this clustering.
+    ratios : (k,) array
+        Number of steps of each cluster per step of the next one (1 for the last).
     """
 
     cluster: Integers
@@ -31,30 +42,30 @@ class Clustering:
 
 @dataclass(frozen=True)
 class Wiggle:
-    """Factors tried on the smallest stable step: from 1 down to ``minimum`` by ``step``."""
+    """Factors to try on the smallest stable step: from 1 down to ``minimum`` in steps of ``step``."""
 
     minimum: float = 1.0
     step: float = 0.01
 
 
 class Elsewhere(Protocol):
-    """The cells that other processes have of the mesh."""
+    """Interface to the cells of the mesh in other processes."""
 
     def least(self, value: float) -> float:
-        """The least of all processes."""
+        """Return the smallest value over all processes."""
 
     def most(self, value: float) -> float:
-        """The largest of all."""
+        """Return the largest value over all processes."""
 
     def total(self, counts: Integers) -> Integers:
-        """The sums over all."""
+        """Return the sums over all processes."""
 
     def lower(self, cluster: Integers) -> bool:
-        """Lower clusters (nc,), in place, to one above their neighbours' elsewhere; whether that changed any, anywhere."""
+        """Lower clusters (nc,) in place to at most one above their neighbours in other processes; return True if any changed."""
 
 
 class Nowhere:
-    """All cells are here."""
+    """Implementation for meshes in a single process."""
 
     def least(self, value: float) -> float:
         return value
@@ -78,13 +89,35 @@ def assign_clusters(
     cost: Floats | None = None,
     elsewhere: Elsewhere | None = None,
 ) -> Clustering:
-    """Put every cell into the slowest cluster its step dt (nc,) allows.
+    """Assign every cell to the slowest cluster that its stable step allows.
 
-    Neighbours (nc, 4) are at most one cluster apart, the two cells of a fault face (fault (nc, 4)) in the same one.
-    rates: ratios between neighbouring clusters, the last repeats, a final 1 ends the ladder; (1,) is global time
-    stepping. The base step is wiggle * min dt with the factor of least cost of ``wiggle``. maximum:
-    largest number of clusters. cost (nc,): cost of one update of each cell, default equal, whole numbers where some cells
-    are ``elsewhere``: histogram and speedup are of all cells. Raises InputError for impossible settings.
+    Neighbours are at most one cluster apart, the two cells of a fault face in the same cluster. The base step is wiggle
+    * min dt, with the factor of lowest cost of ``wiggle``.
+
+    Parameters
+    ----------
+    dt : (nc,) array
+        Stable time step of each cell [s].
+    neighbours : (nc, 4) array
+        Cell across each face, -1 if none.
+    fault : (nc, 4) array of bool
+        True for fault faces.
+    rates
+        Ratios between consecutive clusters, of which the last repeats; a final 1 ends the sequence; (1,) is global time
+        stepping.
+    wiggle
+        Factors to try.
+    maximum
+        Largest number of clusters.
+    cost : (nc,) array, optional
+        Cost of one update of each cell, equal by default; integers if some cells are ``elsewhere``.
+    elsewhere
+        Cells of other processes; histogram and speedup include them.
+
+    Raises
+    ------
+    InputError
+        For impossible settings.
     """
     _check(dt, rates, wiggle, maximum)
     elsewhere = elsewhere or Nowhere()
@@ -124,13 +157,13 @@ def _check(dt: Floats, rates: tuple[int, ...], wiggle: Wiggle, maximum: int | No
 
 
 def _factors(wiggle: Wiggle) -> Floats:
-    """Candidates from 1 downwards: of equal ones the largest base step wins."""
+    """Return candidates from 1 downwards, so that the largest base step wins among equal ones."""
     count = int(np.floor((1 - wiggle.minimum) / wiggle.step + 1e-9))
     return np.asarray(1 - wiggle.step * np.arange(count + 1), np.float64)
 
 
 def _ladder(rates: tuple[int, ...], base: float, count: int) -> tuple[Floats, Integers]:
-    """Steps and ratios of the first ``count`` clusters."""
+    """Return steps and ratios of the first ``count`` clusters."""
     ratios = np.array([rates[min(i, len(rates) - 1)] for i in range(count)], np.int64)
     ratios[-1] = 1
     return base * np.cumprod(np.append(1, ratios[:-1])), ratios
@@ -146,7 +179,7 @@ def _assign(
         if rate == 1 or len(bounds) == maximum:
             break
         bounds.append(base * round(bounds[-1] / base) * rate)
-    # A step that is a multiple of the base step up to rounding belongs to that cluster whatever the frame it was computed in.
+    # The tolerance makes the cluster of a step that equals a multiple of the base step independent of rounding.
     cluster = np.searchsorted(np.array(bounds), dt * (1 + 1e-9), side="right") - 1
     cluster = np.maximum(cluster, 0)
     _normalise(cluster, neighbours, fault)
@@ -158,8 +191,8 @@ def _assign(
 def _normalise(cluster: Integers, neighbours: Integers, fault: NDArray[np.bool_]) -> None:
     """Lower clusters, in place, until neighbours differ by at most one and fault faces by none.
 
-    Fast clusters pull their neighbours down, never the reverse, so one sweep from fast to slow is enough: when cluster
-    k has been worked off, no later step can lower a cell to k again. The slowest cluster has none below it to pull.
+    Only fast clusters lower their neighbours, so one sweep from fast to slow suffices: after cluster k has been
+    processed, no later step can lower a cell to k. The slowest cluster has none to lower.
     """
     for level in range(int(cluster.max())):
         active = np.flatnonzero(cluster == level)

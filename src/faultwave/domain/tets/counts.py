@@ -1,4 +1,4 @@
-"""Whether this machine's memory holds a generated mesh, asked before it is made."""
+"""Memory check of a mesh before it is generated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.memory import machine_memory
 
 EACH = 1024.0
-"""Bytes that a mesher, or topology and geometry of a mesh, take for a cell, about."""
+"""Approximate memory per cell of a mesher, or of topology and geometry of a mesh [bytes]."""
 
 
 def check_count(count: float, where: str, advice: str) -> None:

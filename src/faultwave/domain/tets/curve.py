@@ -1,4 +1,4 @@
-"""Order along a Hilbert curve: cells that are near in space become near in memory."""
+"""Order along a Hilbert curve, so that cells that are close in space are close in memory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ BITS = 20
 
 
 def hilbert_order(points: Floats) -> Integers:
-    """Permutation (n,) that visits points (n, 3) along a three-dimensional Hilbert curve.
+    """Return the permutation (n,) that orders points (n, 3) along a three-dimensional Hilbert curve.
 
     Points are placed on a grid of 2^20 cells in each direction of their bounding cube; ties keep their order. The
-    transformation is Skilling's (AIP Conf. Proc. 707, 381, 2004), done for all points at once.
+    transformation is Skilling's (AIP Conf. Proc. 707, 381, 2004), vectorised over all points.
     """
     low = points.min(axis=0)
     span = float(np.ptp(points, axis=0).max()) or 1.0
@@ -22,12 +22,12 @@ def hilbert_order(points: Floats) -> Integers:
 
 
 def _keys(points: Floats, low: Floats, span: float) -> Integers:
-    """Numbers (n,) of points (n, 3) along the curve, three bits for each of the twenty levels."""
+    """Return the position (n,) of points (n, 3) along the curve, with three bits for each of the twenty levels."""
     x = np.minimum((points - low) / span * 2**BITS, 2**BITS - 1).astype(np.int32).T.copy()
     for level in range(BITS - 1, 0, -1):
         low_bits = np.int32((1 << level) - 1)
         for i in range(3):
-            high = (x[i] >> level) & 1  # 1: turn the bits below over, else exchange them with those of the first axis
+            high = (x[i] >> level) & 1  # 1: invert the lower bits, else exchange them with the bits of the first axis
             exchange = (x[0] ^ x[i]) & low_bits & (high - 1)
             x[0] ^= exchange | (low_bits & -high)
             x[i] ^= exchange
@@ -42,7 +42,7 @@ def _keys(points: Floats, low: Floats, span: float) -> Integers:
 
 
 def _spread(x: Integers) -> Integers:
-    """Whole numbers of twenty bits with two zeros between each bit and the next."""
+    """Return integers of twenty bits with two zeros inserted between consecutive bits."""
     for shift, kept in ((32, 0x1F00000000FFFF), (16, 0x1F0000FF0000FF), (8, 0x100F00F00F00F00F), (4, 0x10C30C30C30C30C3),
                         (2, 0x1249249249249249)):  # fmt: skip
         x = (x | x << shift) & kept

@@ -21,10 +21,17 @@ GMSH_ADVICE = (
 
 
 def generate(setting: Any) -> Mesh:
-    """Make a built-in mesh: shape 'box' or 'tpv5' and the fields of ``Box`` or ``Tpv5``.
+    """Return a built-in mesh of shape 'box' or 'tpv5'.
 
-    setting: a mapping, or any object with these attributes; lengths in metres, angles in degrees. Raises InputError for
-    unknown shapes and keys, and for settings that make no mesh.
+    Parameters
+    ----------
+    setting
+        Mapping, or object with attributes: the fields of ``Box`` or ``Tpv5``; lengths in metres, angles in degrees.
+
+    Raises
+    ------
+    InputError
+        For unknown shapes and keys, and for invalid settings.
     """
     shape = setting.get("shape") if isinstance(setting, Mapping) else getattr(setting, "shape", None)
     if shape not in _SHAPES:
@@ -34,7 +41,7 @@ def generate(setting: Any) -> Mesh:
 
 
 def _declared(kind: type, setting: Any) -> Any:
-    """The generator's own declaration filled from the setting."""
+    """Return the settings of a generator, filled from the setting of the case."""
     names = {f.name: f for f in dataclasses.fields(kind)}
     if not isinstance(setting, Mapping):
         return kind(**{name: getattr(setting, name) for name in names if hasattr(setting, name)})
@@ -54,7 +61,7 @@ def _tpv5(setting: Tpv5) -> Mesh:
     if setting.mesher == "builtin":
         return graded_mesh(setting)
     try:
-        # Loading Gmsh fails with OSError where its shared libraries lack some of theirs.
+        # Loading Gmsh raises OSError if its shared libraries are incomplete.
         from faultwave.domain.tets.gmsh_tpv5 import gmsh_mesh
     except (ImportError, OSError) as error:
         if setting.mesher == "gmsh":

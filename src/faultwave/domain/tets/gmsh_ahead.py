@@ -1,7 +1,7 @@
-"""Tetrahedra of a Gmsh file, counted before it is read: by the headers of its blocks, in version 2.2 by the kinds of its elements.
+"""Number of tetrahedra in a Gmsh file before it is read, from headers of blocks or, in version 2.2, element types.
 
-The file is looked at where it lies; what is not asked for is not copied. Whatever does not fit the format counts as not known: why is
-told where the file is read.
+The file is memory-mapped, and only what is needed is copied. Anything that does not fit the format counts as unknown;
+errors are reported when the file is read.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from faultwave.domain.tets.gmsh_elements import NODES, binary_runs
 from faultwave.domain.tets.gmsh_reader import HEADER, TETRAHEDRON, file_format
 
 BLOCK = 1 << 20
-"""Bytes of text in which ends of lines are looked for at once."""
+"""Size of a block of text in which line ends are searched [bytes]."""
 
 _OF_KIND = re.compile(rb"\n[ \t]*\d+[ \t]+%d[ \t]" % TETRAHEDRON)
 _LEAST_LINE = 10
-"""Bytes of a tetrahedron's number and its four nodes, at least."""
+"""Smallest size of a tetrahedron's number and its four nodes [bytes]."""
 
 
 def gmsh_cells(path: Path) -> int | None:
-    """Tetrahedra that the elements of a file announce; None where it is no Gmsh mesh that can be read."""
+    """Return the number of tetrahedra that the elements of a file announce; None if it is not a readable Gmsh mesh."""
     with (
         suppress(ValueError, IndexError, KeyError, EOFError, OSError, struct.error, InputError),
         path.open("rb") as file,
@@ -55,7 +55,7 @@ def _counted(data: mmap.mmap, version: str, binary: bool) -> int | None:
 
 
 def _end_of_line(data: mmap.mmap, at: int) -> int:
-    """Where the line after that of ``at`` begins."""
+    """Return the position of the line after the one at ``at``."""
     end = data.find(b"\n", at)
     if end < 0:
         raise ValueError("the file ends")
@@ -63,7 +63,7 @@ def _end_of_line(data: mmap.mmap, at: int) -> int:
 
 
 def _after(data: mmap.mmap, at: int, lines: int) -> int:
-    """Where so many lines after ``at`` are over."""
+    """Return the position ``lines`` lines after ``at``."""
     while lines > 0:
         block = data[at : at + BLOCK]
         if not block:
@@ -76,7 +76,7 @@ def _after(data: mmap.mmap, at: int, lines: int) -> int:
 
 
 def _of_blocks(data: mmap.mmap, at: int) -> int:
-    """Of text of version 4.1, whose blocks have a header and a line for each element."""
+    """Count tetrahedra in text of version 4.1, whose blocks have a header and a line per element."""
     next_line, found = _end_of_line(data, at), 0
     blocks = int(data[at:next_line].split()[0])
     for left in range(blocks, 0, -1):
@@ -88,7 +88,7 @@ def _of_blocks(data: mmap.mmap, at: int) -> int:
 
 
 def _of_binary_blocks(data: mmap.mmap, at: int) -> int:
-    """Of binary files of version 4.1; their order of bytes is that of a number one behind the first lines."""
+    """Count tetrahedra in binary files of version 4.1; the byte order follows from the number 1 after the first lines."""
     order = _order(data)
     found, (blocks, *_) = 0, struct.unpack_from(f"{order}4Q", data, at)
     at += 32
@@ -105,7 +105,7 @@ def _order(data: mmap.mmap) -> str:
 
 
 def _elements_of_version_2(data: mmap.mmap) -> int:
-    """Where the elements of a binary file of version 2.2 begin: behind its nodes, whose bytes may be anything."""
+    """Return the start of the elements of a binary file of version 2.2, after its nodes, which may contain any bytes."""
     begin = data.find(b"\n$Nodes")
     if begin < 0:
         return -1
@@ -115,7 +115,7 @@ def _elements_of_version_2(data: mmap.mmap) -> int:
 
 
 def _of_lines(data: mmap.mmap, begin: int) -> int:
-    """Of text of version 2.2: lines that begin with a number and the kind."""
+    """Count tetrahedra in text of version 2.2: lines that begin with a number and the element type."""
     end = data.find(b"$EndElements", begin)
     return sum(1 for _ in _OF_KIND.finditer(data, begin, end if end >= 0 else len(data)))
 

@@ -1,9 +1,9 @@
-"""What the child process does that meshes a geometry with Gmsh: ``python -P gmsh_child.py JSON``, nothing of the package around it.
+"""Child process that meshes a geometry with Gmsh, independent of the package: ``python -P gmsh_child.py JSON``.
 
-JSON: geometry, made (the mesh to write), size or null, script (a .geo file, else a shape), opening and meshing (limits of processor time
-[s]), confined. Exit code 1: the last line on
-standard output says what Gmsh made of it; 3: Gmsh cannot be loaded. Where it is confined and Linux has Landlock (5.13), the process
-can start no program and write to the folder of the mesh only.
+JSON: geometry, made (the mesh to write), size or null, script (True for a .geo file, else a shape), opening and meshing
+(limits of processor time [s]), confined. Exit code 1: the last line on standard output is the error of Gmsh; 3: Gmsh
+cannot be loaded. If confined, and Linux has Landlock (5.13), the process cannot start programs and can only write to
+the folder of the mesh.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
-"""Numbers of Landlock's system calls, the same on all processors."""
+"""Numbers of Landlock's system calls, equal on all architectures."""
 
 _EXECUTE, _READS = 1 << 0, (1 << 2) | (1 << 3)
 _ALL = (1 << 13) - 1
-"""Rights of Landlock's first version."""
+"""Access rights of Landlock's first version."""
 
 _NO_NEW_PRIVILEGES = 38
 
@@ -32,7 +32,7 @@ class _Rule(ctypes.Structure):
 
 
 def confine(folder: str) -> bool:
-    """Give up the right to start programs, and to change files outside of ``folder``; False where the system knows no such thing."""
+    """Give up the rights to start programs and to change files outside of ``folder``; return False if not supported."""
     if sys.platform != "linux":
         return False
     system = ctypes.CDLL(None, use_errno=True)
@@ -52,7 +52,7 @@ def confine(folder: str) -> bool:
 
 
 def limit_time(seconds: float) -> None:
-    """End this process after so much processor time [s], by a timer of the system, inside of Gmsh, too."""
+    """End this process after ``seconds`` of processor time, by a system timer that also works inside Gmsh."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
 
@@ -91,7 +91,7 @@ def main(text: str) -> int:
     asked = json.loads(text)
     try:
         import gmsh
-    except (ImportError, OSError) as error:  # OSError where its shared libraries lack some of theirs
+    except (ImportError, OSError) as error:  # OSError if shared libraries are missing
         print(" ".join(str(error).split()))
         return 3
     gmsh.initialize(argv=[], readConfigFiles=False, interruptible=False)

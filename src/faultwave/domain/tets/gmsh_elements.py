@@ -1,4 +1,4 @@
-"""Elements of binary Gmsh files of version 2.2: blocks of elements of one type, of which Gmsh itself writes one for each element."""
+"""Elements of binary Gmsh files of version 2.2: blocks of elements of one type, often with one element each."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Protocol
 
 import numpy as np
 
-# Nodes of each element type of the format's first order, and of the orders and shapes we must at least step over.
+# Number of nodes of each element type, including those that are only skipped.
 NODES = {1: 2, 2: 3, 3: 4, 4: 4, 5: 8, 6: 6, 7: 5, 8: 3, 9: 6, 10: 9, 11: 10, 12: 27, 13: 18, 14: 14, 15: 1, 16: 8,
          17: 20, 18: 15, 19: 13, 20: 9, 21: 10, 22: 12, 23: 15, 24: 15, 25: 21, 26: 4, 27: 5, 28: 6, 29: 20, 30: 35,
          31: 56}  # fmt: skip
 
 _HEADER = 3
-"""Numbers before the elements of a block: type, elements, tags of each."""
+"""Number of integers before the elements of a block: type, number of elements, number of tags."""
 _FIRST_LOOK, _LONGEST_LOOK = 64, 1 << 16
-"""Blocks of one element that are looked at together."""
+"""Number of blocks of one element that are compared together, at first and at most."""
 
 
 class Bytes(Protocol):
@@ -29,7 +29,7 @@ class Bytes(Protocol):
 
 @dataclass(frozen=True)
 class Run:
-    """Elements of one type: the type, how many, tags of each, where the first begins, and bytes from one to the next."""
+    """Consecutive elements of one type: type, count, number of tags, start of the first, and stride [bytes]."""
 
     kind: int
     count: int
@@ -44,16 +44,16 @@ def binary_runs(data: Bytes, at: int, count: int, order: str) -> Iterator[Run]:
     Parameters
     ----------
     data, at
-        The file, and where the first block begins.
+        File, and start of the first block.
     count : int
-        Elements of the section.
+        Number of elements of the section.
     order : str
-        "<" or ">", the order of bytes.
+        Byte order, "<" or ">".
 
     Raises
     ------
     EOFError, ValueError
-        Where the file ends too early or an element has no known type.
+        If the file ends too early or an element has an unknown type.
     """
     while count > 0:
         kind, number, tags = _ints(data, at, _HEADER, order).tolist()
@@ -63,7 +63,7 @@ def binary_runs(data: Bytes, at: int, count: int, order: str) -> Iterator[Run]:
             raise ValueError(f"a block announces {number} of {count} elements with {tags} tags")
         width = 1 + tags + NODES[kind]
         start, stride = at + 4 * _HEADER, 4 * width
-        if number == 1:  # blocks of one element, one behind the other
+        if number == 1:  # consecutive blocks of one element
             stride += 4 * _HEADER
             number = _alike(data, at, width + _HEADER, count, order)
         end = start + number * stride - (stride - 4 * width)
@@ -74,7 +74,7 @@ def binary_runs(data: Bytes, at: int, count: int, order: str) -> Iterator[Run]:
 
 
 def _alike(data: Bytes, at: int, width: int, most: int, order: str) -> int:
-    """Return how many blocks of one element, each of ``width`` numbers, begin as the one at a place of the file."""
+    """Return how many blocks of one element, of ``width`` integers each, have the same header as the one at ``at``."""
     found, look = 0, _FIRST_LOOK
     first = _ints(data, at, _HEADER, order)
     most = min(most, max(1, (len(data) - at) // (4 * width)))

@@ -1,7 +1,7 @@
-"""Meshes made from geometry by Gmsh: its own .geo files, and STEP, BREP or IGES through OpenCASCADE.
+"""Meshes from geometry by Gmsh: its own .geo files, and STEP, BREP or IGES through OpenCASCADE.
 
-Gmsh runs in a process of its own (``gmsh_child``), which can start no programs and write no files but the mesh: a .geo file is a program,
-and what it holds must not become ours.
+Gmsh runs in its own process (``gmsh_child``), which cannot start programs or write files other than the mesh: a .geo
+file is a program, and must not act with the rights of the user.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ SHAPES = (".step", ".stp", ".brep", ".iges", ".igs")
 
 
 OPENING = 60.0
-"""Processor time [s] that reading a geometry may take: a .geo file is a program, which may never end."""
+"""Limit of processor time [s] for reading a geometry: a .geo file is a program, which may never end."""
 
 MESHING = "FAULTWAVE_GMSH_SECONDS"
-"""Environment: processor time [s] that meshing may take."""
+"""Environment variable with the limit of processor time [s] for meshing."""
 
 
 def meshing_seconds() -> float:
-    """Return the processor time [s] that Gmsh may mesh: an hour, or what the environment says."""
+    """Return the limit of processor time [s] for meshing: an hour, or the value of the environment variable."""
     given = os.environ.get(MESHING, "3600")
     try:
         seconds = float(given)
@@ -46,11 +46,16 @@ def meshing_seconds() -> float:
 
 
 def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
-    """Tetrahedra of a geometry, edges of ``size`` [m] at most; a .geo file may say its sizes itself.
+    """Return the mesh of a geometry with edges of at most ``size`` [m]; a .geo file may define its own sizes.
 
-    A .geo file names its parts by physical groups. Shapes come in metres, whatever the file's unit; solids that touch are joined, and
-    every volume and surface becomes a physical group, called by its label in the file or 'volume-1', 'surface-1' and so on.
-    Raises InputError with Gmsh's own words where it fails, and for scripts that do more than describe a geometry.
+    A .geo file names its parts by physical groups. Shapes are converted to metres from the unit of the file; touching
+    solids are joined, and every volume and surface becomes a physical group, named by its label in the file or
+    'volume-1', 'surface-1' etc.
+
+    Raises
+    ------
+    InputError
+        With the error of Gmsh, and for scripts that do more than describe a geometry.
     """
     path = Path(path).absolute()
     if not path.is_file():
@@ -81,7 +86,7 @@ def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
 
 
 def _run(path: Path, asked: Mapping[str, object], folder: str) -> None:
-    """The child's work. Raises InputError with what it says."""
+    """Run the child process; raise InputError with its error."""
     command = [*PYTHON, gmsh_child.__file__, json.dumps(asked)]
     try:
         child = subprocess.run(

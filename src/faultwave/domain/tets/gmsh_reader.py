@@ -16,9 +16,9 @@ from faultwave.domain.tets.mesh import Floats, Integers, Mesh
 
 TRIANGLE, TETRAHEDRON = 2, 4
 SHIFT = 100
-"""What physical surfaces are numbered above the community's face tags."""
+"""Offset of the numbers of physical surfaces from face tags."""
 HEADER = 512
-"""Bytes of a file that tell its format."""
+"""Number of bytes that identify the format of a file."""
 
 _CURVED = {
     8: "second-order lines",
@@ -33,11 +33,16 @@ _OTHER_SHAPES = {3: "quadrangles", 5: "hexahedra", 6: "prisms", 7: "pyramids"}
 
 
 def read_gmsh(path: str | Path, name: str | None = None) -> Mesh:
-    """Read a Gmsh mesh of linear tetrahedra, called ``name`` (its path) in messages.
+    """Read a Gmsh mesh of linear tetrahedra, called ``name`` (default: its path) in messages.
 
-    Physical surfaces give face tags, those of 100 and more minus 100 (so 101 and 1 are the free surface, 103 and 3 the
+    Physical surfaces give face tags, numbers of 100 and more minus 100 (so 101 and 1 are the free surface, 103 and 3 the
     fault); physical volumes give groups. Cells are oriented, both sides of an inner tagged triangle get its tag, nodes
-    outside tetrahedra are dropped, and $Periodic ties nodes. Raises InputError for broken files and other elements.
+    outside tetrahedra are dropped, and $Periodic identifies nodes.
+
+    Raises
+    ------
+    InputError
+        For invalid files and other elements.
     """
     path = Path(path)
     if not path.is_file():
@@ -54,9 +59,14 @@ def read_gmsh(path: str | Path, name: str | None = None) -> Mesh:
 
 
 def file_format(name: str, start: bytes) -> tuple[str, bool]:
-    """Version, and whether it is binary, of a file that begins so; others are refused before they are read.
+    """Return the version of a file, and whether it is binary, from its first bytes ``start``.
 
-    Raises InputError for other files and versions, ValueError where the line breaks off.
+    Raises
+    ------
+    InputError
+        For other files and versions.
+    ValueError
+        If the header is incomplete.
     """
     mark, *lines = start.lstrip().split(b"\n", 2)
     if not mark.startswith(b"$MeshFormat"):
@@ -104,7 +114,7 @@ class _Reader:
         return assemble(self.parts(), self.name)
 
     def names(self) -> dict[tuple[int, str], int]:
-        """Physical names of surfaces and volumes; the section is text in binary files, too."""
+        """Return the physical names of surfaces and volumes, a section that is text in binary files, too."""
         section = re.search(rb"\$PhysicalNames\s+(.*?)\$EndPhysicalNames", self.data, re.DOTALL)
         found: dict[tuple[int, str], int] = {}
         for dimension, number, name in re.findall(rb'(\d)\s+(\d+)\s+"([^"]*)"', section[1] if section else b""):
@@ -287,7 +297,7 @@ class _Reader:
 
 
 def _once(nodes: Integers, groups: Integers, name: str) -> tuple[Integers, NDArray[np.int64]]:
-    """Version 2.2 repeats an element for every physical group it is in: accept copies, not contradictions."""
+    """Remove copies of elements, which version 2.2 repeats for every physical group; raise InputError for contradictions."""
     _, first, where = np.unique(np.sort(nodes, axis=1), axis=0, return_index=True, return_inverse=True)
     if len(first) == len(nodes):
         return nodes, groups

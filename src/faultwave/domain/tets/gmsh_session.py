@@ -1,4 +1,4 @@
-"""What every builder of meshes by Gmsh in this process needs: a session, plane faces, sizes about faults, nodes and elements.
+"""Common parts of mesh generation with Gmsh in this process: session, plane faces, element sizes, nodes and elements.
 
 Importing this module needs Gmsh.
 """
@@ -19,14 +19,14 @@ from faultwave.domain.tets.mesh import Floats, Integers
 
 @contextmanager
 def session(name: str) -> Iterator[None]:
-    """A Gmsh model of our own, called ``name``; a session the caller has open is left as it was."""
+    """Provide a Gmsh model called ``name`` as a context; an open session of the caller is restored."""
     ours = not gmsh.isInitialized()
     if ours:
         heeded = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
-        # Gmsh would take over Ctrl-C, and read options and files from the user's command line.
+        # Gmsh would otherwise handle Ctrl-C, and read options and files from the command line of the user.
         gmsh.initialize(argv=[], readConfigFiles=False, interruptible=False)
         if threading.current_thread() is threading.main_thread():
-            for number, handler in heeded.items():  # Gmsh gives SIGTERM its default all the same
+            for number, handler in heeded.items():  # Gmsh nevertheless resets the handler of SIGTERM
                 signal.signal(number, handler)
     before = "" if ours else gmsh.model.getCurrent()
     options = {
@@ -57,7 +57,7 @@ def session(name: str) -> Iterator[None]:
 
 
 def plane_face(corners: Sequence[Sequence[float] | Floats]) -> int:
-    """Number of the plane surface with these corners, in the geometry that OpenCASCADE keeps."""
+    """Return the number of a new plane surface with these corners in the OpenCASCADE geometry."""
     occ = gmsh.model.occ
     points = [occ.addPoint(*(float(x) for x in corner)) for corner in corners]
     lines = [occ.addLine(a, b) for a, b in zip(points, points[1:] + points[:1], strict=True)]
@@ -65,8 +65,23 @@ def plane_face(corners: Sequence[Sequence[float] | Floats]) -> int:
 
 
 def edges_about(faults: Sequence[int], longest: float, size: float, growth: float, far: float, near: str = "") -> None:
-    """Edges of ``size`` [m] on the surfaces ``faults``, of which the ``longest`` is so long [m], that gain ``growth`` per metre of distance
-    up to ``far`` [m]. ``near``: Gmsh's formula in x, y, z of the edges on the faults where these vary."""
+    """Set element sizes that grow with the distance from faults.
+
+    Parameters
+    ----------
+    faults
+        Surfaces of the faults.
+    longest
+        Longest extent of a fault [m].
+    size
+        Edge on the faults [m].
+    growth
+        Growth of edges per metre of distance.
+    far
+        Largest edge [m].
+    near
+        Gmsh formula in x, y, z for edges on the faults, if they vary.
+    """
     field = gmsh.model.mesh.field
     distance = field.add("Distance")
     field.setNumbers(distance, "SurfacesList", faults)
@@ -78,11 +93,11 @@ def edges_about(faults: Sequence[int], longest: float, size: float, growth: floa
 
 
 def nodes() -> tuple[Integers, Floats]:
-    """Numbers (n,) and coordinates (n, 3) of the nodes of the current model."""
+    """Return the ids (n,) and coordinates (n, 3) of the nodes of the current model."""
     ids, coordinates, _ = gmsh.model.mesh.getNodes()
     return np.asarray(ids, np.int64), np.asarray(coordinates, float).reshape(-1, 3)
 
 
 def elements(kind: int, entity: int, width: int) -> Any:
-    """Node ids (n, width) of the elements of a type on an entity (-1: all) of the current model."""
+    """Return the node ids (n, width) of the elements of a type on an entity (-1: all) of the current model."""
     return np.asarray(gmsh.model.mesh.getElementsByType(kind, entity)[1], np.int64).reshape(-1, width)

@@ -1,7 +1,7 @@
-"""Statements of Gmsh scripts that reach beyond the geometry: other programs, other files, the end of the program.
+"""Statements of Gmsh scripts that affect more than the geometry: other programs, other files, the end of the program.
 
-A .geo file is a program. One that came from somebody else must mesh a geometry and do nothing more, so these words are refused before
-Gmsh sees them, unless the user trusts the file.
+A .geo file is a program. A file from somebody else must only mesh a geometry, so these words are rejected before Gmsh
+reads them, unless the user trusts the file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from faultwave.base.errors import InputError, Problem, Problems
 
 TRUST = "FAULTWAVE_TRUST_GEO"
-"""Environment: 1 lets Gmsh scripts do whatever Gmsh can."""
+"""Environment variable; 1 permits all statements in Gmsh scripts."""
 
 _PROGRAMS = (
     "System",

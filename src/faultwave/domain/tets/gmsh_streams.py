@@ -1,4 +1,4 @@
-"""Numbers of Gmsh sections, from text or binary files alike."""
+"""Number streams of the sections of Gmsh files, text or binary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONG = re.compile(rb"\S{65}")
 
 
 class Stream(Protocol):
-    """A file read section by section; inside one, numbers are taken in order."""
+    """Interface of a file read section by section, with numbers in order."""
 
     def sections(self) -> Iterator[str]: ...
 
@@ -31,7 +31,7 @@ class Stream(Protocol):
 
 
 class TextStream:
-    """ASCII sections; the numbers of a section are parsed in one go."""
+    """Sections of ASCII files; the numbers of a section are parsed together."""
 
     def __init__(self, data: bytes):
         self.data, self.at, self.body = data, 0, b""
@@ -50,7 +50,7 @@ class TextStream:
             yield name
 
     def skip(self, section: str) -> None:
-        """Nothing was consumed: the next section starts after this one's end mark."""
+        """Do nothing: the next section starts after the end mark of this one."""
 
     def take(self, count: int) -> Floats:
         if self.numbers is None:
@@ -70,7 +70,7 @@ class TextStream:
         return self.take(count)
 
     def lines(self) -> tuple[Floats, Integers]:
-        """All numbers of the section and where each line's first one is among them."""
+        """Return all numbers of the section, and the index of the first one on each line."""
         buffer = np.frombuffer(b"\n" + self.body, np.uint8)
         blank = (buffer == 32) | ((buffer >= 9) & (buffer <= 13))
         begins = ~blank[1:] & blank[:-1]
@@ -87,7 +87,7 @@ class TextStream:
 
 
 def whole(numbers: Floats) -> Integers:
-    """Numbers as integers; ValueError for one that is none."""
+    """Return numbers as integers; raise ValueError if one is not an integer."""
     with np.errstate(invalid="ignore"):
         found = numbers.astype(np.int64)
     if (found != numbers).any():
@@ -96,15 +96,15 @@ def whole(numbers: Floats) -> Integers:
 
 
 def _numbers(text: bytes) -> NDArray[np.float64]:
-    # An array of words takes the longest one's length for each of them.
+    # An array of words uses the length of the longest for each.
     if long := _LONG.search(text):
         raise ValueError(f"'{long[0][:20].decode(errors='replace')}...' stands where a number should")
-    # The words are split first: a parser of running text would stop at the first word that is no number.
+    # Words are split first, because a parser of continuous text would stop at the first word that is not a number.
     return np.array(text.split(), dtype="S").astype(np.float64)
 
 
 class BinaryStream:
-    """Binary sections of versions 2.2 and 4.1, of either byte order."""
+    """Sections of binary files of versions 2.2 and 4.1, of either byte order."""
 
     def __init__(self, data: bytes):
         self.data, self.at = data, 0
@@ -166,7 +166,7 @@ class BinaryStream:
         return count
 
     def raw_lines(self) -> Iterator[bytes]:
-        """Return the lines of a section of text; the section is then over."""
+        """Return the lines of a text section, and move to its end."""
         end = self.data.find(b"$End", self.at)
         if end < 0:
             raise EOFError("a section does not end")

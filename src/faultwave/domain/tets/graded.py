@@ -1,5 +1,4 @@
-"""A planar fault in a box, meshed without any outside program: bricks split into tetrahedra, bisected towards the
-fault."""
+"""Mesh of a planar fault in a box without external programs: bricks split into tetrahedra, bisected towards the fault."""
 
 from __future__ import annotations
 
@@ -17,19 +16,35 @@ from faultwave.domain.tets.mesh import FILE_FACES, Floats, Mesh, make_mesh, orie
 
 FREE_SURFACE, FAULT, ABSORBING = 1, 3, 5
 GROWTH = 0.5
-"""Element edge gained per metre of distance from the fault."""
+"""Growth of the element edge per metre of distance from the fault."""
 WIDEST = 100.0
-"""Times the fault that the box may extend beyond it: all waves have left by then, or the units are mixed."""
+"""Largest extent of the box relative to the fault; larger values indicate mixed units."""
 PER_VOLUME = 6.0 * 2.0**0.5
-"""Regular tetrahedra in the cube of their edge."""
+"""Number of regular tetrahedra per cube of their edge."""
 
 
 @dataclass(frozen=True)
 class Tpv5:
-    """A rectangular fault that reaches the free surface z = 0, its trace along x through the origin.
+    """Rectangular fault that reaches the free surface z = 0, with its trace along x through the origin.
 
-    Lengths in metres, dip in degrees towards +y. fault_depth is the down-dip width; half_width the half extent of the
-    box along x and y. Faces follow the sides of ``patches``: from and to along x, from and to down dip.
+    Lengths in metres, dip in degrees towards +y.
+
+    Attributes
+    ----------
+    size, far_size
+        Element edge on the fault, and the largest one.
+    half_width
+        Half extent of the box along x and y.
+    depth
+        Depth of the box.
+    fault_length, fault_depth
+        Length and down-dip width of the fault.
+    dip
+        Dip of the fault.
+    mesher
+        'auto', 'gmsh' or 'builtin'.
+    patches
+        Rectangles whose sides faces follow: from and to along x, from and to down dip.
     """
 
     size: float = 500.0
@@ -44,19 +59,19 @@ class Tpv5:
 
     @property
     def widths(self) -> tuple[float, float]:
-        """Half extents along x and y."""
+        """Half extents along x and y [m]."""
         w = self.half_width
         return (float(w), float(w)) if isinstance(w, int | float) else (float(w[0]), float(w[1]))
 
     @property
     def bottom(self) -> tuple[float, float]:
-        """y and z of the fault's lower edge."""
+        """Coordinates y and z of the lower edge of the fault [m]."""
         angle = np.radians(self.dip)
         across = 0.0 if self.dip == 90 else float(np.cos(angle)) * self.fault_depth
         return across, -float(np.sin(angle)) * self.fault_depth
 
     def check(self) -> None:
-        """Raise InputError for lengths that do not fit together."""
+        """Raise InputError for inconsistent lengths."""
         problems = Problems()
         where = "mesh.generate"
         for name in ("size", "far_size", "depth", "fault_length", "fault_depth"):
@@ -82,17 +97,17 @@ class Tpv5:
 
     @property
     def cells(self) -> float:
-        """Return about how many cells the mesh has: those that grow away from the fault, and those far from it."""
+        """Approximate number of cells of the mesh: near the fault, and far from it."""
         area, volume = self.fault_length * self.fault_depth, 4.0 * self.widths[0] * self.widths[1] * self.depth
         near = 2.0 * PER_VOLUME * area / (2.0 * GROWTH * self.size**2)
         return near + PER_VOLUME * volume / self.far_size**3
 
 
 def graded_mesh(setting: Tpv5) -> Mesh:
-    """Mesh of the box: tags 1 on top, 3 on the fault, 5 elsewhere; group 1.
+    """Return a mesh of the box: tags 1 on top, 3 on the fault, 5 elsewhere; group 1.
 
-    The coarse bricks divide the fault evenly, so halving them reaches an edge of ``size`` or a little less on it. For a
-    dip below 90 degrees the straight mesh is sheared, fading towards the sides.
+    The coarse bricks divide the fault evenly, so halving them results in an edge of ``size`` or slightly less on it.
+    For a dip below 90 degrees the vertical mesh is sheared, decreasing towards the sides.
     """
     setting.check()
     (nx, nz), levels = _fault_bricks(setting)
@@ -105,11 +120,11 @@ def graded_mesh(setting: Tpv5) -> Mesh:
 
 
 def _fault_bricks(setting: Tpv5) -> tuple[tuple[int, int], int]:
-    """Coarse bricks along strike and dip, and how often they are halved, so that the whole costs least.
+    """Return coarse bricks along strike and dip, and how often to halve them, for the lowest cost.
 
-    Many halvings allow large bricks far away, few follow the size asked for more closely.
+    Many halvings allow large bricks far away, few follow the requested size more closely.
     """
-    # Far bricks above far_size are bisected like all others.
+    # Bricks larger than far_size are bisected like all others.
     most = int(np.ceil(np.log2(setting.far_size / setting.size) - 1e-9))
     area = setting.fault_length * setting.fault_depth
     volume = 4 * setting.widths[0] * setting.widths[1] * setting.depth
@@ -121,7 +136,7 @@ def _fault_bricks(setting: Tpv5) -> tuple[tuple[int, int], int]:
         if not nx or not nz:
             continue
         bx, bz = setting.fault_length / nx, setting.fault_depth / nz
-        # 27 cells grow round each square of the fault (counted), at a step that falls with the shorter edge.
+        # 27 cells per square of the fault in the surrounding volume (counted), with a step that decreases with the shorter edge.
         near = 27 * area * 4**levels / (bx * bz) * brick / min(bx, bz)
         far = 6 * volume / (bx * bz * (bx + bz) / 2)
         choices.append(((near + far) * (max(bx, bz) / min(bx, bz)) ** 0.5, (nx, nz), levels))
@@ -132,7 +147,7 @@ def _fault_bricks(setting: Tpv5) -> tuple[tuple[int, int], int]:
 
 
 def _lines(setting: Tpv5) -> list[tuple[float, list[float]]]:
-    """Extent of the fault along strike and down dip, and the distances from its end at which patches begin and end."""
+    """Return the extents along strike and down dip, and the distances from the end of the fault to the sides of patches."""
     half = setting.fault_length / 2
     return [
         (setting.fault_length, [half + x for p in setting.patches for x in p[:2]]),
@@ -141,8 +156,11 @@ def _lines(setting: Tpv5) -> list[tuple[float, list[float]]]:
 
 
 def _count(extent: float, brick: float, halved: int, lines: list[float]) -> int:
-    """Bricks along an extent, none longer than ``brick``, of which some plane lies at each of the ``lines`` when they have been ``halved``;
-    0 where four times as many would not do."""
+    """Return the number of bricks along an extent, none longer than ``brick``, with planes at all ``lines``.
+
+    The planes exist after halving the bricks into ``halved`` parts. Returns 0 if four times the smallest number is not
+    sufficient.
+    """
     least = max(1, int(np.ceil(extent / brick - 1e-9)))
     for count in range(least, 4 * least + 1):
         at = np.array(lines) / extent * count * halved
@@ -152,11 +170,11 @@ def _count(extent: float, brick: float, halved: int, lines: list[float]) -> int:
 
 
 def _axes(setting: Tpv5, nx: int, nz: int) -> tuple[Floats, Floats, Floats]:
-    """Planes between the coarse bricks; z of a dipping fault is measured along its dip until ``_dipping``."""
+    """Return the planes between coarse bricks; z of a dipping fault is along its dip until ``_dipping``."""
     half = setting.fault_length / 2
     bx, bz = setting.fault_length / nx, setting.fault_depth / nz
     brick = (bx + bz) / 2
-    # The fault's lower end is a plane of bricks; below it the box goes on to the same depth whatever the dip.
+    # The lower end of the fault is a plane of bricks; below it the box extends to the same depth for any dip.
     below = setting.depth + setting.bottom[1]
     x_out = _divide(half, setting.widths[0], brick)
     y_out = _divide(0.0, setting.widths[1], brick)
@@ -172,11 +190,11 @@ def _divide(start: float, stop: float, step: float) -> Floats:
 
 
 class _Wanted:
-    """Cells to bisect: larger than the size asked for at their distance from the fault."""
+    """Criterion for cells to bisect: larger than the requested size at their distance from the fault."""
 
     def __init__(self, setting: Tpv5, nx: int, nz: int, levels: int):
         self.setting = setting
-        # What the bricks on the fault come down to: the finest level is reached there and not passed.
+        # Final size of the bricks on the fault: the finest level is reached there and not exceeded.
         along = setting.fault_length / nx / 2**levels
         down = setting.fault_depth / nz / 2**levels
         self.size = np.sqrt(along * down)
@@ -192,13 +210,13 @@ class _Wanted:
                 np.maximum(-s.fault_depth - corners[..., 2], 0),
             ]
         )
-        # The second nearest vertex: cells that only touch the fault in a point need not be as small as those along it.
+        # The second nearest vertex: cells that touch the fault only in a point need not be as small as those along it.
         distance = np.sort(np.sqrt((outside**2).sum(axis=0)), axis=1)[:, 1]
         return np.asarray(edge > 1.1 * np.minimum(self.size + GROWTH * distance, s.far_size))
 
 
 def _tags(setting: Tpv5, vertices: Floats, cells: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Face tags from the straight mesh, where planes are exact: midpoints of equal coordinates are equal."""
+    """Return face tags from the vertical mesh, where planes are exact: midpoints of equal coordinates are equal."""
     corners = vertices[cells[:, FILE_FACES]]
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     tags = np.zeros((len(cells), 4), np.int32)
@@ -217,12 +235,12 @@ def _tags(setting: Tpv5, vertices: Floats, cells: NDArray[np.int64]) -> NDArray[
 
 
 def _dipping(setting: Tpv5, vertices: Floats) -> Floats:
-    """Lean the plane y = 0 over to the dip; the box keeps its sides and its depth."""
+    """Shear the plane y = 0 to the dip of the fault; sides and depth of the box are unchanged."""
     if setting.dip == 90:
         return vertices
     y_bottom, z_bottom = setting.bottom
     out = vertices.copy()
-    down = np.minimum(-vertices[:, 2] / setting.fault_depth, 1.0)  # share of the fault's width above the vertex
+    down = np.minimum(-vertices[:, 2] / setting.fault_depth, 1.0)  # fraction of the width of the fault above the vertex
     out[:, 1] += down * y_bottom * (1 - np.abs(vertices[:, 1]) / setting.widths[1])
     below = np.maximum(-vertices[:, 2] - setting.fault_depth, 0.0)
     out[:, 2] = down * z_bottom - below

@@ -1,4 +1,4 @@
-"""Heights of a surface of triangles above places of the map."""
+"""Interpolation of heights on a triangulated surface."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import numpy as np
 from faultwave.domain.tets.mesh import Floats
 
 TRIED = 24
-"""Triangles, by the distance of their middles, among which that of a place is looked for."""
+"""Number of nearest triangles, by their centres, that are searched for a point."""
 
 
 def height_at(places: Floats, corners: Floats) -> Floats:
-    """z (n,) at places (n, 2) on triangles with ``corners`` (m, 3, 3), none above another; beyond them as the nearest goes on."""
+    """Return z (n,) at points (n, 2) on triangles with ``corners`` (m, 3, 3) that do not overlap in map view.
+
+    Beyond the triangles, the nearest one is extrapolated.
+    """
     from scipy.spatial import cKDTree
 
     flat = corners[:, :, :2]
@@ -23,7 +26,7 @@ def height_at(places: Floats, corners: Floats) -> Floats:
     s = (w[..., 0] * v[..., 1] - w[..., 1] * v[..., 0]) / area
     t = (u[..., 0] * w[..., 1] - u[..., 1] * w[..., 0]) / area
     shares = np.stack([1 - s - t, s, t], -1)
-    best = shares.min(-1).argmax(1)  # the triangle that the place is in, or the least outside of
+    best = shares.min(-1).argmax(1)  # triangle that contains the point, or the nearest one
     rows = np.arange(len(places))
     return np.asarray((shares[rows, best] * corners[near[rows, best], :, 2]).sum(1))
 

@@ -1,4 +1,4 @@
-"""Grids of bricks, each split into six tetrahedra along the paths from its lowest to its highest corner, or into five."""
+"""Grids of bricks split into six tetrahedra along paths from the lowest to the highest corner, or into five."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from faultwave.domain.tets.mesh import Floats, Integers
 
 
 def grid_vertices(x: Floats, y: Floats, z: Floats) -> Floats:
-    """Vertices (n, 3) of a tensor grid, x fastest."""
+    """Return the vertices (n, 3) of a tensor grid, x fastest."""
     zz, yy, xx = np.meshgrid(z, y, x, indexing="ij")
     return np.stack([xx.ravel(), yy.ravel(), zz.ravel()], axis=1)
 
 
 def kuhn_paths(nx: int, ny: int, nz: int) -> Integers:
-    """Tetrahedra (6 nx ny nz, 4) of a grid of bricks, each with its vertices along its path (Kuhn 1960).
+    """Return the tetrahedra (6 nx ny nz, 4) of a grid of bricks, each with its vertices along its path (Kuhn 1960).
 
-    Neighbouring bricks agree on the diagonals of their common face. Half of the tetrahedra have negative volume in this
-    order. The six of one brick follow each other.
+    Adjacent bricks have the same diagonals on their common face. Half of the tetrahedra have negative volume in this
+    order. The six of one brick are consecutive.
     """
     strides = np.array([1, nx + 1, (nx + 1) * (ny + 1)])
     k, j, i = np.meshgrid(np.arange(nz), np.arange(ny), np.arange(nx), indexing="ij")
@@ -29,10 +29,10 @@ def kuhn_paths(nx: int, ny: int, nz: int) -> Integers:
 
 
 def five_tetrahedra(nx: int, ny: int, nz: int) -> Integers:
-    """Tetrahedra (5 nx ny nz, 4) of a grid of bricks: one at each corner whose three indices have an even sum, and one between them.
+    """Return the tetrahedra (5 nx ny nz, 4) of a grid of bricks: four at corners with an even index sum, and a central one.
 
-    Neighbouring bricks agree on the diagonals of their common face. The five of one brick follow each other; their orientation is as it
-    comes.
+    Adjacent bricks have the same diagonals on their common face. The five of one brick are consecutive; their
+    orientation is arbitrary.
     """
     k, j, i = (x.ravel() for x in np.meshgrid(np.arange(nz), np.arange(ny), np.arange(nx), indexing="ij"))
     strides = np.array([1, nx + 1, (nx + 1) * (ny + 1)])

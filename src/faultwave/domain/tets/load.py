@@ -1,4 +1,4 @@
-"""The mesh a case asks for: from a file or generated, then scaled and moved."""
+"""Mesh of a case: read from a file or generated, then scaled and moved."""
 
 from __future__ import annotations
 
@@ -22,11 +22,20 @@ _READ = "PUML HDF5, Gmsh 2.2, Gmsh 4.1, netCDF of SeisSol"
 
 
 def load_mesh(setting: Any) -> Mesh:
-    """Read or generate the mesh of ``setting``: file, format, generate, boundary_format, topology_format, scaling,
-    displacement as declared for a case (missing attributes take their defaults).
+    """Return the mesh of a case, read or generated; it is not checked (see ``check_mesh``).
 
-    Vertices become scaling @ x + displacement; a mapping that mirrors keeps cells positively oriented. The mesh is not
-    checked (``check_mesh``). Raises InputError when it cannot be read.
+    Vertices become scaling @ x + displacement; a mapping that mirrors keeps cells positively oriented.
+
+    Parameters
+    ----------
+    setting
+        Has file, format, generate, boundary_format, topology_format, scaling, displacement as declared for a case;
+        missing attributes take their defaults.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
     """
     source, built_in = getattr(setting, "file", None), getattr(setting, "generate", None)
     if (source is None) == (built_in is None):
@@ -51,9 +60,10 @@ def read_mesh(
     topology_format: str = "auto",
     size: float | None = None,
 ) -> Mesh:
-    """Read a PUML, Gmsh or netCDF file; auto looks into it. The other formats as in ``read_puml``.
+    """Read a PUML, Gmsh or netCDF file; 'auto' detects the format.
 
-    A geometry (.geo, .step, .brep, .iges) is meshed by Gmsh with edges up to ``size`` [m].
+    A geometry (.geo, .step, .brep, .iges) is meshed by Gmsh with edges up to ``size`` [m]. ``boundary_format`` and
+    ``topology_format`` are as in ``read_puml``.
     """
     path = Path(path)
     if format == "auto" and path.suffix.lower() in (*SCRIPTS, *SHAPES):
@@ -101,7 +111,7 @@ def _recognise(path: Path) -> str:
 
 
 def transform(mesh: Mesh, scaling: Any, displacement: Any) -> Mesh:
-    """The mesh with vertices scaling (3, 3) @ x + displacement (3,); a mirrored mesh is oriented again."""
+    """Return the mesh with vertices scaling (3, 3) @ x + displacement (3,); a mirrored mesh is oriented again."""
     matrix, shift = np.asarray(scaling, float), np.asarray(displacement, float)
     if (matrix == np.eye(3)).all() and not shift.any():
         return mesh
@@ -110,7 +120,7 @@ def transform(mesh: Mesh, scaling: Any, displacement: Any) -> Mesh:
         raise InputError(
             Problem("mesh.scaling", f"{matrix.tolist()} flattens the mesh", "a matrix that can be inverted")
         )
-    # Axis by axis: how a product of matrices rounds depends on the number of rows, which a part of a mesh has fewer of.
+    # Axis by axis: rounding of a matrix product depends on the number of rows, which is smaller in a part of a mesh.
     x = mesh.vertices
     moved = replace(
         mesh,
@@ -118,5 +128,5 @@ def transform(mesh: Mesh, scaling: Any, displacement: Any) -> Mesh:
             [x[:, 0] * a + x[:, 1] * b + x[:, 2] * c + s for (a, b, c), s in zip(matrix, shift, strict=True)], 1
         ),
     )
-    # Only what the map mirrored is turned back: cells that were wrong in the file must still be found by the checks.
+    # Only the mirroring is undone: cells that were wrong in the file must still be found by the checks.
     return permute_vertices(moved, np.broadcast_to([0, 2, 1, 3], mesh.cells.shape)) if determinant < 0 else moved

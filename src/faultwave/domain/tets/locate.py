@@ -1,4 +1,4 @@
-"""Which cell holds a point, and which fault face is nearest."""
+"""Search for the cell that contains a point, and for the nearest fault face."""
 
 from __future__ import annotations
 
@@ -15,16 +15,25 @@ from faultwave.domain.tets.triangles import nearest_on_triangles
 
 _CHUNK = 4096
 FEW = 64
-"""Points for which all cells are looked through rather than sorted."""
+"""Number of points up to which all cells are scanned instead of sorted."""
 _CUBES = 2**20
-"""At most so many cubes along an axis, so that 64 bits count them all."""
+"""Largest number of cubes along an axis, so that 64-bit integers number them all."""
 _ROWS = np.array([(x, y, 0) for x in (-1, 0, 1) for y in (-1, 0, 1)])
 
 
 @dataclass(frozen=True)
 class Located:
-    """cells (n,) that hold the points, -1 outside the mesh, -2 in another process's part of it; xi (n, 3) reference
-    coordinates in the sorted cell (NaN elsewhere); distance (n,) to the mesh, 0 inside [m]."""
+    """Cells that contain points.
+
+    Attributes
+    ----------
+    cells : (n,) array
+        Cell of each point, -1 outside the mesh, -2 in another process.
+    xi : (n, 3) array
+        Reference coordinates in the sorted cell (NaN elsewhere).
+    distance : (n,) array
+        Distance to the mesh, 0 inside [m].
+    """
 
     cells: Integers
     xi: Floats
@@ -33,7 +42,17 @@ class Located:
 
 @dataclass(frozen=True)
 class FaultPoints:
-    """cells, faces (n,): nearest fault face seen from its lower cell; points (n, 3) on it; distance (n,) [m]."""
+    """Nearest points on fault faces.
+
+    Attributes
+    ----------
+    cells, faces : (n,) array
+        Nearest fault face, from its lower cell.
+    points : (n, 3) array
+        Nearest point on it [m].
+    distance : (n,) array
+        Distance [m].
+    """
 
     cells: Integers
     faces: Integers
@@ -44,11 +63,22 @@ class FaultPoints:
 def locate(
     points: Floats, topology: Topology, geometry: Geometry, vertices: Floats, tolerance: float = 1e-9
 ) -> Located:
-    """Find the cell of each of points (n, 3).
+    """Return the cell of each of points (n, 3).
 
-    A point on a face, edge or vertex belongs to the cell of lowest id. tolerance: how far outside a cell, in reference
-    coordinates, still counts as inside. The search is exact for any grading: cells are sorted into classes of size, and
-    a cell can hold a point only if its centroid is nearer than its largest vertex distance.
+    A point on a face, edge or vertex belongs to the cell of lowest index. The search is exact for any grading: cells
+    are sorted into classes of size, and a cell can contain a point only if its centroid is nearer than its largest
+    vertex distance.
+
+    Parameters
+    ----------
+    points : (n, 3) array
+        Points [m].
+    topology, geometry
+        Mesh.
+    vertices : (nv, 3) array
+        Vertices [m].
+    tolerance : float
+        Distance outside a cell, in reference coordinates, that still counts as inside.
     """
     points = _points(points)
     cells = np.full(len(points), -1, np.int64)
@@ -77,7 +107,12 @@ def locate(
 def nearest_fault_face(points: Floats, topology: Topology, geometry: Geometry, vertices: Floats) -> FaultPoints:
     """Project points (n, 3) onto the nearest fault face.
 
-    Of equally near faces (``as_near``) the one of the lowest cell id is taken. Raises InputError when the mesh has no fault face.
+    Of equally near faces (``as_near``) the one of the lowest cell index is chosen.
+
+    Raises
+    ------
+    InputError
+        If the mesh has no fault face.
     """
     points = _points(points)
     cell, face = np.nonzero(topology.kinds == BoundaryKind.FAULT)
@@ -103,9 +138,10 @@ def nearest_fault_face(points: Floats, topology: Topology, geometry: Geometry, v
 
 
 def as_near(distance: Floats, least: Floats, scale: Floats) -> np.ndarray:
-    """Whether distances are the least one but for rounding; ``scale`` of the coordinates that they are differences of.
+    """Return True for distances that equal the smallest one within rounding.
 
-    A point on an edge of the fault belongs to the face that it lies in by the last digits of the mesh, as in other programs.
+    A point on an edge of the fault is assigned by the last digits of the mesh, as in other programs. ``scale`` is the
+    size of the coordinates whose differences give the distances [m].
     """
     return np.asarray(distance <= (1.0 + 1e-9) * least + 4e-16 * scale)
 
@@ -123,7 +159,7 @@ def _reference(points: Floats, cells: Integers, geometry: Geometry) -> Floats:
 
 
 class _SizeClass:
-    """Cells of about one size, sorted into cubes as wide as the radius around a centroid in which its cell lies."""
+    """Cells of similar size, sorted into cubes as wide as the largest distance of a vertex from its centroid."""
 
     def __init__(self, members: Integers, centroids: Floats, radius: float):
         self.radius, self.low, high = radius, centroids.min(axis=0), centroids.max(axis=0)
@@ -138,15 +174,15 @@ class _SizeClass:
         return np.asarray(np.floor((points - self.low) / self.width))
 
     def _number(self, cube: Integers) -> Integers:
-        """Number of a cube, up to two outside those that are occupied."""
+        """Return the number of a cube, up to two outside the occupied ones."""
         x, y, z = np.moveaxis(cube + 2, -1, 0)
         return np.asarray((x * (self.last[1] + 5) + y) * (self.last[2] + 5) + z)
 
     def near(self, points: Floats) -> tuple[Integers, Integers]:
-        """Pairs (index of point, cell whose centroid lies within the radius of it)."""
+        """Return pairs of a point index and a cell whose centroid is within the radius of the point."""
         cube = self._cube(points)
         point = np.flatnonzero(((cube >= -1) & (cube <= self.last + 1)).all(axis=1))
-        rows = self._number(cube[point, None].astype(np.int64) + _ROWS)  # (n, 9): of three cubes each, numbered in turn
+        rows = self._number(cube[point, None].astype(np.int64) + _ROWS)  # (n, 9) rows of three consecutive cubes
         first = np.searchsorted(self.number, rows - 1).reshape(-1)
         count = np.searchsorted(self.number, rows + 1, side="right").reshape(-1) - first
         place = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
@@ -156,7 +192,10 @@ class _SizeClass:
 
 
 def cells_about(low: Floats, high: Floats, geometry: Geometry, slack: float = 0.0) -> Integers:
-    """Cells whose bounding boxes, larger by ``slack`` of their longest sides, meet any of the boxes from ``low`` to ``high`` (n, 3)."""
+    """Return the cells whose bounding boxes intersect any of the boxes from ``low`` to ``high`` (n, 3).
+
+    ``slack`` enlarges the boxes of cells, relative to their longest side.
+    """
 
     def met(piece: slice) -> NDArray[np.bool_]:
         corners = geometry.corners_of(piece)
@@ -178,7 +217,7 @@ def cells_about(low: Floats, high: Floats, geometry: Geometry, slack: float = 0.
 
 
 def _size_classes(points: Floats, geometry: Geometry) -> list[_SizeClass]:
-    """Cells by size: all, or those whose surroundings hold one of a few points."""
+    """Return cells by size: all of them, or only those near the points if these are few."""
     few = cells_about(points, points, geometry, 1e-6) if len(points) <= FEW else None
     numbers = np.arange(len(geometry.cells)) if few is None else few
     centroids, radius = np.empty((len(numbers), 3)), np.empty(len(numbers))
@@ -196,7 +235,7 @@ def _size_classes(points: Floats, geometry: Geometry) -> list[_SizeClass]:
 
 
 def _outer_faces(topology: Topology) -> Integers:
-    """Vertices (n, 3) of the faces that bound the mesh in space; periodic faces do although they have a neighbour."""
+    """Return the vertices (n, 3) of the faces that bound the mesh in space, including periodic faces."""
     corners = topology.cells[:, SORTED_FACES]
     across = corners[topology.neighbours, topology.neighbour_faces]
     outer = (topology.neighbours < 0) | (across != corners).any(axis=2)
@@ -204,9 +243,9 @@ def _outer_faces(topology: Topology) -> Integers:
 
 
 def _nearest(point: Floats, corners: Floats) -> tuple[Integers, Floats, Floats]:
-    """Triangles that may be nearest, their distances and nearest points.
+    """Return the triangles that may be nearest, their distances and nearest points.
 
-    No triangle whose centre is further than the nearest centre plus its own radius can win.
+    A triangle is excluded if its centre is farther than the nearest centre plus its own radius.
     """
     centres = corners.mean(axis=1)
     far = np.linalg.norm(centres - point, axis=1)

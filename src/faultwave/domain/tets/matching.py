@@ -1,4 +1,4 @@
-"""Which faces of which cells are the same face."""
+"""Identification of the common faces of cells."""
 
 from __future__ import annotations
 
@@ -13,8 +13,19 @@ from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Integers, Mesh
 
 @dataclass(frozen=True)
 class Matching:
-    """Sorted cells (nc, 4), the order (nc, 4) that sorts them, neighbours and neighbour_faces (nc, 4), -1 where none;
-    crowded: flat face numbers 4 c + f of faces claimed by more than two cells."""
+    """Sorted cells and their neighbours.
+
+    Attributes
+    ----------
+    cells : (nc, 4) array
+        Cells with sorted vertices.
+    order : (nc, 4) array
+        Permutation that sorts the vertices of each cell.
+    neighbours, neighbour_faces : (nc, 4) array
+        Cell across each face and its face number there, -1 if none.
+    crowded : (k,) array
+        Flat face numbers 4 c + f of faces shared by more than two cells.
+    """
 
     cells: Integers
     order: NDArray[np.int8]
@@ -24,8 +35,11 @@ class Matching:
 
 
 def leading_vertices(mesh: Mesh) -> NDArray[np.bool_]:
-    """Vertices (nv,) that sorted cells have first: those of tagged faces between two cells, as faults are. Such a face is then the last one
-    of nearly all its cells, on which traces are cheapest. None in periodic meshes, where vertices of both sides are one."""
+    """Return a mask (nv,) of vertices that are first in sorted cells: vertices of tagged faces between two cells, as faults are.
+
+    Such a face is then the last one of nearly all its cells, on which traces are cheapest. The mask is empty in
+    periodic meshes, where vertices of both sides are identified.
+    """
     found = np.zeros(len(mesh.vertices), bool)
     if mesh.identify is None:
         cell, face = np.nonzero(mesh.tags)
@@ -36,11 +50,10 @@ def leading_vertices(mesh: Mesh) -> NDArray[np.bool_]:
 
 
 def sort_cells(mesh: Mesh, leading: NDArray[np.bool_] | None = None) -> tuple[Integers, NDArray[np.int8]]:
-    """Cells with vertices in ascending order, and the order (nc, 4) that does it: those that are ``leading`` (nv,) first, each kind by
-    topological id.
+    """Return cells with sorted vertices, and the permutations (nc, 4): ``leading`` (nv,) vertices first, then by topological id.
 
-    Vertices that are one topologically (periodic meshes one cell wide) are ordered by their own id: a periodic image is
-    numbered in the same order as its original, so both sides of a face still agree.
+    Vertices with the same topological id (in periodic meshes one cell wide) are ordered by their own id: a periodic
+    image is numbered in the same order as its original, so that both sides of a face agree.
     """
     leading = leading if leading is not None and leading.any() else None
     cells, order = np.empty_like(mesh.cells), np.empty(mesh.cells.shape, np.int8)
@@ -58,7 +71,7 @@ def sort_cells(mesh: Mesh, leading: NDArray[np.bool_] | None = None) -> tuple[In
 
 
 def match_faces(mesh: Mesh) -> Matching:
-    """Find the cell on the other side of every face, by its topological vertices."""
+    """Return the cell on the other side of every face, found by its topological vertices."""
     cells, order = sort_cells(mesh, leading_vertices(mesh))
     nc = len(cells)
     topological = cells if mesh.identify is None else mesh.identify[cells]
@@ -86,20 +99,22 @@ def match_faces(mesh: Mesh) -> Matching:
 
     def divide(piece: slice) -> None:
         faces[piece] = np.where(across[piece] >= 0, across[piece] & 3, -1)
-        across[piece] >>= 2  # -1 stays
+        across[piece] >>= 2  # -1 is unchanged
 
     in_pieces(divide, nc)
     return Matching(cells, order, across, faces, np.array(crowded, np.int64))
 
 
 def _corners(cells: Integers, faces: Integers) -> Integers:
-    """Vertices (n, 3) of faces (n,)."""
+    """Return the vertices (n, 3) of faces (n,)."""
     return np.take_along_axis(cells[faces >> 2], SORTED_FACES[faces & 3], axis=1)
 
 
 def _arranged(topological: Integers, limit: int) -> tuple[Integers, NDArray[np.bool_]]:
-    """Order of the faces of cells (nc, 4) that brings those with the same vertices together, and which of them, in that order, have other
-    vertices than the one before; three vertices are packed into one number when that fits."""
+    """Return the order of faces of cells (nc, 4) that groups equal vertices, and a mask of the first face of each group.
+
+    Three vertices are packed into one integer if they fit.
+    """
     bits, count = max(limit - 1, 1).bit_length(), 4 * len(topological)
     new = np.ones(count, bool)
     if 3 * bits > 63:
@@ -124,10 +139,10 @@ def _arranged(topological: Integers, limit: int) -> tuple[Integers, NDArray[np.b
 
 
 def _resolve(mesh: Mesh, cells: Integers, faces: Integers, other: Integers) -> list[int]:
-    """Pair faces of equal topological vertices; returns those that several claim.
+    """Pair faces with equal topological vertices; return faces claimed by several cells.
 
     In periodic meshes one or two cells wide, different faces have the same topological vertices. Faces with the same
-    real vertices belong together first, then those that are translated copies of each other.
+    real vertices are paired first, then those that are translated copies of each other.
     """
     if mesh.identify is None:
         return [int(f) for f in faces]
@@ -153,8 +168,10 @@ def _same_vertices(mesh: Mesh, a: Integers, b: Integers) -> bool:
 
 
 def _same_shape(mesh: Mesh, a: Integers, b: Integers) -> NDArray[np.bool_]:
-    """Whether faces a (..., 3) are translated copies of b, to a thousandth of their size: different faces of equal
-    topological vertices differ by a whole edge, and periodic sides need not agree to the last digit."""
+    """Return True where faces a (..., 3) are translated copies of b, within a thousandth of their size.
+
+    Different faces with equal topological vertices differ by a whole edge, and periodic sides need not agree exactly.
+    """
     first, second = mesh.vertices[a], mesh.vertices[b]
     first, second = first - first[..., :1, :], second - second[..., :1, :]
     return np.asarray(np.abs(first - second).max(axis=(-1, -2)) <= 1e-3 * np.abs(first).max(axis=(-1, -2)))

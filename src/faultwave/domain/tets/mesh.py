@@ -1,4 +1,4 @@
-"""Tetrahedral meshes as read or generated: plain arrays, before any renumbering."""
+"""Tetrahedral meshes as read or generated: plain arrays, before renumbering."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 FILE_FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
-"""Vertices of face f of a cell in the file's vertex order; seen from outside they run anticlockwise."""
+"""Vertices of face f of a cell in the vertex order of the file, anticlockwise seen from outside."""
 
 SORTED_FACES = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
-"""Vertices of face f of a cell whose vertices ascend: face f is opposite vertex f."""
+"""Vertices of face f of a cell with ascending vertices: face f is opposite vertex f."""
 
 WINDING = np.array([1.0, -1.0, 1.0, -1.0])
-"""1 where the ascending vertices of face f run anticlockwise seen from outside, -1 otherwise, for a cell of positive determinant."""
+"""Sign 1 if the ascending vertices of face f are anticlockwise from outside, else -1, for positive determinants."""
 
 FACE_OPPOSITE = np.array([2, 3, 1, 0])
 """File face opposite each file vertex."""
 
 _TURNED = np.array([[0, 1, 2, 3], [0, 2, 1, 3]], np.int8)
-"""Order of the vertices of cells of positive and of negative volume."""
+"""Vertex orders for cells of positive and of negative volume."""
 
 _SHOWN = 10
-"""Cells that a message shows."""
+"""Number of cells shown in a message."""
 
 EVEN_PERMUTATIONS = np.array(
     [[0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2], [1, 0, 3, 2], [1, 3, 2, 0], [1, 2, 0, 3],
      [2, 3, 0, 1], [2, 0, 1, 3], [2, 1, 3, 0], [3, 2, 1, 0], [3, 1, 0, 2], [3, 0, 2, 1]]
 )  # fmt: skip
-"""The twelve relabellings of a tetrahedron that keep its orientation."""
+"""The twelve permutations of the vertices of a tetrahedron that preserve its orientation."""
 
 
 class BoundaryKind(IntEnum):
-    """What happens at a face."""
+    """Kind of boundary condition or interface of a face."""
 
     REGULAR = 0
     FREE_SURFACE = 1
@@ -56,18 +56,33 @@ class BoundaryKind(IntEnum):
     IMPEDANCE = 10
     PEC = 11
     PMC = 12
-    SEALED_SURFACE = 13  # free of traction, and no pore fluid leaves
+    SEALED_SURFACE = 13  # traction-free and impermeable to pore fluid
 
 
 @dataclass(frozen=True)
 class Mesh:
-    """A mesh in the numbering of its file.
+    """Mesh in the numbering of its file.
 
-    vertices (nv, 3) [m]; cells (nc, 4) vertex ids, positively oriented; groups (nc,) region ids; tags (nc, 4) face tags
-    in the order of ``FILE_FACES``; identify (nv,) topological vertex of each vertex where several vertices are one
-    (periodic meshes), else None; name of the mesh for messages; names: (dimension, name) -> number of the named
-    surfaces (2, as in tags) and volumes (3, as in groups); written: numbers that surfaces have in the file -> tag, where
-    that is another; remarks: warnings of its reader.
+    Attributes
+    ----------
+    vertices : (nv, 3) array
+        Vertices [m].
+    cells : (nc, 4) array
+        Vertex ids, positively oriented.
+    groups : (nc,) array
+        Region ids.
+    tags : (nc, 4) array
+        Face tags in the order of ``FILE_FACES``.
+    identify : (nv,) array or None
+        Topological vertex of each vertex in periodic meshes, where several vertices are identified.
+    name : str
+        Name in messages.
+    names
+        Number by dimension and name of the named surfaces (2, as in tags) and volumes (3, as in groups).
+    written
+        Tag by the number that a surface has in the file, if it is different.
+    remarks
+        Warnings of the reader.
     """
 
     vertices: Floats
@@ -81,29 +96,37 @@ class Mesh:
     remarks: tuple[Problem, ...] = ()
 
     def surface(self, key: str | int) -> int | None:
-        """Tag of a surface by its name or number; None for a name that there is not."""
+        """Return the tag of a surface by its name or number; None for unknown names."""
         tag = self.named(2).get(str(key))
         if tag is None and str(key).isdigit():
             return self.written.get(int(key), int(key))
         return tag
 
     def named(self, dimension: int) -> dict[str, int]:
-        """Names of this dimension's surfaces (2) or volumes (3)."""
+        """Return the names and numbers of the surfaces (dimension 2) or volumes (3)."""
         return {name: number for (d, name), number in self.names.items() if d == dimension}
 
 
 @dataclass(frozen=True)
 class Topology:
-    """Cells with ascending vertices and who touches whom.
+    """Cells with sorted vertices and their neighbours.
 
-    cells (nc, 4): vertex ids, those of tagged inner faces first, each kind ordered by topological id; face f is opposite
-    sorted vertex f and keeps that order, so both sides of a face see its vertices alike. order (nc, 4): cells = file cells
-    taken in this order. neighbours, neighbour_faces (nc, 4): the cell across each face and its face number there, -1 on
-    the boundary. kinds (nc, 4):
-    ``BoundaryKind``. tags (nc, 4): face tags in sorted face order.
+    Attributes
+    ----------
+    cells : (nc, 4) array
+        Vertex ids, first vertices of tagged inner faces, then the others, each ordered by topological id. Face f is
+        opposite sorted vertex f and has its vertices in this order, so that both sides of a face agree.
+    order : (nc, 4) array
+        Permutation from the vertices of file cells.
+    neighbours, neighbour_faces : (nc, 4) array
+        Cell across each face and its face number there, -1 on the boundary.
+    kinds : (nc, 4) array
+        ``BoundaryKind`` of each face.
+    tags : (nc, 4) array
+        Face tags in sorted face order.
     """
 
-    cells: Integers  # in half the memory, as neighbours: see ``narrowed``
+    cells: Integers  # 32-bit integers if possible, as for neighbours: see ``narrowed``
     order: NDArray[np.integer]
     neighbours: Integers
     neighbour_faces: NDArray[np.integer]
@@ -114,7 +137,7 @@ class Topology:
 def make_mesh(
     vertices: object, cells: object, groups: object, tags: object, identify: object | None = None, name: str = "mesh"
 ) -> Mesh:
-    """A Mesh with its arrays in the declared types and contiguous. Raises InputError for groups and tags beyond 32 bits."""
+    """Return a Mesh with contiguous arrays of the declared types; raise InputError for groups and tags beyond 32 bits."""
     return Mesh(
         np.ascontiguousarray(vertices, np.float64),
         np.ascontiguousarray(cells, np.int64),
@@ -135,18 +158,18 @@ def _in_32_bits(values: object, what: str, name: str) -> NDArray[np.int32]:
 
 
 MOST_NARROW = 1 << 29
-"""Numbers of cells below this, and of four faces each, fit into 32 bits."""
+"""Number of cells below which numbers of cells and of their four faces fit into 32 bits."""
 
 
 def narrowed(numbers: Integers, count: int) -> Integers:
-    """Numbers (n, 4) of ``count`` vertices or cells in half the memory, where these are not too many."""
+    """Return indices (n, 4) of ``count`` vertices or cells as 32-bit integers, if they fit."""
     if count > MOST_NARROW:
         return numbers
     return cast(Integers, mapped(lambda piece: numbers[piece].astype(np.int32), len(numbers)))
 
 
 def signed_volumes(mesh: Mesh) -> Floats:
-    """Volume (nc,) of every cell, negative where its vertices are ordered the wrong way round [m^3]."""
+    """Return the volume (nc,) of every cell, negative for reversed vertex order [m^3]."""
 
     def of(piece: slice) -> Floats:
         v = mesh.vertices[mesh.cells[piece]]
@@ -157,20 +180,22 @@ def signed_volumes(mesh: Mesh) -> Floats:
 
 
 def bounds(corners: Floats) -> tuple[Floats, Floats]:
-    """Lower and upper corners (n, 3) of the boxes around cells with ``corners`` (n, 4, 3): in a fraction of the time that reductions over
-    so few corners take."""
+    """Return the lower and upper corners (n, 3) of the bounding boxes of cells with ``corners`` (n, 4, 3).
+
+    It is much faster than reductions over so few corners.
+    """
     a, b, c, d = np.moveaxis(corners, 1, 0)
     low, high = (f(f(a, b), f(c, d)) for f in (np.minimum, np.maximum))
     return low, high
 
 
 def sorted_tags(mesh: Mesh, order: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Face tags (nc, 4) in the order of the faces of sorted cells; ``order`` (nc, 4) sorts them."""
+    """Return the face tags (nc, 4) in the order of the faces of sorted cells; ``order`` (nc, 4) sorts them."""
     return mapped(lambda p: np.take_along_axis(mesh.tags[p][:, FACE_OPPOSITE], order[p], axis=1), len(order))
 
 
 def permute_vertices(mesh: Mesh, order: NDArray[np.integer]) -> Mesh:
-    """The same mesh with the vertices of each cell taken in ``order`` (nc, 4); face tags follow their faces."""
+    """Return the mesh with the vertices of each cell in ``order`` (nc, 4); face tags follow their faces."""
     cells, tags = np.empty_like(mesh.cells), np.empty_like(mesh.tags)
 
     def take(piece: slice) -> None:
@@ -183,15 +208,15 @@ def permute_vertices(mesh: Mesh, order: NDArray[np.integer]) -> Mesh:
 
 
 def shuffle_vertices(mesh: Mesh, rng: np.random.Generator) -> Mesh:
-    """Relabel the vertices of every cell at random, keeping its orientation."""
+    """Permute the vertices of every cell at random, preserving its orientation."""
     return permute_vertices(mesh, EVEN_PERMUTATIONS[rng.integers(12, size=len(mesh.cells))])
 
 
 def orient(mesh: Mesh, remark: bool = False) -> Mesh:
     """Swap two vertices of every cell of negative volume.
 
-    Returns the mesh, with ``remark`` and a warning among its remarks where some cells were turned and others not: then their
-    volumes cannot tell cells in another order from cells that are turned inside out, which ``overlaps.check_folds`` finds.
+    With ``remark``, a warning is added to the remarks of the mesh if only some cells were reversed: then their volumes
+    cannot distinguish cells in another order from inverted cells, which ``overlaps.check_folds`` finds.
     """
     negative = signed_volumes(mesh) < 0
     if not negative.any():
@@ -217,11 +242,11 @@ def orient(mesh: Mesh, remark: bool = False) -> Mesh:
 
 
 def turn_mirrored(mesh: Mesh) -> Mesh:
-    """Swap two vertices of all cells where every cell has a negative volume: a file with the opposite convention."""
+    """Swap two vertices of all cells if every cell has a negative volume: a file with the opposite convention."""
     if not len(mesh.cells) or not len(mesh.vertices):
         return mesh
     first = replace(mesh, cells=mesh.cells[:_SHOWN].clip(0, len(mesh.vertices) - 1))
-    if not (signed_volumes(first) < 0).all():  # nearly always, and found at once
+    if not (signed_volumes(first) < 0).all():  # the usual case, which is cheap to detect
         return mesh
     if mesh.cells.min() < 0 or mesh.cells.max() >= len(mesh.vertices) or not (signed_volumes(mesh) < 0).all():
         return mesh
@@ -229,22 +254,26 @@ def turn_mirrored(mesh: Mesh) -> Mesh:
 
 
 def reorder_cells(mesh: Mesh, permutation: NDArray[np.integer]) -> Mesh:
-    """The same mesh with cell i being the former cell ``permutation[i]``."""
+    """Return the mesh in which cell i is the former cell ``permutation[i]``."""
     return replace(mesh, cells=mesh.cells[permutation], groups=mesh.groups[permutation], tags=mesh.tags[permutation])
 
 
 def fingerprint(mesh: Mesh, numbers: Integers) -> NDArray[np.uint64]:
-    """Two numbers (2,) that tell a mesh from others by the corners of its cells (nc,) of these ``numbers`` in the whole;
-    those of a mesh are the sums of those of its parts."""
+    """Return two checksums (2,) of the corners of cells, whose indices in the whole mesh are ``numbers`` (nc,).
+
+    Checksums of a mesh are the sums over its parts.
+    """
     corners = mesh.vertices[mesh.cells].reshape(-1, 12)
     primes = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
     return np.array([row_sum(corners, numbers, prime) for prime in primes], np.uint64)
 
 
 def row_sum(values: Floats, numbers: Integers, prime: int = 0x9E3779B97F4A7C15) -> np.uint64:
-    """Sum over rows (n, k) of a hash of their bits and of their ``numbers`` (n,) in the whole: that of parts adds up to that of
-    the whole, modulo 2^64."""
-    words = np.ascontiguousarray(values + 0.0, np.float64).view(np.uint64)  # + 0.0: no negative zeros
+    """Return the sum over rows (n, k) of a hash of their bits and of their index in the whole, modulo 2^64.
+
+    Sums of parts add up to the sum of the whole. ``numbers`` (n,) are the indices of the rows.
+    """
+    words = np.ascontiguousarray(values + 0.0, np.float64).view(np.uint64)  # + 0.0 avoids negative zeros
     state = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(prime)
     for word in words.T:
         state = (state ^ word) * np.uint64(prime)

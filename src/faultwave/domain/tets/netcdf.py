@@ -1,8 +1,9 @@
-"""SeisSol's netCDF meshes: one block of cells and vertices for each of the processes the file was made for.
+"""SeisSol's netCDF meshes: one block of cells and vertices per process for which the file was made.
 
-The layout is that of SeisSol's `NetcdfReader` and of the tools that write it, `cube_c` and `gambit2netcdf`. Blocks have the length of the
-longest; how much of each counts is in `element_size` and `vertex_size`. Cells name vertices of their own block. Who touches whom is in the
-file, too, but follows from the vertices, which lie at the same place in every block that has them, but for rounding.
+The layout follows SeisSol's `NetcdfReader` and the tools that write it, `cube_c` and `gambit2netcdf`. Blocks have the
+length of the longest; the number of valid entries is in `element_size` and `vertex_size`. Cells refer to vertices of
+their own block. Neighbours are in the file, too, but follow from the vertices, which have the same position in every
+block except for rounding.
 """
 
 from __future__ import annotations
@@ -20,27 +21,30 @@ from faultwave.base.hdf5 import dataset, opened
 from faultwave.domain.tets.mesh import FILE_FACES, Floats, Integers, Mesh, make_mesh
 
 FACES = np.array([0, 1, 3, 2])
-"""Face of the file (0 2 1, 0 1 3, 0 3 2, 1 2 3) at the place of each of ``FILE_FACES``."""
+"""Face of the file (0 2 1, 0 1 3, 0 3 2, 1 2 3) for each of ``FILE_FACES``."""
 
 PERIODIC = 6
 _SLACK = 1e-9
-"""Distance of places that are one across a periodic mesh, as a share of its extent."""
+"""Tolerance for equal positions across a periodic mesh, relative to its extent."""
 
 _ROUNDING, _OF_EDGE = 1e-6, 1e-3
-"""Largest distance of vertices of two blocks that are one, as a share of the mesh's extent and of the shortest edge there."""
+"""Largest distance of identical vertices of two blocks, relative to the extent of the mesh and to the shortest edge."""
 
 
 def is_netcdf_mesh(path: Path) -> bool:
-    """Whether an HDF5 file is such a mesh; False where it cannot be read."""
+    """Return True if an HDF5 file is such a mesh; False if it cannot be read."""
     with suppress(InputError), opened(path, "mesh (HDF5)") as file:
         return "element_vertices" in file and "connect" not in file
     return False
 
 
 def read_netcdf(path: str | Path) -> Mesh:
-    """The mesh of all blocks together. Faces with tag 6 on opposite sides of a box are joined.
+    """Return the mesh of all blocks; faces with tag 6 on opposite sides of a box are joined.
 
-    Raises InputError for files that are missing, cut short or inconsistent.
+    Raises
+    ------
+    InputError
+        For files that are missing, truncated or inconsistent.
     """
     path = Path(path)
     if not path.is_file():
@@ -54,7 +58,7 @@ def read_netcdf(path: str | Path) -> Mesh:
         if "element_group" in file:
             groups = _joined(path, file, "element_group", counts[0], (), "iu")
     cells = _numbered(path, cells.astype(np.int64), counts)
-    places, where = np.unique(vertices + 0.0, axis=0, return_inverse=True)  # + 0.0: no negative zeros
+    places, where = np.unique(vertices + 0.0, axis=0, return_inverse=True)  # + 0.0 avoids negative zeros
     where = where.reshape(-1)
     blocks = np.unique(np.stack([where, np.repeat(np.arange(len(counts[1])), counts[1])], 1), axis=0)
     cells, tags = where[cells], tags[:, FACES]
@@ -68,7 +72,17 @@ def read_netcdf(path: str | Path) -> Mesh:
 
 @dataclass(frozen=True)
 class _Joint:
-    """Places (n, 3) where those of several blocks that differ by rounding are one; ``place``: which of them each was; what to tell."""
+    """Vertices after merging those that differ by rounding.
+
+    Attributes
+    ----------
+    places : (n, 3) array
+        Merged positions [m].
+    place : (m,) array
+        Index of each former vertex.
+    remark
+        Warning.
+    """
 
     places: Floats
     place: Integers
@@ -76,9 +90,14 @@ class _Joint:
 
 
 def _join(path: Path, places: Floats, cells: Integers, blocks: Integers) -> _Joint | None:
-    """Of places on faces with no cell beyond; None where each is alone. ``blocks`` (m, 2): places and blocks that have them.
+    """Merge vertices of different blocks on faces without neighbour; return None if none are merged.
 
-    Raises InputError where that would join two places of one block.
+    ``blocks`` (m, 2) are pairs of a vertex and a block that contains it.
+
+    Raises
+    ------
+    InputError
+        If two vertices of one block would be merged.
     """
     faces, times = np.unique(np.sort(cells[:, FILE_FACES].reshape(-1, 3), 1), axis=0, return_counts=True)
     corners = places[faces[times == 1]]
@@ -104,9 +123,11 @@ def _join(path: Path, places: Floats, cells: Integers, blocks: Integers) -> _Joi
 
 
 def _one(places: Floats, near: float, numbers: Integers) -> tuple[Integers, float]:
-    """Of places (n, 3) with ``numbers``: the number of the first of those that are joined to it by steps up to ``near``, and the
-    longest step."""
-    from scipy.sparse import coo_array  # take long to import, and few meshes need them
+    """Return the first vertex to which each is connected by steps up to ``near`` [m], and the longest step [m].
+
+    ``numbers`` are the indices of the positions ``places`` (n, 3).
+    """
+    from scipy.sparse import coo_array  # slow to import, and few meshes need them
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree
 
@@ -123,7 +144,7 @@ def _at(place: Floats) -> str:
 
 
 def _blocks(path: Path, file: Any) -> tuple[Integers, Integers]:
-    """Cells and vertices (blocks,) that count in each block."""
+    """Return the numbers of cells and vertices (blocks,) in each block."""
     sizes, problems = [], Problems()
     for name, of, width in (("element_size", "element_vertices", 4), ("vertex_size", "vertex_coordinates", 3)):
         size = np.asarray(dataset(path, file, name, 1, "iu")[()], np.int64)
@@ -140,7 +161,7 @@ def _blocks(path: Path, file: Any) -> tuple[Integers, Integers]:
 
 
 def _joined(path: Path, file: Any, name: str, counts: Integers, width: tuple[int, ...], kinds: str) -> NDArray[Any]:
-    """What counts of every block, one after the other."""
+    """Return the valid entries of all blocks, concatenated."""
     found = dataset(path, file, name, 2 + len(width), kinds)
     if found.shape[0] != len(counts) or found.shape[1] < counts.max() or found.shape[2:] != width:
         wanted = " x ".join(map(str, (len(counts), f"{counts.max()} or more", *width)))
@@ -149,7 +170,7 @@ def _joined(path: Path, file: Any, name: str, counts: Integers, width: tuple[int
 
 
 def _numbered(path: Path, cells: Integers, counts: tuple[Integers, Integers]) -> Integers:
-    """Cells with vertices counted through all blocks."""
+    """Return cells with vertices numbered through all blocks."""
     block = np.repeat(np.arange(len(counts[0])), counts[0])
     wrong = np.flatnonzero(((cells < 0) | (cells >= counts[1][block][:, None])).any(1))
     if len(wrong):
@@ -161,7 +182,7 @@ def _numbered(path: Path, cells: Integers, counts: tuple[Integers, Integers]) ->
 
 
 def _periodic(path: Path, places: Floats, cells: Integers, tags: NDArray[Any]) -> Integers | None:
-    """Vertex (nv,) that each vertex is the same as across opposite sides of tag 6; None where no face has it."""
+    """Return the vertex (nv,) identified with each vertex across opposite sides of tag 6; None without such faces."""
     faces = cells[:, FILE_FACES][tags == PERIODIC]
     if not len(faces):
         return None

@@ -1,4 +1,4 @@
-"""Rows that are made when they are asked for, and take no memory before: what can be told from a cell's corners in no time."""
+"""Arrays whose rows are computed on access, for quantities that follow cheaply from the corners of a cell."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from faultwave.base.pieces import mapped
 
 
 class OnDemand(NDArrayOperatorsMixin):
-    """Stands for an array (n, ...) of doubles. ``of(rows)`` makes those of a slice or of numbers (k,); what is asked of all is made of all,
-    each time anew."""
+    """Array-like (n, ...) of doubles whose rows are computed by ``of(rows)``, for a slice or indices (k,).
+
+    Operations on the whole array compute all rows, each time again.
+    """
 
     dtype = np.dtype(np.float64)
 
@@ -24,7 +26,7 @@ class OnDemand(NDArrayOperatorsMixin):
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        """As of an array."""
+        """Return rows as for an array."""
         rows, *inner = key if isinstance(key, tuple) else (key,)
         if isinstance(rows, np.ndarray) and rows.dtype == bool:
             inner = [*np.nonzero(rows), *inner]

@@ -1,8 +1,8 @@
-"""Cells that overlap: turned inside out against their neighbours, or in the same place as cells that are no neighbours.
+"""Overlapping cells: inverted relative to their neighbours, or at the same place as cells that are not neighbours.
 
-Where the cells on both sides of every inner face lie on opposite sides of it, the number of cells that cover a point is the
-winding number of the boundary around it. So a mesh fills its volume once if no face is folded and no line meets its
-boundary in any other order than in, out, in, out.
+If the cells on both sides of every inner face lie on opposite sides of it, the number of cells that cover a point is
+the winding number of the boundary around it. So a mesh fills its volume once if no face is folded and every line
+crosses its boundary in the order in, out, in, out.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from faultwave.domain.tets.mesh import SORTED_FACES, WINDING, Floats, Integers, 
 
 EXAMPLES = 10
 _MOST_LINES = 256
-"""Lines along each side of the box around a mesh, at most."""
+"""Largest number of lines along each side of the bounding box."""
 _TOUCHING = 1e-7
-"""Distances below this share of the mesh's largest extent are none: coordinates may be in single precision."""
+"""Distance below which parts touch, relative to the extent of the mesh: coordinates may be in single precision."""
 
 
 def sorted_signs(volumes: Floats, order: NDArray[np.integer], flat: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Return the signs of the volumes of cells whose vertices are taken in ascending order.
+    """Return the signs of the volumes of cells with ascending vertices.
 
     Parameters
     ----------
     volumes : (nc,) array
-        Signed volumes in the file's order of vertices [m^3].
+        Signed volumes in the vertex order of the file [m^3].
     order : (nc, 4) array
-        What sorts the vertices of each cell.
+        Permutation that sorts the vertices of each cell.
     flat : (nc,) array of bool
         Cells whose volume is rounding noise.
 
@@ -63,9 +63,9 @@ def folded_faces(
     Parameters
     ----------
     signs : (nc,) array
-        As ``sorted_signs`` returns them.
+        As returned by ``sorted_signs``.
     neighbours, neighbour_faces : (nc, 4) arrays
-        The cell across each face and the number of the face there, -1 where there is none.
+        Cell across each face and its face number there, -1 if none.
     """
 
     def of(piece: slice) -> NDArray[np.bool_]:
@@ -85,15 +85,15 @@ def _folded(
 
 
 def check_folds(mesh: Mesh, match: Matching, volumes: Floats, signs: NDArray[np.int8], problems: Problems) -> Integers:
-    """Report cells that are turned inside out against their neighbours.
+    """Report cells that are inverted relative to their neighbours.
 
-    The problem names the cells, their places, and by how much the volumes of all cells exceed the volume that the boundary
-    encloses (by the divergence theorem the sum of volumes in which these cells count as negative).
+    The problem names the cells, their positions, and by what percentage the volumes of all cells exceed the volume
+    enclosed by the boundary (by the divergence theorem, the sum of volumes in which these cells are negative).
 
     Returns
     -------
     (n,) array
-        The numbers of these cells.
+        Indices of these cells.
     """
     folded = folded_faces(signs, match.neighbours, match.neighbour_faces)
     if not folded.any():
@@ -127,12 +127,12 @@ def check_part_folds(
     mesh, topology
         The part; cells without volume were reported before.
     neighbour_faces : (nc, 4) array
-        Number of each face in the cell across it, whichever part has that.
+        Face number in the cell across each face, in any part.
     beyond
-        Returns, for a number of each cell (nc,), those of the cells across each face (nc, 4), 0 where there is none. All
-        processes call it together.
+        Collective function that returns, for a number per cell (nc,), the numbers of the cells across each face (nc, 4), 0 if
+        none.
     problems
-        Gets an error for such cells.
+        Receives an error for such cells.
     """
     signs = np.sign(signed_volumes(replace(mesh, cells=topology.cells, tags=topology.tags)))
     theirs = np.sign(beyond(signs)).astype(np.int8)
@@ -163,7 +163,7 @@ def _inverted(neighbours: Integers, folded: NDArray[np.bool_]) -> Integers:
     cell, face = np.nonzero(folded)
     here, there = piece[cell], piece[neighbours[cell, face]]
     sides = np.unique(np.stack([here, there], 1), axis=0)
-    # Pieces that meet at folded faces have opposite orientations: from the largest on, pieces are right and wrong in turn.
+    # Components that meet at folded faces have opposite orientations: starting with the largest, they alternate.
     right = np.zeros(number, np.int8)
     following: dict[int, list[int]] = {}
     for a, b in sides.tolist():
@@ -184,8 +184,19 @@ def _inverted(neighbours: Integers, folded: NDArray[np.bool_]) -> Integers:
 
 @dataclass(frozen=True)
 class _Crossings:
-    """Where lines along ``axis`` meet the boundary, line by line and ascending: line (n,), height (n,) [m], the number of
-    cells entered minus left (n,), the boundary face (n,)."""
+    """Crossings of lines along ``axis`` with the boundary, sorted by line and height.
+
+    Attributes
+    ----------
+    lines : (n,) array
+        Line of each crossing.
+    heights : (n,) array
+        Coordinate along the axis [m].
+    enters : (n,) array
+        Number of cells entered minus left.
+    faces : (n,) array
+        Boundary face.
+    """
 
     lines: Integers
     heights: Floats
@@ -194,16 +205,16 @@ class _Crossings:
 
 
 def check_overlaps(mesh: Mesh, match: Matching, signs: NDArray[np.int8], problems: Problems) -> None:
-    """Report where cells that are no neighbours overlap, and warn where parts of a mesh touch without common vertices.
+    """Report overlaps of cells that are not neighbours, and warn if parts of a mesh touch without common vertices.
 
     Parameters
     ----------
     mesh, match
-        A mesh without folded faces, and which of its faces are one.
+        Mesh without folded faces, and its common faces.
     signs : (nc,) array
-        As ``sorted_signs`` returns them.
+        As returned by ``sorted_signs``.
     problems
-        Gets an error for overlaps, a warning for faces that touch.
+        Receives an error for overlaps, a warning for faces that touch.
     """
     cell, face = _outer(mesh, match)
     if not len(cell):
@@ -248,7 +259,7 @@ def check_overlaps(mesh: Mesh, match: Matching, signs: NDArray[np.int8], problem
 
 
 def _outer(mesh: Mesh, match: Matching) -> tuple[Integers, Integers]:
-    """Return cells and faces with no cell beside them: those without neighbour, and those with a periodic one."""
+    """Return cells and faces at the boundary in space: without neighbour, or with a periodic one."""
     alone = match.neighbours < 0
     if mesh.identify is not None:
         cell, face = np.nonzero(match.neighbours >= 0)
@@ -262,10 +273,15 @@ def _outer(mesh: Mesh, match: Matching) -> tuple[Integers, Integers]:
 
 
 def _crossings(corners: Floats, outward: Floats, low: Floats, high: Floats, axis: int) -> _Crossings:
-    """Return where lines along an axis meet triangles (n, 3, 3), whose corners run anticlockwise from outside where ``outward`` is 1."""
+    """Return the crossings of lines along an axis with triangles (n, 3, 3).
+
+    Their corners are anticlockwise from outside where ``outward`` is 1.
+    """
     count = int(np.clip(np.sqrt(len(corners)), 16, _MOST_LINES))
     u, v = [i for i in range(3) if i != axis]
-    random = np.random.default_rng(1)  # lines through edges say nothing, and meshes have edges at regular places
+    random = np.random.default_rng(
+        1
+    )  # random, because lines through edges are not conclusive, and meshes have edges at regular positions
     at = [low[i] + (high[i] - low[i]) * (np.arange(count) + random.uniform(0.1, 0.9, count)) / count for i in (u, v)]
     first = [np.searchsorted(a, corners[:, :, i].min(1)) for a, i in zip(at, (u, v), strict=True)]
     number = [
@@ -277,13 +293,13 @@ def _crossings(corners: Floats, outward: Floats, low: Floats, high: Floats, axis
     lines = (first[0][faces] + step // number[1][faces]) * count + first[1][faces] + step % number[1][faces]
     places = np.stack([at[0][lines // count], at[1][lines % count]], 1)
     plane = corners[:, :, [u, v]][faces] - places[:, None]
-    # Twice the areas of the triangles between a line and two corners: of one sign where it passes between all three.
+    # Twice the areas of the triangles between a line and two corners: of equal sign if it passes inside the triangle.
     share = np.stack([_cross(plane[:, (i + 1) % 3], plane[:, (i + 2) % 3]) for i in range(3)], 1)
     through = (share > 0).all(1) | (share < 0).all(1)
     faces, lines, share = faces[through], lines[through], share[through]
     area = share.sum(1)
     heights = (share * corners[faces][:, :, axis]).sum(1) / area
-    upward = np.sign(area) * outward[faces] * (-1 if axis == 1 else 1)  # (x, z) is a left-handed pair beside y
+    upward = np.sign(area) * outward[faces] * (-1 if axis == 1 else 1)  # (x, z, y) is left-handed
     enters = -upward.astype(np.int64)
     unsound = np.bincount(lines, enters, minlength=count * count) != 0  # through an edge, or at a hole
     sound = ~unsound[lines]
@@ -297,7 +313,7 @@ def _cross(a: Floats, b: Floats) -> Floats:
 
 
 def _place(found: _Crossings, i: int, axis: int, corners: Floats) -> Floats:
-    """Return the place (3,) of a crossing, to within the size of its triangle."""
+    """Return the position (3,) of a crossing, within the size of its triangle."""
     place = corners[found.faces[i]].mean(axis=0)
     place[axis] = found.heights[i]
     return np.asarray(place)

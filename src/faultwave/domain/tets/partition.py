@@ -1,8 +1,8 @@
-"""Cells to parts: balanced work and memory, little to exchange, both cells of a fault face in one part.
+"""Partition of cells among processes: balanced work and memory, little communication, fault faces undivided.
 
-What is weighed: docs/theory/time-stepping.md, "Partition among processes". METIS (Karypis & Kumar 1998) does it, called
-in the library that the pymetis wheel brings: pymetis itself hands over one balance constraint only. Without it, and
-where asked, a weighted Hilbert curve is cut.
+Weights: docs/theory/time-stepping.md, "Partition among processes". The method is METIS (Karypis & Kumar 1998), called
+in the library of the pymetis wheel, because pymetis itself supports only one balance constraint. Without it, or on
+request, a weighted Hilbert curve is cut.
 """
 
 from __future__ import annotations
@@ -21,16 +21,27 @@ from faultwave.domain.tets.mesh import Floats, Integers
 Method = Literal["auto", "metis", "curve"]
 
 IMBALANCE = (1.02, 1.05)
-"""Allowed largest over mean work, and memory."""
+"""Allowed ratio of largest to mean work, and memory."""
 
 WORK_UNITS = 1000
-"""A cell's work is rounded to this part of the mean."""
+"""Resolution of the work of a cell, per mean work."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """What to balance and what to spare: work (nc,) a cell in any unit, memory (nc,), traffic (nc, 4) across each face
-    (both ways; that of the two sides is added), together (nc, 4): faces whose cells must not be parted."""
+    """Weights of the cells and faces for the partition.
+
+    Attributes
+    ----------
+    work : (nc,) array
+        Work per cell in any unit.
+    memory : (nc,) array
+        Memory per cell in any unit.
+    traffic : (nc, 4) array
+        Data sent across each face; the traffic of both sides is added.
+    together : (nc, 4) array of bool
+        Faces whose cells must not be separated.
+    """
 
     work: Floats
     memory: Floats
@@ -42,17 +53,34 @@ def weights(
     cluster: Integers, rates: Integers, neighbours: Integers, fault: np.ndarray, order: int,
     fault_work: float = 3.0, channels: int = 3,
 ) -> Weights:  # fmt: skip
-    """Weights of a run: ``cluster`` (nc,), ``rates`` steps of each cluster in steps of the fastest, ``fault`` (nc, 4).
+    """Return the weights of a run.
 
-    ``fault_work``: friction of a face in updates of a cell, both its cells together. Traffic counts numbers sent: the
-    trace of a step between equal clusters, one for each step of the faster from the slower and a sum from the faster.
+    Traffic counts values sent: the trace of a step between equal clusters, one for each step of the faster cluster from
+    the slower one, and a sum from the faster one.
+
+    Parameters
+    ----------
+    cluster : (nc,) array
+        Cluster of each cell.
+    rates : (k,) array
+        Step of each cluster in steps of the fastest.
+    neighbours : (nc, 4) array
+        Cell across each face, -1 if none.
+    fault : (nc, 4) array of bool
+        True for fault faces.
+    order
+        Order of the scheme.
+    fault_work
+        Cost of the friction of a face in cell updates, for both its cells together.
+    channels
+        Number of components that cross a face.
     """
     updates = (rates.max() / rates)[cluster]
     work = updates * (1.0 + 0.5 * fault_work * fault.sum(1))
     trace = order * (order + 1) // 2
     across = neighbours >= 0
     other = np.where(across, cluster[neighbours], cluster[:, None])
-    mine = trace * np.maximum(1, rates[cluster][:, None] // rates[other])  # numbers I send at once
+    mine = trace * np.maximum(1, rates[cluster][:, None] // rates[other])  # values sent at once
     often = np.minimum(updates[:, None], (rates.max() / rates)[other])
     return Weights(work, np.ones(len(work)), np.where(across, channels * mine * often, 0.0), fault & across)
 
@@ -60,10 +88,29 @@ def weights(
 def partition(
     neighbours: Integers, centroids: Floats, given: Weights, parts: int, method: Method = "auto", seed: int = 1
 ) -> Integers:
-    """The part (nc,) of every cell; parts are numbered along a space-filling curve.
+    """Return the part (nc,) of every cell; parts are numbered along a space-filling curve. Deterministic.
 
-    neighbours (nc, 4), -1 where none. Deterministic. Raises InputError for more parts than there are groups of cells
-    that must stay together, BackendError where METIS is asked for and not installed.
+    Parameters
+    ----------
+    neighbours : (nc, 4) array
+        Cell across each face, -1 if none.
+    centroids : (nc, 3) array
+        Centroids [m].
+    given
+        Weights.
+    parts
+        Number of parts.
+    method
+        'metis', 'curve' or 'auto'.
+    seed
+        Seed of METIS.
+
+    Raises
+    ------
+    InputError
+        For more parts than inseparable groups of cells.
+    BackendError
+        If METIS is required and not installed.
     """
     cells = len(neighbours)
     group, count = _groups(neighbours, given.together)
@@ -87,18 +134,18 @@ def partition(
 
 
 def imbalance(part: Integers, values: Floats) -> float:
-    """Largest over mean sum of ``values`` (nc,) among the parts."""
+    """Return the ratio of largest to mean sum of ``values`` (nc,) among the parts."""
     sums = np.bincount(part, values)
     return float(sums.max() / sums.mean())
 
 
 def available() -> bool:
-    """Whether METIS is installed."""
+    """Return True if METIS is installed."""
     return importlib.util.find_spec("pymetis") is not None
 
 
 def _groups(neighbours: Integers, together: np.ndarray) -> tuple[Integers, int]:
-    """Number of the group of every cell, and how many there are; a group is what ``together`` binds."""
+    """Return the group of every cell and the number of groups; cells connected by ``together`` faces form a group."""
     cell, face = np.nonzero(together)
     if not len(cell):
         return np.arange(len(neighbours)), len(neighbours)
@@ -111,14 +158,14 @@ def _groups(neighbours: Integers, together: np.ndarray) -> tuple[Integers, int]:
 
 
 def _graph(neighbours: Integers, group: Integers, count: int, traffic: Floats) -> Any:
-    """Sparse symmetric matrix of integer traffic between groups."""
+    """Return the sparse symmetric matrix of integer traffic between groups."""
     from scipy.sparse import coo_array
 
     cell, face = np.nonzero(neighbours >= 0)
     a, b = group[cell], group[neighbours[cell, face]]
     outer = a != b
     size = traffic[cell, face][outer]
-    matrix = coo_array((size, (a[outer], b[outer])), shape=(count, count)).tocsr()  # adds up what stands twice
+    matrix = coo_array((size, (a[outer], b[outer])), shape=(count, count)).tocsr()  # sums duplicate entries
     matrix = matrix + matrix.T
     unit = max(float(matrix.data.mean()) / 1000, 1e-300) if matrix.nnz else 1.0
     matrix.data = np.maximum(np.rint(matrix.data / unit), 1.0)
@@ -153,12 +200,12 @@ def _metis(graph: Any, work: Floats, memory: Floats, parts: int, seed: int) -> I
 
 
 def _integers(values: Floats) -> Integers:
-    """Weights in WORK_UNITS of the mean, at least 1."""
+    """Return weights as integers of at least 1, with WORK_UNITS as their mean."""
     return np.maximum(np.rint(values * (WORK_UNITS / values.mean())), 1).astype(np.int64)
 
 
 def _fill(found: Integers, work: Floats, parts: int) -> Integers:
-    """METIS may leave parts empty when there are few vertices a part: each takes a vertex of the fullest part."""
+    """Assign to each empty part, which METIS may leave if there are few vertices, a vertex of the largest part."""
     counts = np.bincount(found, minlength=parts)
     for empty in np.flatnonzero(counts == 0):
         donor = int(np.argmax(np.where(counts > 1, np.bincount(found, work, parts), -1.0)))
@@ -168,7 +215,7 @@ def _fill(found: Integers, work: Floats, parts: int) -> Integers:
 
 
 def _cut_curve(centres: Floats, work: Floats, parts: int) -> Integers:
-    """Equal lengths of work along a Hilbert curve, at least one vertex each."""
+    """Cut a Hilbert curve into parts of equal work, with at least one vertex each."""
     order = hilbert_order(centres)
     done = np.cumsum(work[order])
     cuts = np.searchsorted(done, done[-1] * np.arange(1, parts) / parts)
@@ -180,7 +227,7 @@ def _cut_curve(centres: Floats, work: Floats, parts: int) -> Integers:
 
 
 def _numbered(part: Integers, centres: Floats, parts: int) -> Integers:
-    """The same parts, numbered along a curve through their centres: those that follow each other are near."""
+    """Return the parts renumbered along a curve through their centres, so that consecutive parts are close."""
     counts = np.bincount(part, minlength=parts)[:, None]
     middle = np.stack([np.bincount(part, centres[:, i], parts) for i in range(3)], 1) / counts
     number = np.empty(parts, np.int64)

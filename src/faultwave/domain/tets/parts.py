@@ -1,8 +1,8 @@
-"""Meshes stored in parts: each part's cells stand together, with all that a process needs to open its own part only.
+"""Meshes stored in parts: the cells of each part are contiguous, with all data that a process needs for its own part.
 
-The file is an ordinary PUML mesh, its cells renumbered part by part, with a group ``parts`` beside: who touches whom
-across faces, the vertices of every part once more side by side, and where each part begins. Opening a part reads a few
-contiguous pieces, so its time and memory depend on the part alone.
+The file is an ordinary PUML mesh, with cells renumbered part by part, and an additional group ``parts``: neighbours
+across faces, copies of the vertices of each part, and the start of each part. Opening a part reads a few contiguous
+blocks, so its time and memory depend only on the part.
 """
 
 from __future__ import annotations
@@ -30,12 +30,24 @@ STORED = "mesh stored in parts"
 
 @dataclass(frozen=True)
 class Slice:
-    """One process's cells of a mesh.
+    """Cells of one process.
 
-    mesh: its cells in their own numbering, vertices in the order of the whole mesh; first: number of its first cell in
-    the whole; starts (n + 1,): first cell of every part; number: which it is; original (nc,): cell numbers before the
-    mesh was stored in parts; neighbours (nc, 4): cells across faces, in the whole, -1 where none, and
-    neighbour_faces (nc, 4), faces ordered as in ``Topology``; leading (nv,): vertices that sorted cells have first.
+    Attributes
+    ----------
+    mesh
+        Cells in their own numbering, vertices in the order of the whole mesh.
+    first
+        Index of the first cell in the whole mesh.
+    starts : (n + 1,) array
+        First cell of every part.
+    number
+        Number of this part.
+    original : (nc,) array
+        Cell indices before the mesh was stored in parts.
+    neighbours, neighbour_faces : (nc, 4) array
+        Cells across faces, in the whole mesh, and their face numbers, -1 if none; faces ordered as in ``Topology``.
+    leading : (nv,) array of bool
+        Vertices that are first in sorted cells.
     """
 
     mesh: Mesh
@@ -49,9 +61,14 @@ class Slice:
 
 
 def split(parts: Sequence[int], cut: Callable[[Integers, int], Integers], cells: int) -> Integers:
-    """Parts (nc,) of the largest number in ``parts``, of which those of every smaller number are unions.
+    """Return the parts (nc,) for the largest number in ``parts``, nested in the parts for every smaller number.
 
-    ``cut(chosen, n)``: parts 0..n-1 of the cells ``chosen``. Raises InputError unless each number divides the next.
+    ``cut(chosen, n)`` returns parts 0..n-1 of the cells ``chosen``.
+
+    Raises
+    ------
+    InputError
+        Unless each number divides the next.
     """
     numbers = sorted(set(parts))
     for a, b in zip(numbers, numbers[1:], strict=False):
@@ -70,8 +87,21 @@ def split(parts: Sequence[int], cut: Callable[[Integers, int], Integers], cells:
 def write_parts(
     path: str | Path, mesh: Mesh, topology: Topology, part: Integers, counts: Sequence[int], order: Integers
 ) -> None:
-    """Write ``mesh`` in the parts (nc,), of which files for all ``counts`` parts can be opened; cells of a part follow
-    ``order``, a permutation along a space-filling curve."""
+    """Write a mesh in parts.
+
+    Parameters
+    ----------
+    path
+        File.
+    mesh, topology
+        Mesh.
+    part : (nc,) array
+        Part of each cell, for the largest number of parts.
+    counts
+        Numbers of parts in which the file can be opened.
+    order : (nc,) array
+        Permutation along a space-filling curve, by which the cells of a part are sorted.
+    """
     path, finest = Path(path), int(max(counts))
     rank = np.empty(len(part), np.int64)
     rank[order] = np.arange(len(part))
@@ -104,7 +134,7 @@ def write_parts(
 
 
 def stored_parts(path: str | Path) -> tuple[int, ...]:
-    """In how many parts a mesh file can be opened; empty for one that is not stored in parts."""
+    """Return the numbers of parts in which a mesh file can be opened; empty if it is not stored in parts."""
     try:
         with h5py.File(path, "r") as file:
             counts = tuple(int(n) for n in file[GROUP].attrs["counts"]) if GROUP in file else ()
@@ -114,13 +144,13 @@ def stored_parts(path: str | Path) -> tuple[int, ...]:
 
 
 def stored_starts(path: str | Path, parts: int) -> Integers:
-    """First cell (parts + 1,) of every part, with the number of cells at the end, of a file stored in parts."""
+    """Return the first cell (parts + 1,) of every part, and the number of cells at the end, of a file stored in parts."""
     with opened(path, STORED, probed=False) as file:
         return np.asarray(file[GROUP]["starts"][:: int(file[GROUP].attrs["counts"][-1]) // parts])
 
 
 def read_slice(path: str | Path, parts: int, number: int) -> Slice:
-    """Open part ``number`` of ``parts``: any number that divides the finest one stored. Raises InputError."""
+    """Read part ``number`` of ``parts``, which must divide the largest stored number; raise InputError."""
     path = Path(path)
     counts = stored_parts(path)
     if not counts or counts[-1] % parts:
@@ -136,11 +166,13 @@ def read_slice(path: str | Path, parts: int, number: int) -> Slice:
             raise ValueError(f"part {number + 1} has cells {a} to {b} and vertices {c} to {d}")
         for found in (*group.values(), *(file[n] for n in ("connect", "boundary", "group"))):
             held(path, found)
-        ids, first = np.unique(group["vertices"][c:d], return_index=True)  # parts that are joined share vertices
+        ids, first = np.unique(group["vertices"][c:d], return_index=True)  # joined parts share vertices
         points = group["points"][c:d][first]
         cells = np.searchsorted(ids, file["connect"][a:b].astype(np.int64))
         tags = unpack(file["boundary"][a:b], str(file.attrs["boundary-format"]), path)
-        leading = group["leading"][c:d][first] if "leading" in group else np.zeros(len(ids), bool)  # as in older files
+        leading = (
+            group["leading"][c:d][first] if "leading" in group else np.zeros(len(ids), bool)
+        )  # missing in older files
         identify = None
         if "identify" in group:
             identify = np.unique(group["identify"][c:d][first], return_inverse=True)[1].reshape(-1)
@@ -154,8 +186,11 @@ def read_slice(path: str | Path, parts: int, number: int) -> Slice:
 def slice_topology(
     piece: Slice, mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | None, problems: Problems
 ) -> Topology | None:
-    """As ``build_topology`` and ``check_mesh`` of ``mesh``, the slice's, perhaps moved; neighbours are cells of the slice,
-    -1 also where another part has them. None where something is wrong."""
+    """Return the topology of a part, with the checks of ``build_topology`` and ``check_mesh``; None if there are errors.
+
+    ``mesh`` is the one of the slice, possibly moved. Neighbours are cells of the slice, -1 also for cells in other
+    parts.
+    """
     table = tag_table(boundaries, mesh)
     check_numbers(mesh, problems)
     if problems.errors:

@@ -1,4 +1,4 @@
-"""PUML HDF5 meshes: the community's format for tetrahedral meshes with packed face tags."""
+"""PUML HDF5 meshes: a common format for tetrahedral meshes with packed face tags."""
 
 from __future__ import annotations
 
@@ -24,11 +24,22 @@ _TOPOLOGY_DATA = {"identify-face": "topology", "identify-vertex": "identify"}
 def read_puml(path: str | Path, boundary_format: str = "auto", topology_format: str = "auto") -> Mesh:
     """Read a PUML mesh.
 
-    boundary_format: packing of the face tags: i32 (8 bits a face), i64 (16 bits a face), i32x4 (a column a face); auto
-    asks the file's attribute and otherwise takes i32 for one number a cell WHATEVER its integer type, as files exist
-    that store the 8-bit packing in 64-bit integers. topology_format: geometric, identify-face (second connectivity) or
-    identify-vertex (a topological id per vertex); auto asks the attribute, then which data the file holds. Raises
-    InputError for files that are missing, no HDF5, truncated, or inconsistent.
+    Parameters
+    ----------
+    path
+        File.
+    boundary_format
+        Packing of face tags: i32 (8 bits per face), i64 (16 bits per face), i32x4 (a column per face). auto reads the
+        attribute of the file, and otherwise takes i32 for one number per cell WHATEVER its integer type, because some
+        files store the 8-bit packing in 64-bit integers.
+    topology_format
+        geometric, identify-face (second connectivity) or identify-vertex (a topological id per vertex). auto reads the
+        attribute, then checks which data the file contains.
+
+    Raises
+    ------
+    InputError
+        For files that are missing, not HDF5, truncated, or inconsistent.
     """
     path = Path(path)
     problems = Problems()
@@ -79,7 +90,7 @@ class _Reader:
         return np.asarray(held(self.path, item)[()])
 
     def choose(self, attribute: str, given: str, allowed: tuple[str, ...]) -> str:
-        """The format asked for, else the file's attribute, else 'auto'."""
+        """Return the requested format, else the attribute of the file, else 'auto'."""
         if given not in ("auto", *allowed):
             self.problems.error(f"mesh.{attribute.replace('-', '_')}", f"'{given}'", ", ".join(("auto", *allowed)))
         if given != "auto" or attribute not in self.file.attrs:
@@ -106,7 +117,7 @@ class _Reader:
 
 
 def unpack(boundary: NDArray[Any], packing: str, path: Path) -> NDArray[np.int32]:
-    """Tags (nc, 4) from packed ones."""
+    """Return tags (nc, 4) from packed ones."""
     where = f"{path}:/boundary"
     rank = boundary.ndim
     if packing == "auto":
@@ -125,7 +136,7 @@ def unpack(boundary: NDArray[Any], packing: str, path: Path) -> NDArray[np.int32
         return boundary.astype(np.int32)
     bits = _BITS[packing]
     if packing == "i32":
-        # A tag above 127 in the last face makes a 32-bit integer negative; that sign is part of the pattern.
+        # A tag above 127 in the last face makes a 32-bit integer negative; the sign is part of the bit pattern.
         too_wide = np.flatnonzero((boundary > 0xFFFFFFFF) | (boundary < -(2**31)))
         if len(too_wide):
             raise InputError(
@@ -141,7 +152,7 @@ def unpack(boundary: NDArray[Any], packing: str, path: Path) -> NDArray[np.int32
 
 
 def _identified(mesh: Mesh, topology: str, data: NDArray[Any]) -> Mesh:
-    """The mesh with the topological id of every vertex."""
+    """Return the mesh with the topological id of every vertex."""
     if topology == "identify-vertex":
         return make_mesh(mesh.vertices, mesh.cells, mesh.groups, mesh.tags, data, mesh.name)
     vertices, cells, identify = _split_vertices(mesh.vertices, mesh.cells, data.astype(np.int64))
@@ -149,18 +160,25 @@ def _identified(mesh: Mesh, topology: str, data: NDArray[Any]) -> Mesh:
 
 
 def _split_vertices(vertices: Floats, cells: Integers, topology: Integers) -> tuple[Floats, Integers, Integers]:
-    """One vertex per pair of place and topological id: a second connectivity may take one place for several
-    vertices."""
+    """Return one vertex per pair of position and topological id.
+
+    A second connectivity may use one position for several vertices.
+    """
     if cells.size and (cells.min() < 0 or cells.max() >= len(vertices)):
-        return vertices, cells, np.arange(len(vertices))  # the mesh check reports the ids with their cells
+        return vertices, cells, np.arange(len(vertices))  # the mesh check reports these ids with their cells
     pairs, index = np.unique(np.stack([cells.ravel(), topology.ravel()], axis=1), axis=0, return_inverse=True)
     return vertices[pairs[:, 0]], index.reshape(cells.shape), pairs[:, 1]
 
 
 def write_puml(path: str | Path, mesh: Mesh, boundary_format: str = "auto") -> None:
-    """Write a mesh that ``read_puml`` gives back unchanged; auto takes the narrowest packing that holds the tags.
+    """Write a mesh that ``read_puml`` reads back unchanged; 'auto' takes the narrowest packing for the tags.
 
-    The file appears under its name only when complete. Raises InputError for tags the packing cannot hold.
+    The file appears under its name only when complete.
+
+    Raises
+    ------
+    InputError
+        For tags that the packing cannot store.
     """
     path = Path(path)
     largest = int(mesh.tags.max(initial=0))

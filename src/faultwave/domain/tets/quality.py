@@ -1,4 +1,4 @@
-"""The worst cells of a mesh: one sliver slows the whole run."""
+"""Worst cells of a mesh: a single sliver slows the whole run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SLIVER = 6.0
 
 @dataclass(frozen=True)
 class BadCell:
-    """A cell worth looking at: id, centroid [m], inradius [m], aspect ratio (1 is regular) and why it is listed."""
+    """Cell to be inspected: id, centroid [m], inradius [m], aspect ratio (1 is regular) and the reason."""
 
     cell: int
     centroid: tuple[float, float, float]
@@ -26,7 +26,7 @@ class BadCell:
 
 
 def aspect_ratios(mesh: Mesh, topology: Topology, geometry: Geometry) -> Floats:
-    """Circumradius over three inradii (nc,): 1 for a regular tetrahedron, large for slivers."""
+    """Return circumradius over three inradii (nc,): 1 for a regular tetrahedron, large for slivers."""
     a, b, c = np.moveaxis(geometry.jacobian(), 2, 0)
 
     def square(x: Floats) -> Floats:
@@ -38,7 +38,7 @@ def aspect_ratios(mesh: Mesh, topology: Topology, geometry: Geometry) -> Floats:
 
 
 def flatness(geometry: Geometry) -> Floats:
-    """Longest edge over inradius (nc,): 4.9 for a regular tetrahedron."""
+    """Return longest edge over inradius (nc,): 4.9 for a regular tetrahedron."""
 
     def of(piece: slice) -> Floats:
         sides = geometry.jacobian(piece).transpose(0, 2, 1)
@@ -51,9 +51,9 @@ def flatness(geometry: Geometry) -> Floats:
 def worst_cells(
     mesh: Mesh, topology: Topology, geometry: Geometry, count: int = 10, step: Floats | None = None
 ) -> list[BadCell]:
-    """The cells with the smallest time step, worst first.
+    """Return the cells with the smallest time step, worst first.
 
-    step (nc,): stable step of each cell where it is known [s]; otherwise cells are ranked by inradius.
+    ``step`` (nc,) is the stable time step of each cell [s], if known; otherwise cells are ranked by inradius.
     """
     measure = geometry.inradius if step is None else step
     aspects = aspect_ratios(mesh, topology, geometry)

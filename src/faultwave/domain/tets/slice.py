@@ -1,4 +1,4 @@
-"""Where a vertical plane cuts a mesh of tetrahedra."""
+"""Vertical cross-sections of a mesh of tetrahedra."""
 
 from __future__ import annotations
 
@@ -8,15 +8,37 @@ _THREE = ((0, 1), (0, 2), (0, 3), (0, 3))
 _FOUR = ((0, 2), (0, 3), (1, 3), (1, 2))
 _LAST = ((0, 3), (1, 3), (2, 3), (2, 3))
 _EDGES = np.array([_THREE, _FOUR, _LAST])
-"""Edges that the plane crosses, around the polygon, of cells with one, two and three vertices before it; vertices go by distance. A
-triangle has its last corner twice."""
+"""Edges crossed by the plane, in order around the polygon, for cells with one, two and three vertices in front of it.
+
+Vertices are sorted by distance. A triangle repeats its last corner.
+"""
 
 
 def cut(
     vertices: np.ndarray, cells: np.ndarray, start: np.ndarray, end: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Polygons where the vertical plane through ``start`` and ``end`` (2,) [m] cuts ``cells`` (nc, 4) between the two: points (p, 2),
-    distance from the start and z; corners (n, 4); and the cell (n,) of each. Faces in the plane belong to the cells on its left."""
+    """Return the polygons in which a vertical plane cuts cells.
+
+    Faces in the plane belong to the cells on its left.
+
+    Parameters
+    ----------
+    vertices : (nv, 3) array
+        Vertices [m].
+    cells : (nc, 4) array
+        Cells.
+    start, end : (2,) array
+        Ends of the section [m].
+
+    Returns
+    -------
+    points : (p, 2) array
+        Distance from the start, and z [m].
+    corners : (n, 4) array
+        Points of each polygon.
+    chosen : (n,) array
+        Cell of each polygon.
+    """
     along = (end - start) / np.linalg.norm(end - start)
     offset = vertices[:, :2] - start
     distance = along[0] * offset[:, 1] - along[1] * offset[:, 0]

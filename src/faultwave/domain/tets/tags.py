@@ -1,4 +1,4 @@
-"""Face tags: what each number means."""
+"""Face tags and the kinds of boundaries that they represent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS: dict[str, BoundaryKind] = {
     "sealed-surface": BoundaryKind.SEALED_SURFACE,
 }
 
-# Names the same kinds have in the face maps that come with SeisSol decks.
+# Names of the same kinds in the face maps of SeisSol decks.
 _SYNONYMS = {
     "freeSurface": "free-surface",
     "freeSurfaceGravity": "gravity",
@@ -54,7 +54,7 @@ DEFAULT: dict[str, list[int | str]] = {
     "pmc": [12],
     "sealed-surface": [13],
 }
-"""The community's tags; 8 to 13 are this package's own."""
+"""Default tags, as in SeisSol meshes; 8 to 13 are specific to this package."""
 
 INTERNAL = (BoundaryKind.REGULAR, BoundaryKind.FAULT)
 """Kinds of faces between two cells; all others bound the mesh."""
@@ -65,19 +65,19 @@ _LAST = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class TagTable:
-    """Tag ranges (first, last, kind), both ends included, and what the mesh calls its tags: names, and numbers in its file."""
+    """Tag ranges (first, last, kind), inclusive, and the names of tags and their numbers in the file."""
 
     ranges: tuple[tuple[int, int, BoundaryKind], ...]
     names: Mapping[int, str] = field(default_factory=dict)
     written: Mapping[int, int] = field(default_factory=dict)
 
     def called(self, tag: int) -> str:
-        """The tag for messages, as the file numbers it, with the name of its surface."""
+        """Return a tag for messages, with its number in the file and the name of its surface."""
         number = next((number for number, stored in self.written.items() if stored == tag), tag)
         return f"{number} '{self.names[tag]}'" if tag in self.names else f"{number}"
 
     def kinds(self, tags: NDArray[np.int32]) -> NDArray[np.int8]:
-        """Kind of each tag, ``UNKNOWN`` where the table has none."""
+        """Return the kind of each tag, ``UNKNOWN`` if it is not in the table."""
         if tags.size and 0 <= tags.min() and tags.max() < 2**16:
             return self._kinds(np.arange(int(tags.max()) + 1))[tags]  # much faster than sorting the tags
         values, where = np.unique(tags, return_inverse=True)
@@ -90,7 +90,7 @@ class TagTable:
         return kinds
 
     def describe(self) -> str:
-        """The table in words, for messages."""
+        """Return a description of the table for messages."""
         return ", ".join(
             f"{self.called(a) if a == b else f'{a} and up' if b == _LAST else f'{a}-{b}'} {kind.name.lower().replace('_', '-')}"
             for a, b, kind in sorted(self.ranges)
@@ -98,11 +98,15 @@ class TagTable:
 
 
 def tag_table(boundaries: Mapping[str, Sequence[int | str]] | None, mesh: Mesh | None = None) -> TagTable:
-    """The meaning of face tags; None is the community's table, anything else replaces it.
+    """Return the table of face tags; with None the default table, otherwise ``boundaries`` replaces it.
 
-    Names of the mesh's surfaces and the numbers in its file may stand for tags. Without ``boundaries`` surfaces whose name is a
-    kind's are of that kind. Tag 0 stays regular unless it is named. Raises InputError for unknown kinds and names, ranges that do not
-    parse, tags given two meanings, and named surfaces of which nothing says what they are.
+    Names of the mesh's surfaces and the numbers in its file may be used for tags. Without ``boundaries``, surfaces
+    named like a kind are of this kind. Tag 0 is regular unless it is listed.
+
+    Raises
+    ------
+    InputError
+        For unknown kinds and names, invalid ranges, tags with two kinds, and named surfaces of unknown kind.
     """
     names, written = ({}, {}) if mesh is None else (mesh.named(2), mesh.written)
     problems = Problems()
@@ -136,13 +140,13 @@ def tag_table(boundaries: Mapping[str, Sequence[int | str]] | None, mesh: Mesh |
 
 
 def kind_of(word: str) -> BoundaryKind | None:
-    """The kind that a word means: free-surface, "Free surface", freeSurface, ...; None for one that means none."""
+    """Return the kind for a word such as free-surface, "Free surface" or freeSurface; None if there is none."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", _SYNONYMS.get(word, word))
     return KINDS.get(re.sub(r"[\s_-]+", "-", spaced.strip()).lower())
 
 
 def _tags(entry: int | str, names: Mapping[str, int], written: Mapping[int, int]) -> tuple[int, int] | None:
-    """First and last tag of a name, a number or a range; numbers as in the file or as tags."""
+    """Return the first and last tag of a name, a number or a range; numbers are as in the file or tags."""
     if entry in names:
         return names[entry], names[entry]  # type: ignore[index]
     span = _span(entry)
@@ -155,13 +159,13 @@ def _tags(entry: int | str, names: Mapping[str, int], written: Mapping[int, int]
 def _by_name(
     mesh: Mesh, ranges: list[tuple[int, int, BoundaryKind]], problems: Problems
 ) -> list[tuple[int, int, BoundaryKind]]:
-    """The ranges of the community's table with the mesh's named surfaces as their names say."""
+    """Return the default table with the named surfaces of the mesh replaced by the kinds of their names."""
     table = TagTable(tuple(ranges), {tag: name for name, tag in mesh.named(2).items()}, mesh.written)
     numbered = set(mesh.written.values())
     for name, tag in mesh.named(2).items():
         kind, usual = kind_of(name), int(table.kinds(np.array([tag], np.int32))[0])
         if kind is None and (tag in numbered or usual == UNKNOWN):
-            continue  # by its number, as the community numbers surfaces, or told with the faces that have it
+            continue  # by its number in the default table, or reported with its faces
         by_number = "" if usual == UNKNOWN else BoundaryKind(usual).name.lower().replace("_", "-")
         if kind is None:
             what = f"nothing says what the surface '{name}' is: its number {table.called(tag).split()[0]} may mean {by_number}, or nothing"
@@ -176,7 +180,7 @@ def _by_name(
 
 
 def _without(tag: int, first: int, last: int, kind: BoundaryKind) -> list[tuple[int, int, BoundaryKind]]:
-    """A range without one tag."""
+    """Return a range without one tag."""
     if not first <= tag <= last:
         return [(first, last, kind)]
     return [(a, b, kind) for a, b in ((first, tag - 1), (tag + 1, last)) if a <= b]

@@ -1,4 +1,4 @@
-"""From a mesh to its topology: sorted cells, neighbours, kinds of faces."""
+"""Construction of the topology of a mesh: sorted cells, neighbours, kinds of faces."""
 
 from __future__ import annotations
 
@@ -17,11 +17,23 @@ def build_topology(
     volumes: bool = False,
     warned: Problems | None = None,
 ) -> Topology:
-    """Put the vertices of cells in order (``Topology``) and find every face's neighbour and kind.
+    """Sort the vertices of cells (``Topology``) and find the neighbour and kind of every face.
 
-    boundaries: kind of boundary -> face tags or ranges; None takes the community's tags. Raises InputError listing
-    cells and coordinates where the connectivity is broken, with ``volumes`` also cells of no or negative volume and cells
-    that overlap: all that ``checks.check_mesh`` finds. Warnings are added to ``warned``.
+    Parameters
+    ----------
+    mesh
+        Mesh.
+    boundaries
+        Face tags or ranges by kind of boundary; None: the default tags.
+    volumes
+        True to check volumes and overlaps as well, as in ``checks.check_mesh``.
+    warned
+        Receives warnings.
+
+    Raises
+    ------
+    InputError
+        With cells and coordinates where the connectivity is invalid.
     """
     table = tag_table(boundaries, mesh)
     problems = Problems()

@@ -1,4 +1,4 @@
-"""The point of a triangle nearest to a given one."""
+"""Nearest point of a triangle."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from faultwave.domain.tets.mesh import Floats
 
 
 def nearest_on_triangles(point: Floats, corners: Floats) -> tuple[Floats, Floats]:
-    """Nearest point (n, 3) of each triangle corners (n, 3 vertices, 3) to ``point`` (3,), and its distance (n,).
+    """Return the nearest point (n, 3) of each triangle ``corners`` (n, 3, 3) to ``point`` (3,), and its distance (n,).
 
-    Where the foot of the perpendicular lies outside the triangle the nearest point is on one of its edges.
+    If the foot of the perpendicular is outside the triangle, the nearest point is on one of its edges.
     """
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     candidates = np.stack([_on_segment(point, p, q) for p, q in ((a, b), (b, c), (c, a))])

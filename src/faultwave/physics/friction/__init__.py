@@ -1,4 +1,8 @@
-"""Friction as data, one file each. ``law(name)`` finds one; every instance of FrictionLaw in a module here is one."""
+"""Friction laws, one module each.
+
+Every instance of ``FrictionLaw`` at the top of a module of this package, or of an entry point 'faultwave.physics.friction', is a friction
+law. ``law(name)`` finds one.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +16,22 @@ __all__ = [
 
 
 def laws() -> dict[str, FrictionLaw]:
-    """Every friction law by name: this package's and those of the entry points 'faultwave.physics.friction'."""
+    """Return all friction laws by name: of this package and of the entry points 'faultwave.physics.friction'."""
     return scan("faultwave.physics.friction", FrictionLaw)
 
 
 def law(name: str) -> FrictionLaw:
-    """The law called ``name``; raises InputError with the names that exist."""
+    """Return the friction law with a name.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message lists the names that exist.
+    """
     return pick(laws(), name, "friction law", "fault.friction")
 
 
 def law_of_deck(number: int) -> FrictionLaw | None:
-    """The law of a SeisSol deck's FL number (2 is 16), or None."""
+    """Return the friction law with the FL number of a SeisSol deck (2 is an alias of 16), or None if there is none."""
     number = 16 if number == 2 else number
     return next((found for found in laws().values() if found.deck_number == number), None)

@@ -1,12 +1,14 @@
-"""Friction between rocks in which slip changes the normal traction, and turns away from the shear load (all *kernel* functions).
+"""Friction solve in anisotropic rock, where slip changes the normal traction and is not parallel to the shear load.
 
-There the radiation damping is a matrix eta in the fault's frame: slip at the rates V n along a direction n of the fault leaves the traction
-tau - V eta_ss n and sigma - V c, c = eta_ns . n. The strength S acts against the slip, so
+All functions are kernel functions (see ``friction.law``). The radiation damping is a matrix eta in the frame of the
+fault: slip at the rate V along a unit vector n in the fault plane leaves the traction tau - V eta_ss n and sigma - V c,
+c = eta_ns . n. The strength S acts against the slip, so
 
     tau = (S + V eta_ss) n,    |n| = 1.
 
-Along a given direction this is the problem that laws solve, with the load n . tau, the damping n . eta_ss n and a normal traction that
-falls with the rate. The next direction is that of (S + V eta_ss)^-1 tau (docs/theory/friction.md, "Friction solve").
+Along a given direction this is the problem that friction laws solve, with the load n . tau, the damping n . eta_ss n
+and a normal traction that decreases with the slip rate. The next direction is parallel to (S + V eta_ss)^-1 tau
+(docs/theory/friction.md, "Friction solve").
 """
 
 from __future__ import annotations
@@ -19,11 +21,14 @@ from faultwave.kernels import math as m
 from faultwave.physics.friction.load import Load, Solved, Values
 
 SWEEPS = 3
-"""Changes of the direction of slip: an error in it falls by the square of what eta_ss differs in share from a multiple of one."""
+"""Number of fixed-point iterations for the direction of slip.
+
+Each multiplies the error by the square of the relative difference of eta_ss from a multiple of the identity.
+"""
 
 
 def _unit(x: Any, y: Any) -> tuple[Any, Any]:
-    """The direction of (x, y), the first axis where it is zero."""
+    """Return the unit vector along (x, y), or the first axis if its length is zero."""
     size = m.sqrt(x * x + y * y)
     some = size > 0.0
     share = 1.0 / m.where(some, size, 0.0 * size + 1.0)
@@ -31,7 +36,20 @@ def _unit(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def directed(load: Load, along: tuple[Any, Any]) -> Load:
-    """The load of a fault that can only slip along a direction: its shear traction is the first."""
+    """Return the load of a fault that can slip only along one direction.
+
+    Parameters
+    ----------
+    load
+        Load with ``coupling``.
+    along
+        Components of the unit vector of slip along the tangents s1 and s2.
+
+    Returns
+    -------
+    Load
+        Scalar problem: shear traction ``tau1`` along the direction, ``tau2`` zero, damping and ``relief`` of the direction, no coupling.
+    """
     assert load.coupling is not None
     x, y, k = *along, load.coupling
     damping = x * (k.along11 * x + k.along12 * y) + y * (k.along12 * x + k.along22 * y)
@@ -40,7 +58,15 @@ def directed(load: Load, along: tuple[Any, Any]) -> Load:
 
 
 def of_slip(load: Load, rate1: Any, rate2: Any) -> Load:
-    """The load along the slip, with the normal traction that it leaves; along the shear load where nothing slips."""
+    """Return the load along the slip, with the normal traction at its slip rate; along the shear load where the fault is locked.
+
+    Parameters
+    ----------
+    load
+        Load of a sub-step; it is returned unchanged if it has no ``coupling``.
+    rate1, rate2
+        Slip rate along the tangents s1 and s2 [m/s].
+    """
     if load.coupling is None:
         return load
     slips = rate1 * rate1 + rate2 * rate2 > 0.0
@@ -51,7 +77,17 @@ def of_slip(load: Load, rate1: Any, rate2: Any) -> Load:
 def in_any_direction(
     solve: Callable[[Any, Values, Values, Values, Load], Solved], law: Any, p: Values, c: Values, s: Values, load: Load
 ) -> Solved:
-    """What a solver finds along the direction in which the fault slips under a load with coupling."""
+    """Return the solution of a friction solver under a load with coupling, along the direction in which the fault slips.
+
+    Parameters
+    ----------
+    solve
+        One of ``solvers.SOLVERS``.
+    law, p, c, s
+        Friction law, its kernel parameters, constants and state before the sub-step.
+    load
+        Load with ``coupling``.
+    """
     assert load.coupling is not None
     k, along = load.coupling, _unit(load.tau1, load.tau2)
     rate = None

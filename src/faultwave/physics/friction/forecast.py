@@ -1,4 +1,4 @@
-"""A fault before a run, on any engine, as ``plausibility`` looks at it: loads of its points, where it will break, what pictures show."""
+"""State of a fault before a run, for either engine: loads of its points, the patch that nucleates, and quantities for figures."""
 
 from __future__ import annotations
 
@@ -14,8 +14,17 @@ from faultwave.physics.friction.plausibility import ENOUGH, LoadedFault, cohesiv
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Of the points (n,) of a fault: area [m^2] that each stands for, Lame's parameters [Pa] of the softer side, ``spacing`` of the
-    solution's points [m]."""
+    """Elastic properties and resolution around the n points of a fault.
+
+    Attributes
+    ----------
+    area : (n,) array
+        Area that each point represents [m^2].
+    mu, lam : (n,) array
+        Lamé parameters of the softer side [Pa].
+    spacing : (n,) array
+        Distance between points of the solution [m].
+    """
 
     area: np.ndarray
     mu: np.ndarray
@@ -25,7 +34,15 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Added:
-    """Traction (n, 3) [Pa] that an episode of nucleation adds from its ``start`` [s] on, over its ``duration`` [s]."""
+    """Traction that an episode of nucleation adds.
+
+    Attributes
+    ----------
+    traction : (n, 3) array
+        Traction along the normal and the two tangents [Pa].
+    start, duration : float
+        Start and length of the ramp [s].
+    """
 
     traction: np.ndarray
     start: float
@@ -36,13 +53,28 @@ def loaded(
     law: FrictionLaw, given: tuple[Mapping[str, np.ndarray], Mapping[str, float]], stress: np.ndarray, episodes: Sequence[Added],
     around: Surroundings, end: float,
 ) -> LoadedFault:  # fmt: skip
-    """Points of a fault before it starts, and with what nucleation adds until the ``end``: ``given`` are the law's prepared parameters (n,)
-    and its constants, ``stress`` (n, 3) the traction at rest along the normal and both tangents."""
+    """Return the loads and strengths of fault points before the run, and with the stress that nucleation adds until its end.
+
+    Parameters
+    ----------
+    law
+        Friction law.
+    given
+        Prepared parameters (n,) and constants of the law, by name.
+    stress : (n, 3) array
+        Initial traction along the normal and the two tangents [Pa].
+    episodes
+        Episodes of nucleation.
+    around
+        Elastic properties and resolution.
+    end
+        End of the run [s].
+    """
     p, constants = given
     added = stress + sum(increment(0.0, end, e.start, e.duration) * e.traction for e in episodes)
     tau, nucleated = (np.hypot(s[:, 1], s[:, 2]) for s in (stress, added))
     moved = bool(np.any(added[:, 0] != stress[:, 0]))
-    with np.errstate(all="ignore"):  # tension and absent loads are told of, not computed with
+    with np.errstate(all="ignore"):  # Tension and missing loads are reported elsewhere; here they may become NaN.
         weakening = law.weakening(p, constants, tau, stress[:, 0]) if law.needs_stress else None
         after = None
         if moved and weakening is not None and weakening.threshold:
@@ -64,8 +96,10 @@ def loaded(
 
 
 def largest_patch(vertices: np.ndarray, fault: LoadedFault) -> np.ndarray:
-    """Points (k,) of the largest connected piece of those that break by themselves. Faces with ``vertices`` (n, m), each of as many points,
-    are connected where they share one."""
+    """Return the indices (k,) of the points in the largest connected patch that breaks spontaneously.
+
+    Faces with the vertices ``vertices`` (n, m) hold equal numbers of points each. Faces that share a vertex are connected.
+    """
     starts = np.flatnonzero(fault.starts)
     if not len(starts):
         return starts
@@ -77,7 +111,7 @@ def largest_patch(vertices: np.ndarray, fault: LoadedFault) -> np.ndarray:
 
 
 def pieces(vertices: np.ndarray) -> np.ndarray:
-    """The lowest number (n,) of a face in the piece of each of the faces with these vertices (n, m)."""
+    """Return the label (n,) of the connected piece of each face with vertices (n, m): the lowest number of a face in it."""
     label = np.arange(len(vertices))
     while True:
         lowest = np.full(int(vertices.max()) + 1, len(vertices))
@@ -89,7 +123,7 @@ def pieces(vertices: np.ndarray) -> np.ndarray:
 
 
 def shown(fault: LoadedFault) -> dict[str, np.ndarray]:
-    """What pictures show of its points (n,), by name; NaN where a number does not exist."""
+    """Return quantities of the fault points for figures, by the names of ``SHOWN``: (n,) each, NaN where undefined."""
     found = {"normal stress": -1e-6 * fault.sigma, "shear stress": 1e-6 * fault.tau}
     if (fault.nucleated != fault.tau).any():
         found["nucleated"] = 1e-6 * fault.nucleated
@@ -115,11 +149,11 @@ SHOWN = {
     "cohesive points": ("points in the cohesive zone", ""),
     "breaks": ("share that breaks by itself", ""),
 }
-"""Titles and units of them."""
+"""Title and unit of each quantity of ``shown``."""
 
 
 def cohesive_zone(fault: LoadedFault) -> str:
-    """How many points hold it, in words."""
+    """Describe how many points of the solution resolve the cohesive zone."""
     points = cohesive_points(fault)
     if not len(points):
         return "no weakening"

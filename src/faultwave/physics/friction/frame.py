@@ -1,6 +1,6 @@
 """Sides, directions and rotations on the fault (host functions; docs/theory/friction.md, "Sides and directions").
 
-The normal n is the outward normal of the plus cell: it points from plus to minus. All vectors are (n, 3).
+The normal n is the outward normal of the cell on the plus side: it points from plus to minus. All vectors are (n, 3).
 """
 
 from __future__ import annotations
@@ -22,11 +22,28 @@ def plus_side(
     on_face: np.ndarray,
     opposite: np.ndarray,
 ) -> np.ndarray:
-    """True (n,) for cells that are the plus side of their fault face.
+    """Return True for each cell that is the plus side of its fault face.
 
-    ``normals`` outward normals of the cells, ``on_face`` a vertex of each face, ``opposite`` the cell's vertex off it.
-    By 'point' plus is the side the reference point lies on; by 'direction' the side whose outward normal is along the
-    reference vector, that is the side the vector points away from. Raises InputError where the reference cannot tell.
+    Parameters
+    ----------
+    method
+        'point': plus is the side on which the reference point lies. 'direction': plus is the side whose outward normal
+        is along the reference vector, which is the side that the vector points away from.
+    reference
+        Point [m] or direction.
+    normals : (n, 3) array
+        Outward normals of the cells.
+    on_face, opposite : (n, 3) array
+        A vertex of each face, and the vertex of the cell that is not on it [m].
+
+    Returns
+    -------
+    (n,) array of bool
+
+    Raises
+    ------
+    InputError
+        If the reference point lies in the plane of a face, or the direction is parallel to one or zero.
     """
     r = np.asarray(reference, float)
     if method == "point":
@@ -59,9 +76,19 @@ def plus_side(
 
 
 def strike_dip(normals: np.ndarray, points: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Unit strike -e_z x n (horizontal) and dip n x strike (never upwards) of faults with normal n.
+    """Return the unit vectors of strike, -e_z x n (horizontal), and of dip, n x strike (never upwards), of faces with normals n.
 
-    Raises InputError for horizontal faces, where neither exists; ``points`` (n,3) names the place.
+    Parameters
+    ----------
+    normals : (n, 3) array
+        Unit normals.
+    points : (n, 3) array, optional
+        Points [m], which only the error message states.
+
+    Raises
+    ------
+    InputError
+        If a face is horizontal, where neither direction exists.
     """
     n = np.asarray(normals, float)
     length = np.hypot(n[:, 0], n[:, 1])
@@ -76,14 +103,14 @@ def strike_dip(normals: np.ndarray, points: np.ndarray | None = None) -> tuple[n
 
 
 def tangents(normals: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """s1 along the given edge (made orthogonal to n) and s2 = n x s1, unit vectors."""
+    """Return the unit tangents s1, along the given edges made orthogonal to the normals n, and s2 = n x s1."""
     s1 = edges - np.einsum("ni,ni->n", edges, normals)[:, None] * normals
     s1 /= np.linalg.norm(s1, axis=1)[:, None]
     return s1, np.cross(normals, s1)
 
 
 def directions(s1: np.ndarray, s2: np.ndarray, strike: np.ndarray, dip: np.ndarray) -> Directions:
-    """Cosines that take (strike, dip) components to (s1, s2) ones; their transpose takes them back."""
+    """Return the cosines that transform components along (strike, dip) to (s1, s2); their transpose is the inverse."""
 
     def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.einsum("ni,ni->n", a, b)
@@ -92,7 +119,7 @@ def directions(s1: np.ndarray, s2: np.ndarray, strike: np.ndarray, dip: np.ndarr
 
 
 def traction(stress: np.ndarray, normal: np.ndarray, s1: np.ndarray, s2: np.ndarray) -> np.ndarray:
-    """Traction (normal, s1, s2) (n,3) on faces from Cartesian stress (n,6), order xx yy zz xy yz xz."""
+    """Return the traction (n, 3) along (normal, s1, s2) on faces, from Cartesian stresses (n, 6) in the order xx yy zz xy yz xz."""
     xx, yy, zz, xy, yz, xz = np.asarray(stress, float).T
     tensor = np.stack([np.stack(row, -1) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))], -2)
     t = np.einsum("nij,nj->ni", tensor, normal)
@@ -100,11 +127,11 @@ def traction(stress: np.ndarray, normal: np.ndarray, s1: np.ndarray, s2: np.ndar
 
 
 def to_tangents(values: np.ndarray, d: Directions) -> np.ndarray:
-    """(T_n, T_strike, T_dip) (n,3) to (T_n, T_s1, T_s2)."""
+    """Rotate tractions (n, 3) from (T_n, T_strike, T_dip) to (T_n, T_s1, T_s2)."""
     n, strike, dip = np.asarray(values, float).T
     return np.stack([n, strike * d.strike1 + dip * d.dip1, strike * d.strike2 + dip * d.dip2], axis=1)
 
 
 def to_strike_dip(along1: np.ndarray, along2: np.ndarray, d: Directions) -> tuple[np.ndarray, np.ndarray]:
-    """Components along s1, s2 to components along strike and dip."""
+    """Rotate components along the tangents s1 and s2 to components along strike and dip."""
     return along1 * d.strike1 + along2 * d.strike2, along1 * d.dip1 + along2 * d.dip2

@@ -1,7 +1,7 @@
-"""Imposed slip: the slip rate is prescribed, the traction follows (docs/theory/friction.md, "Imposed slip rate").
+"""Imposed slip: the slip rate is prescribed and the traction results (docs/theory/friction.md, "Imposed slip rate").
 
-What the laws of imposed slip share. Each states the share of the slip that is done at a time; a sub-step slips by what the share
-grows in it, so that final slip is exact whatever the steps.
+Base of the laws of imposed slip. Each defines the fraction of the final slip at a time. A sub-step slips by the increment of this
+fraction, so that the final slip is exact for any time step.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ SLIP = (
     Parameter("dip_slip", "m", "slip along the dip vector; positive is reverse if plus is the hanging wall"),
     Parameter("rupture_onset", "s", "when slip starts"),
 )
-"""Parameters of them all."""
+"""Parameters of all laws of imposed slip."""
 
 
 class Imposed(FrictionLaw):
-    """Slip along the face tangents times a rate function of unit integral."""
+    """Base of the friction laws with imposed slip: slip along the face tangents times a rate function of unit integral."""
 
     solver = "imposed"
     work = 0.9
@@ -31,7 +31,7 @@ class Imposed(FrictionLaw):
     outputs = ()
 
     def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
-        """Rotates (strike, dip) slip into the face tangents; ``directions`` is required."""
+        """Rotate slip along (strike, dip) to the face tangents; ``directions`` is required."""
         if directions is None:
             raise ValueError(f"{self.name}: slip along strike and dip needs their directions on the face")
         d, strike, dip = directions, p["strike_slip"], p["dip_slip"]
@@ -39,32 +39,32 @@ class Imposed(FrictionLaw):
         return result | self.times(p)
 
     def times(self, p: Values) -> dict[str, np.ndarray]:
-        """The other kernel parameters, (n,) each."""
+        """Return the kernel parameters other than slip, (n,) each."""
         raise NotImplementedError
 
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
         return {"friction": np.zeros_like(p["slip1"], dtype=float)}
 
     def rates(self, p: Values, c: Values, load: Load) -> tuple[Any, Any]:
-        """Slip rates along the tangents for the sub-step that ends at load.t (kernel)."""
+        """Return the slip rates along the tangents [m/s] in the sub-step that ends at ``load.t`` (kernel)."""
         shape = self.shape(p, c, load)
         return p["slip1"] * shape, p["slip2"] * shape
 
     def shape(self, p: Values, c: Values, load: Load) -> Any:
-        """Rate function of unit integral [1/s], its mean over the sub-step (kernel)."""
+        """Return the mean over the sub-step of the rate function of unit integral [1/s] (kernel)."""
         return self.grown(p, load.t - p["rupture_onset"], load.dt) / load.dt
 
     def grown(self, p: Values, t: Any, dt: Any) -> Any:
-        """Share of the slip that is done in the ``dt`` that end ``t`` after its onset (kernel)."""
+        """Return the fraction of the slip in the interval of length ``dt`` that ends ``t`` after the onset (kernel)."""
         return self.done(p, t) - self.done(p, t - dt)
 
     def done(self, p: Values, t: Any) -> Any:
-        """Share of the slip that is done ``t`` after its onset (kernel)."""
+        """Return the fraction of the slip until ``t`` after the onset (kernel)."""
         raise NotImplementedError
 
 
 def check_onset(p: Values, at_once: np.ndarray, points: np.ndarray, problems: Problems) -> None:
-    """Tell of slip all at once before the run starts: it would never happen."""
+    """Report instantaneous slip with an onset before the start of the run: it would never happen."""
     slips = (p["strike_slip"] != 0) | (p["dip_slip"] != 0)
     bad = at_once & slips & (p["rupture_onset"] < 0)
     report(

@@ -1,4 +1,4 @@
-"""Imposed slip all at once: the whole slip in the one sub-step that contains its onset (deck number 35)."""
+"""Imposed slip in one sub-step: the whole slip occurs in the sub-step that contains the onset (deck number 35)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imposed slip by the smooth step of nucleation over a rise time (deck number 34)."""
+"""Imposed slip that follows the smooth step of nucleation over a rise time (deck number 34)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Imposed slip by the regularised Yoffe function (Tinti et al. 2005; deck number 33): sqrt((tau_R - t)/t) convolved with a triangle of
-base 2 tau_S."""
+"""Imposed slip with the regularised Yoffe function (Tinti et al. 2005; deck number 33).
+
+The rate function is sqrt((tau_R - t)/t) convolved with a triangle of base 2 tau_S.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,10 @@ class Yoffe(Imposed):
     )
     kernel_parameters = ("slip1", "slip2", "rupture_onset", "tau_S", "tau_R")
     work = 1.1
-    double = True  # second differences lose (tau_R/tau_S)^2 of the digits
+    double = True  # second differences lose (tau_R/tau_S)^2 of the accuracy
 
     def times(self, p: Values) -> dict[str, np.ndarray]:
-        still = (p["strike_slip"] == 0) & (p["dip_slip"] == 0)  # such points may leave their times at zero
+        still = (p["strike_slip"] == 0) & (p["dip_slip"] == 0)  # points without slip may have times of zero
         tau_s = np.where(still & ~(p["tau_S"] > 0), 1.0, p["tau_S"])
         return {"rupture_onset": np.array(p["rupture_onset"]), "tau_S": tau_s, "tau_R": np.maximum(p["tau_R"], tau_s)}
 
@@ -60,11 +62,10 @@ class Yoffe(Imposed):
 
 
 def yoffe_rate(t: Any, tau_s: Any, tau_r: Any) -> Any:
-    """Regularised Yoffe function [1/s] ``t`` after onset (kernel): unit integral, support (0, tau_R + 2 tau_S).
+    """Return the regularised Yoffe function [1/s] at ``t`` after the onset (kernel): unit integral, support (0, tau_R + 2 tau_S).
 
-    A triangle is the second antiderivative of three impulses, so the convolution of Tinti et al. (2005) is a second
-    difference of the twice integrated Yoffe function; that replaces their nine pieces (appendix A) for every ratio
-    tau_R/tau_S >= 1.
+    A triangle is the second antiderivative of three impulses, so the convolution of Tinti et al. (2005) is a second difference of the twice
+    integrated Yoffe function. This replaces their nine pieces (appendix A) for every ratio tau_R/tau_S >= 1.
     """
     second = _yoffe_twice(t, tau_r) - 2.0 * _yoffe_twice(t - tau_s, tau_r) + _yoffe_twice(t - 2.0 * tau_s, tau_r)
     running = (t > 0.0) & (t < tau_r + 2.0 * tau_s)
@@ -72,45 +73,50 @@ def yoffe_rate(t: Any, tau_s: Any, tau_r: Any) -> Any:
 
 
 def yoffe_grown(t: Any, dt: Any, tau_s: Any, tau_r: Any) -> Any:
-    """Integral of ``yoffe_rate`` over the ``dt`` that end ``t`` after onset (kernel): the second difference of what the third
-    antiderivative of the Yoffe function grows by."""
+    """Return the integral of ``yoffe_rate`` over the interval of length ``dt`` that ends ``t`` after the onset (kernel).
+
+    It is the second difference of the increments of the third antiderivative of the Yoffe function.
+    """
     parts = [_thrice_grown(t - shift * tau_s, dt, tau_r) for shift in (0.0, 1.0, 2.0)]
     running = t - dt < tau_r + 2.0 * tau_s
     return m.where(running, (parts[0] - 2.0 * parts[1] + parts[2]) / (tau_s * tau_s), 0.0 * t)
 
 
 def _angle(t: Any, rise: Any) -> tuple[Any, Any, Any]:
-    """The angle a with t = T sin^2(a/2) on (0, T), held at its ends, its sine and cosine (kernel)."""
+    """Return the angle a with t = T sin^2(a/2), clipped to (0, T), its sine and its cosine (kernel)."""
     x = m.maximum(m.minimum(t / rise, 1.0), 0.0)
-    nearer = 2.0 * m.asin(m.sqrt(m.minimum(x, 1.0 - x)))  # to an end: there the angle keeps its digits
+    nearer = 2.0 * m.asin(m.sqrt(m.minimum(x, 1.0 - x)))  # from the nearer end, where the angle keeps its accuracy
     return m.where(x < 0.5, nearer, pi - nearer), 2.0 * m.sqrt(x * (1.0 - x)), 1.0 - 2.0 * x
 
 
 def _yoffe_twice(t: Any, rise: Any) -> Any:
-    """Second antiderivative of 2/(pi T) sqrt((T - t)/t) on (0, T) (kernel)."""
+    """Return the second antiderivative of 2/(pi T) sqrt((T - t)/t), whose support is (0, T) (kernel)."""
     angle, sine, cosine = _angle(t, rise)
     on_support = rise / (2.0 * pi) * (sine - angle * cosine + 0.5 * angle - 0.5 * sine * cosine)
     return on_support + m.maximum(t - rise, 0.0)
 
 
 def _thrice_grown(t: Any, dt: Any, rise: Any) -> Any:
-    """What the third antiderivative of the same grows by in the ``dt`` before ``t`` (kernel).
+    """Return the increment of the third antiderivative of 2/(pi T) sqrt((T - t)/t) in the ``dt`` before ``t`` (kernel).
 
-    With the angles m + h and m - h of the two times, each term's difference is a multiple of h or sin h: the difference of two values
-    of the antiderivative would lose the digits that a short step has not. Half angles have the sines sqrt(x), x = t/T.
+    In the angles m + h and m - h of the two times, the difference of each term is a multiple of h or sin h. A
+    difference of two values of the antiderivative would lose the digits of a short step. Half angles have the sines
+    sqrt(x), x = t/T.
     """
     before = t - dt
     x, y = (m.maximum(m.minimum(time / rise, 1.0), 0.0) for time in (t, before))
     sx, cx, sy, cy = m.sqrt(x), m.sqrt(1.0 - x), m.sqrt(y), m.sqrt(1.0 - y)
     sin_m, cos_m, cos_h = sx * cy + cx * sy, cx * cy - sx * sy, cx * cy + sx * sy
     after, until = (m.maximum(time - rise, 0.0) for time in (t, before))
-    longer = m.where(before > rise, dt + 0.0 * t, after)  # what of dt lies after the support
+    longer = m.where(before > rise, dt + 0.0 * t, after)  # part of dt after the support
     sin_h = m.minimum(m.where(before > 0.0, (dt - longer) / rise, x) / m.maximum(sin_m, 1e-300), 1.0)
     last, first = _angle(t, rise)[0], _angle(before, rise)[0]
     h, middle = m.where(sin_h < 0.5, m.asin(sin_h), 0.5 * (last - first)), 0.5 * (last + first)
     cos_2m, sin_2m, sin_2h = cos_m * cos_m - sin_m * sin_m, 2.0 * sin_m * cos_m, 2.0 * sin_h * cos_h
-    sine = cos_m * sin_h  # half of what the sine of the angle grows by
-    triple = cos_m * (1.0 - 4.0 * sin_m * sin_m) * sin_h * (3.0 - 4.0 * sin_h * sin_h)  # of three times the angle
+    sine = cos_m * sin_h  # half of the increment of the sine of the angle
+    triple = (
+        cos_m * (1.0 - 4.0 * sin_m * sin_m) * sin_h * (3.0 - 4.0 * sin_h * sin_h)
+    )  # the same for three times the angle
     on_support = (
         h + sine - h * cos_m * cos_h + middle * sin_m * sin_h - 0.75 * cos_2m * sin_2h
         + 0.5 * (h * cos_2m * (1.0 - 2.0 * sin_h * sin_h) - middle * sin_2m * sin_2h) - 0.25 * sine + triple / 12.0

@@ -1,4 +1,4 @@
-"""Initial and nucleation stress and pore pressure on the fault: which names a model may use, and the rotation of stress."""
+"""Names of initial and nucleation stress and of pore pressure on the fault, and the rotation of stress to its frame."""
 
 from __future__ import annotations
 
@@ -13,31 +13,43 @@ _COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "xz")
 
 
 def prefix_of(episode: int) -> str:
-    """'' for the initial stress (0), 'nuc' for the first nucleation episode, 'nuc2', 'nuc3', ... for the next."""
+    """Return the prefix of the names of an episode: '' for the initial stress (0), 'nuc' for episode 1, then 'nuc2', 'nuc3', ..."""
     return "" if episode == 0 else "nuc" if episode == 1 else f"nuc{episode}"
 
 
 def stress_sets(prefix: str) -> tuple[tuple[str, ...], ...]:
-    """Complete sets of names, any one of which states a stress: a Cartesian tensor (6) or tractions (3: n, s, d)."""
+    """Return the complete sets of names, any one of which defines a stress: a Cartesian tensor (6) or tractions (3: n, s, d)."""
     if not prefix:
         return (tuple(f"s_{c}" for c in _COMPONENTS), ("T_n", "T_s", "T_d"), ("Pn0", "Ts0", "Td0"))
     return (tuple(f"{prefix}_{c}" for c in _COMPONENTS), tuple(f"T{prefix}_{c}" for c in "nsd"))
 
 
 def pressure_name(prefix: str) -> str:
-    """Name of the pore pressure beside a set of ``stress_sets``: p, nuc_p, nuc2_p, ..."""
+    """Return the name of the pore pressure that belongs to the sets of ``stress_sets``: p, nuc_p, nuc2_p, ..."""
     return f"{prefix}_p" if prefix else "p"
 
 
 def initial_names(prefix: str) -> set[str]:
-    """All names by which stress and pore pressure may be stated."""
+    """Return all names by which stress and pore pressure can be given."""
     return {pressure_name(prefix)}.union(*stress_sets(prefix))
 
 
 def choose_stress(parameters: Collection[str], prefix: str = "", where: str = "fault.parameters") -> tuple[str, ...]:
-    """The one set of names to ask for; raises InputError unless exactly one set is complete and none other begun.
+    """Return the one complete set of stress names among the parameters of a field.
 
-    ``parameters`` is what a field supplies, ``prefix`` one of ``prefix_of``.
+    Parameters
+    ----------
+    parameters
+        Names that a field supplies.
+    prefix
+        One of ``prefix_of``.
+    where
+        Place that the error message states.
+
+    Raises
+    ------
+    InputError
+        Unless exactly one set is complete and no other is partly given.
     """
     sets = stress_sets(prefix)
     allowed = " or ".join(" ".join(names) for names in sets)
@@ -55,7 +67,10 @@ def choose_stress(parameters: Collection[str], prefix: str = "", where: str = "f
 
 
 def stress_names(parameters: Collection[str], prefix: str, pressure: bool, where: str) -> tuple[str, ...]:
-    """The names to ask a field for: ``choose_stress`` and, with ``pressure``, the pore pressure where the field supplies it."""
+    """Return the names to read from a field: the stress and, with ``pressure``, the pore pressure if the field has it.
+
+    Nucleation may be by pore pressure alone.
+    """
     name = pressure_name(prefix)
     pore = (name,) if pressure and name in parameters else ()
     if prefix and pore and not any(n in parameters for names in stress_sets(prefix) for n in names):
@@ -72,10 +87,19 @@ def initial_traction(
     dip: np.ndarray,
     prefix: str = "",
 ) -> np.ndarray:
-    """Traction (normal, s1, s2) (n,3) [Pa], tension positive, from one evaluated set of names; vectors are (n,3).
+    """Return the traction (n, 3) along (normal, s1, s2) [Pa], positive in tension, from one set of values.
 
     With a pore pressure, which is positive, the normal component is the effective one: total normal stress plus pressure. Nucleation may be
     by pressure alone.
+
+    Parameters
+    ----------
+    values
+        Values (n,) [Pa] by the names of one set of ``stress_sets`` and, optionally, the pore pressure.
+    normal, s1, s2, strike, dip : (n, 3) array
+        Unit vectors.
+    prefix
+        One of ``prefix_of``.
     """
     name = pressure_name(prefix)
     if prefix and set(values) == {name}:
@@ -93,7 +117,7 @@ def _rotated(
     axes: tuple[np.ndarray, np.ndarray, np.ndarray],
     along: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray:
-    """Traction along the axes (normal, s1, s2) of a tensor's six components, or of three tractions along normal, strike and dip."""
+    """Return the traction along (normal, s1, s2) from six tensor components, or from three tractions along normal, strike and dip."""
     normal, s1, s2 = axes
     stress = np.stack([np.broadcast_to(np.asarray(values[n], float), (len(normal),)) for n in names], axis=1)
     if len(names) == 6:

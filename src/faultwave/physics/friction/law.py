@@ -1,12 +1,11 @@
-"""What a friction law is: parameters, state and pure functions; the solver is named, not written, by the law.
+"""Interface of friction laws: parameters, state and pure functions; a law names its solver and does not implement it.
 
-A law answers one question per fault point and sub-step: given the traction the fault would carry if it did not slip now
-(``Load``), how fast does it slip? With the radiation damping eta (half the shear impedance for equal sides) and V the
-slip rate v_minus - v_plus, the traction on both sides is T* = tau - eta V, and V is parallel to T*
-(docs/theory/friction.md, "Friction solve").
+A law answers one question per fault point and sub-step: given the traction that the fault would carry if it did not slip now (``Load``),
+how fast does it slip? With the radiation damping eta (half the shear impedance for equal sides) and the slip rate V = v_minus - v_plus,
+the traction on both sides is T* = tau - eta V, and V is parallel to T* (docs/theory/friction.md, "Friction solve").
 
-Functions marked *kernel* are written with ``kernels.math`` and operators only: they run on NumPy arrays and record on
-expressions. Constants are plain numbers when a kernel is recorded, so those functions may branch on them.
+Functions marked *kernel* use only ``kernels.math`` and operators: they run on NumPy arrays and record expressions for code generation.
+Constants are plain numbers when a kernel is recorded, so these functions may branch on them.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ COMMON_STATE = (
     State("accumulated_slip", "m", "length of the slip's path"),
     State("peak_slip_rate", "m/s", "largest slip rate so far"),
 )
-"""What every fault point remembers whatever the law; ``common_update`` advances it."""
+"""State variables of every fault point, whatever the law; ``common_update`` advances them."""
 
 
 def _zero(p: Values, c: Values, s: Values) -> np.ndarray:
@@ -50,8 +49,10 @@ FLUID_OUTPUTS = (
     Output("P_f", "Pa", "pore pressure", _zero),
     Output("Tmp", "K", "temperature", _zero),
 )
-"""Outputs that every law may be asked for: zero where a law does not declare its own. Those of fluids are then not written unless a case
-asks for them."""
+"""Outputs of fluids, zero where a law does not declare its own; they are then written only on request.
+
+As for STANDARD_OUTPUTS, they can be requested with any law.
+"""
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,18 @@ class Directions:
 
 @dataclass(frozen=True)
 class Weakening:
-    """What a rupture meets at points (n,), for forecasts: the shear strength [Pa] that it must overcome (``peak``) and the one that it
-    leaves (``dynamic``), and the slip [m] over which a linear fall would dissipate as much (``distance``).
+    """Strength of points before and after weakening, for forecasts before a run.
 
-    ``threshold``: whether points rest until the load exceeds the peak. ``forced`` (n,) [s]: when points break whatever the load;
-    infinite: never.
+    Attributes
+    ----------
+    peak, dynamic : (n,) array
+        Shear strength that a rupture must overcome, and the one after weakening [Pa].
+    distance : (n,) array
+        Slip [m] over which a linear decrease would dissipate the same energy.
+    threshold : bool
+        True if points stay locked until the load exceeds the peak.
+    forced : (n,) array or None
+        Time [s] at which points break whatever the load; infinite: never.
     """
 
     peak: np.ndarray
@@ -81,21 +89,36 @@ class Weakening:
 
 
 class FrictionLaw:
-    """Base of all laws; a law is one instance of a subclass at the top of a module of this package.
+    """Base class of friction laws; a law is one instance of a subclass at the top of a module of this package.
 
-    Class attributes describe it:
-
-    * ``parameters`` per fault point as users give them, ``constants`` uniform ones;
-    * ``kernel_parameters`` names of the per-point numbers that ``prepare`` makes of them and kernels get as ``p``;
-    * ``state`` what a point remembers between sub-steps beyond COMMON_STATE: numbers and vectors, read by name;
-    * ``of_step`` what a point remembers between the sub-steps of one step (a method);
-    * ``solver`` one of ``solvers.SOLVERS``; ``needs_stress`` whether initial stress is read;
-    * ``project`` whether |V| is projected on the face polynomials before ``evolve``;
-    * ``resampled`` own state, numbers only, whose change over a whole step is projected on the face polynomials;
-    * ``counted`` own state that counts what went wrong at a point, with the words for it;
-    * ``work`` of a face's friction in updates of a cell at order 4, as measured: processes are given equal work by it;
-    * ``double`` whether its formulas need double precision whatever the run's;
-    * ``outputs`` quantities beside slip, traction and times that can be written out.
+    Attributes
+    ----------
+    name, title : str
+        Name in a case, and description in results.
+    deck_number : int
+        FL number of SeisSol decks.
+    parameters, constants
+        Parameters that users give per fault point, and uniform ones.
+    kernel_parameters
+        Names of the numbers per point that ``prepare`` computes from them and kernels receive as ``p``.
+    state
+        State variables between sub-steps in addition to COMMON_STATE: numbers and vectors, read by name.
+    solver
+        Name of one of ``solvers.SOLVERS``.
+    needs_stress
+        True if the initial stress is read.
+    project
+        True if |V| is projected on the face polynomials before ``evolve``.
+    resampled
+        Scalar state variables of the law whose change over a whole step is projected on the face polynomials.
+    counted
+        State variables that count failures at a point, with their description.
+    work
+        Cost of the friction of a face relative to the update of a cell at order 4, as measured; processes are balanced by it.
+    double
+        True if the formulas need double precision whatever the precision of the run.
+    outputs
+        Quantities in addition to slip, traction and times that can be written.
     """
 
     name: str
@@ -116,34 +139,37 @@ class FrictionLaw:
 
     @property
     def state_columns(self) -> Columns:
-        """All that a point remembers, side by side."""
+        """Columns of all state variables of a point."""
         return state_columns((*COMMON_STATE, *self.state))
 
     @property
     def shown_columns(self) -> Columns:
-        """What of it outputs and the strength may read."""
+        """Columns of the state variables that outputs and the strength can read."""
         return state_columns(s for s in (*COMMON_STATE, *self.state) if not s.inner)
 
     @property
     def inner_columns(self) -> Columns:
-        """The rest."""
+        """Columns of the state variables that only the start and end of a step use."""
         return state_columns(s for s in self.state if s.inner)
 
     def of_step(self, times: int) -> tuple[State, ...]:
-        """Vectors that ``begin_step`` makes, in steps of so many sub-steps."""
+        """Return the vectors that ``begin_step`` computes and that persist only within a step of ``times`` sub-steps."""
         return ()
 
     @property
     def all_outputs(self) -> dict[str, Output]:
-        """STANDARD_OUTPUTS, FLUID_OUTPUTS and the law's own by name."""
+        """STANDARD_OUTPUTS, FLUID_OUTPUTS and the outputs of the law, by name."""
         return {output.name: output for output in (*STANDARD_OUTPUTS, *FLUID_OUTPUTS, *self.outputs)}
 
     # ---- host side -----------------------------------------------------------------------------------------------
 
     def given(self, values: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
-        """Parameters (count,) by name from user values by name or alias; absent ones get their default.
+        """Return the parameters (count,) by name from user values by name or alias; missing ones get their default.
 
-        Raises InputError listing every parameter that is missing and has no default.
+        Raises
+        ------
+        InputError
+            Lists every parameter that is missing and has no default.
         """
         problems = Problems()
         found = given_at_points(self.parameters, values, count, self.name, "fault.parameters", problems)
@@ -151,7 +177,7 @@ class FrictionLaw:
         return found
 
     def check_given(self, values: Mapping[str, np.ndarray], points: np.ndarray) -> Problems:
-        """NaN among user values of parameters that may be absent: after ``given``, it would read as absent there."""
+        """Return errors for NaN in user values of optional parameters, which ``given`` would treat as missing there."""
         problems = Problems()
         for q in self.parameters:
             if q.default is None or not np.isnan(q.default):
@@ -162,23 +188,45 @@ class FrictionLaw:
         return problems
 
     def settings(self, values: Mapping[str, float], elsewhere: Mapping[str, str] | None = None) -> dict[str, float]:
-        """Constants by name from user values by name or alias; InputError for unknown, missing or out of bounds. ``elsewhere``: what to do
-        for constants, by name, that this law does not have."""
+        """Return the constants by name from user values by name or alias.
+
+        Parameters
+        ----------
+        values
+            Constants as given.
+        elsewhere
+            Advice for constants, by name, that this law does not have.
+
+        Raises
+        ------
+        InputError
+            If constants are unknown, missing or out of bounds.
+        """
         problems = Problems()
         found = given_constants(self.constants, values, self.name, "fault.constants", problems, elsewhere)
         problems.raise_errors()
         return found
 
     def in_single(self, c: Mapping[str, float]) -> dict[str, float]:
-        """The constants for a run in single precision, where ``c`` are those given."""
+        """Return the constants to use in single precision for given constants ``c``."""
         return dict(c)
 
     def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
-        """Per-point numbers kernels get, (n,) each, named by ``kernel_parameters``."""
+        """Return the values (n,) per point that kernels receive, by the names of ``kernel_parameters``."""
         return {name: np.array(p[name], float) for name in self.kernel_parameters}
 
     def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
-        """All that is wrong with ``p`` (of ``given``) and the initial stress, with the first of ``points`` (n,3)."""
+        """Return all problems of parameters and initial stress, each with the first point concerned.
+
+        Parameters
+        ----------
+        p, c
+            Parameters as returned by ``given``, and constants.
+        tau, sigma : (n,) array
+            Magnitude of the initial shear traction, and normal traction [Pa].
+        points : (n, 3) array
+            Positions [m].
+        """
         problems = Problems()
         for q in self.parameters:
             if q.name in p:
@@ -189,89 +237,118 @@ class FrictionLaw:
         return problems
 
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
-        """Own state and the friction coefficient at t = 0, (n,) or (n, size) each, from |tau| and sigma; ``p`` of ``prepare``.
+        """Return the law's state variables and friction coefficient at t = 0, (n,) or (n, size) each.
 
         May also return values of COMMON_STATE that do not start at zero.
+
+        Parameters
+        ----------
+        p, c
+            Parameters as returned by ``prepare``, and constants.
+        tau, sigma : (n,) array
+            Magnitude of the initial shear traction, and normal traction [Pa].
         """
         raise NotImplementedError
 
     def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening | None:
-        """What a rupture meets under the initial stress, for forecasts before a run; ``p`` of ``prepare``. None: the law cannot tell."""
+        """Return the strengths under the initial stress, for forecasts before a run, or None if the law has none.
+
+        Parameters
+        ----------
+        p, c
+            Parameters as returned by ``prepare``, and constants.
+        tau, sigma : (n,) array
+            Magnitude of the initial shear traction, and normal traction [Pa].
+        """
         return None
 
     # ---- kernel side ---------------------------------------------------------------------------------------------
 
     def solve(self, p: Values, c: Values, s: Values, load: Load) -> Solved:
-        """Slip rate and strength of a sub-step (kernel); ``s`` holds the state before it."""
+        """Return the slip rate and strength of a sub-step (kernel); ``s`` is the state before it."""
         solver = SOLVERS[self.solver]
         if load.coupling is None or not self.needs_stress:
             return solver(self, p, c, s, load)
         return in_any_direction(solver, self, p, c, s, load)
 
     def strength(self, p: Values, c: Values, s: Values, load: Load) -> Any:
-        """Shear traction [Pa] that the fault carries in the state ``s`` under the normal traction of ``load`` (kernel)."""
+        """Return the shear strength [Pa] in the state ``s`` under the normal traction of ``load`` (kernel)."""
         return -s["friction"] * m.minimum(load.sigma, 0.0)
 
     def pressed(self, p: Values, c: Values, s: Values, load: Load) -> Load:
-        """The load with the normal traction that counts for friction in the state ``s`` (kernel): see ``modifier``."""
+        """Return the load with the normal traction that acts on friction in the state ``s`` (kernel); modifiers change it."""
         return load
 
     def modified(self, p: Values, c: Values, s: Values, slip_rate: Any, load: Load) -> dict[str, Any]:
-        """State of modifiers after the sub-step at a slip rate (kernel); none without modifiers."""
+        """Return the state variables of modifiers after the sub-step at a slip rate (kernel); none without modifiers."""
         return {}
 
     def evolve(
         self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
     ) -> dict[str, Any]:
-        """Own state, and the friction coefficient if it changes with it, after the sub-step (kernel)."""
+        """Return the law's state variables after the sub-step, and the friction coefficient if it changes with them (kernel)."""
         return dict(solved.state)
 
     def advance(
         self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
     ) -> dict[str, Any]:
-        """All of COMMON_STATE and of the law's own state after the sub-step (kernel)."""
+        """Return COMMON_STATE and the law's state variables after the sub-step (kernel)."""
         return common_update(s, solved, projected_rate, load.dt) | self.evolve(p, c, s, solved, projected_rate, load)
 
     def begin_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
-        """All of ``of_step``, and state that is not ``inner``, before a step whose sub-steps have these ``lengths`` (kernel). ``s`` holds
-        ``inner`` state, too. Laws with ``inner`` state or ``of_step`` are asked."""
+        """Return all of ``of_step``, and state variables that are not ``inner``, before a step (kernel).
+
+        Called for laws with ``inner`` state variables or ``of_step``. ``lengths`` are the lengths of the sub-steps [s];
+        ``s`` includes ``inner`` state variables.
+        """
         return {}
 
     def end_substep(self, p: Values, c: Values, s: Values) -> dict[str, Any]:
-        """All of ``of_step``, and state that is not ``inner``, for the next sub-step (kernel); ``s`` holds ``of_step``, too. Laws with
-        ``of_step`` are asked."""
+        """Return all of ``of_step``, and state variables that are not ``inner``, for the next sub-step (kernel).
+
+        Called for laws with ``of_step``, which ``s`` includes.
+        """
         return {}
 
     def end_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
-        """State of any kind at the end of a step (kernel); ``s`` holds ``of_step`` and ``inner`` state, too. Laws with ``inner`` state or
-        ``of_step`` are asked."""
+        """Return state variables of any kind at the end of a step (kernel).
+
+        Called for laws with ``inner`` state variables or ``of_step``, both of which ``s`` includes. ``lengths`` are the
+        lengths of the sub-steps [s].
+        """
         return {}
 
     def rests(self, p: Values, c: Values, s: Values) -> Any:
-        """Where a point that does not slip certainly stays as it is (kernel): False for nowhere, True for everywhere, or a mask. There, own
-        state that ``evolve`` leaves as it is at the end of a step without slip stays so through all of its sub-steps, and strength does not
-        fall when compression grows. Asked of laws with the solver 'closed-form'."""
+        """Return where the state of a locked point certainly stays unchanged (kernel): False (nowhere), True (everywhere) or a mask.
+
+        There, state variables that ``evolve`` leaves unchanged at the end of a step without slip stay so through all of
+        its sub-steps, and strength does not decrease when compression increases. Called for laws with the solver
+        'closed-form'.
+        """
         return False
 
     def relative_slip(self, p: Values, c: Values, s: Values) -> Any:
-        """Slip in distances over which friction becomes dynamic (kernel); asked of laws with ``project``."""
+        """Return the slip divided by the distance over which friction becomes dynamic (kernel); called for laws with ``project``."""
         raise NotImplementedError
 
     def weakened_fully(self, p: Values, c: Values, s: Values) -> Any:
         """Return the friction coefficient of a point whose face has weakened as a whole (kernel).
 
-        Asked of laws with ``project``, where faces slide smoothly. A law that heals returns ``s['friction']``.
+        Called for laws with ``project``, where faces slide smoothly. A law that heals returns ``s['friction']``.
         """
         raise NotImplementedError
 
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
-        """Mask for output DS (kernel), to be combined with 'not yet recorded' and, where the law is rate dependent,
-        with 'has ruptured'; never true for a law without a dynamic strength."""
+        """Return a mask of points that have reached the dynamic strength, for the output DS (kernel).
+
+        The caller combines it with 'not yet recorded' and, for rate-dependent laws, with 'has ruptured'. It is False
+        everywhere for laws without a dynamic strength.
+        """
         return mu < -1.0
 
 
 def common_update(s: Values, solved: Solved, projected_rate: Any, dt: Any) -> dict[str, Any]:
-    """COMMON_STATE after a sub-step (kernel); ``projected_rate`` is |V| for laws without projection."""
+    """Return COMMON_STATE after a sub-step (kernel); ``projected_rate`` is |V| for laws without projection."""
     return {
         "friction": solved.friction,
         "slip_rate1": solved.slip_rate1,
@@ -285,7 +362,7 @@ def common_update(s: Values, solved: Solved, projected_rate: Any, dt: Any) -> di
 
 
 def report(problems: Problems, bad: np.ndarray, points: np.ndarray, what: str, values: Any, allowed: str) -> None:
-    """One problem for all points where ``bad``, told by the first of them."""
+    """Add one error for all points where ``bad`` (n,) is True; it states the first point, its value and how many more there are."""
     where = np.flatnonzero(bad)
     if len(where):
         x, value = points[where[0]], np.broadcast_to(values, bad.shape)[where[0]]
@@ -295,7 +372,7 @@ def report(problems: Problems, bad: np.ndarray, points: np.ndarray, what: str, v
 
 
 def doubt(problems: Problems, bad: np.ndarray, points: np.ndarray, what: str, advice: str) -> None:
-    """One warning for all points where ``bad``, told by the first of them and by how many they are."""
+    """Add one warning for all points where ``bad`` (n,) is True; it states their number and the first one."""
     where = np.flatnonzero(bad)
     if len(where):
         x = points[where[0]]

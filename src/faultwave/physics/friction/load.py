@@ -1,4 +1,4 @@
-"""What a friction law is given and what it answers in one sub-step."""
+"""Input and result of a friction law in one sub-step."""
 
 from __future__ import annotations
 
@@ -13,8 +13,15 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Coupling:
-    """Entries of the fault's impedance matrix [Pa s/m]: shear traction along the tangents 1 and 2 that slip rates take off, and normal
-    traction."""
+    """Entries of the impedance matrix of the fault in anisotropic rock [Pa s/m].
+
+    Attributes
+    ----------
+    along11, along22, along12
+        Shear traction along the tangents 1 and 2 that slip rates along them remove.
+    normal1, normal2
+        Normal traction that slip rates along the tangents 1 and 2 remove.
+    """
 
     along11: Any
     along22: Any
@@ -25,11 +32,22 @@ class Coupling:
 
 @dataclass(frozen=True)
 class Load:
-    """Total traction of the locked fault in a sub-step, face frame (n, s1, s2) [Pa]; compression is sigma < 0.
+    """Total traction of the locked fault in a sub-step, in the face frame (n, s1, s2) [Pa]; compression is sigma < 0.
 
-    ``eta`` shear impedance of the fault [Pa s/m], ``dt`` length of the sub-step, ``t`` its END [s]. In anisotropic rock ``coupling`` says
-    more (see ``directions``). Along a given direction the normal traction falls with the slip rate by ``relief`` [Pa s/m], and ``guess``
-    is a slip rate near the one to be found.
+    Attributes
+    ----------
+    tau1, tau2, sigma
+        Shear tractions along the tangents, and normal traction [Pa].
+    eta
+        Shear impedance of the fault [Pa s/m].
+    dt, t
+        Length and END of the sub-step [s].
+    relief
+        Decrease of the normal traction with the slip rate along a given direction [Pa s/m]; None: none.
+    guess
+        Initial guess of the slip rate [m/s].
+    coupling
+        Impedance matrix in anisotropic rock (see ``directions``).
     """
 
     tau1: Any
@@ -43,18 +61,27 @@ class Load:
     coupling: Coupling | None = None
 
     def at(self, slip_rate: Any) -> Load:
-        """With the normal traction at a slip rate."""
+        """Return the load with the normal traction at a slip rate."""
         return self if self.relief is None else replace(self, sigma=self.sigma - self.relief * slip_rate)
 
     def shear(self) -> Any:
-        """|tau| (kernel)."""
+        """Return the magnitude of the shear traction [Pa] (kernel)."""
         return m.sqrt(self.tau1 * self.tau1 + self.tau2 * self.tau2)
 
 
 @dataclass(frozen=True)
 class Variation:
-    """How compression follows the slip rate: ``growing`` = d ln normal / d ln rate, ``bend`` bounds how that changes with ln rate;
-    ``by_normal`` = 1/normal."""
+    """Dependence of the compression on the slip rate.
+
+    Attributes
+    ----------
+    growing
+        d ln normal / d ln rate.
+    bend
+        Bound of the change of ``growing`` with ln rate.
+    by_normal
+        1 / normal [1/Pa].
+    """
 
     growing: Any
     bend: Any
@@ -63,11 +90,20 @@ class Variation:
 
 @dataclass(frozen=True)
 class Trial:
-    """A slip rate tried for the end of a sub-step, and what it has to balance.
+    """Slip rate that a solver tries for the end of a sub-step, and the forces that it has to balance.
 
-    ``mean`` slip rate [m/s] of the sub-step, with which the state evolves from its start, ``share`` = d ln mean / d ln rate; shear load
-    ``tau`` and compression ``normal`` > 0 [Pa], ``eta`` and ``dt`` as in ``Load``. ``variation`` of the compression with the rate; None: it
-    does not vary.
+    Attributes
+    ----------
+    rate, mean
+        Slip rate at the end of the sub-step, and the mean one with which the state evolves from its start [m/s].
+    share
+        d ln mean / d ln rate.
+    tau, normal
+        Shear load, and compression > 0 [Pa].
+    eta, dt
+        As in ``Load``.
+    variation
+        Dependence of the compression on the rate; None: it is constant.
     """
 
     rate: Any
@@ -82,11 +118,22 @@ class Trial:
 
 @dataclass(frozen=True)
 class Balance:
-    """What a trial leaves: ``excess`` of the load over friction and damping, in whatever measure has no unit, and Newton's ``step`` in the
-    logarithm of the slip rate; the ``state`` at the end of the sub-step and its change with that logarithm, ``by_rate``.
+    """Residual of the balance of forces at a trial slip rate, and the Newton step.
 
-    ``bend``: how the slope of the excess changes with the logarithm of the rate, over the slope, but for ``doubt``, which bounds the
-    rest. A step d in the logarithm is off by d^2 (|bend|/2 + doubt), one in the rate itself by d^2 (|1 - bend|/2 + doubt).
+    A step d in the logarithm of the rate has the error d^2 (|bend|/2 + doubt), a step in the rate itself d^2 (|1 - bend|/2 + doubt).
+
+    Attributes
+    ----------
+    excess
+        Excess of the load over friction and damping, in any dimensionless measure.
+    step
+        Newton step in the logarithm of the slip rate.
+    state, by_rate
+        State variable at the end of the sub-step, and its derivative with respect to the logarithm of the rate.
+    bend
+        Relative change of the slope of the excess with the logarithm of the rate.
+    doubt
+        Bound of the part of this change that ``bend`` does not include.
     """
 
     excess: Any
@@ -99,7 +146,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class Solved:
-    """Slip rate [m/s] along the face tangents and its magnitude, strength [Pa], friction coefficient, new own state."""
+    """Slip rates along the face tangents and their magnitude [m/s], strength [Pa], friction coefficient and new state."""
 
     slip_rate1: Any
     slip_rate2: Any

@@ -1,9 +1,9 @@
-"""What changes the normal traction that counts for friction, such as pore pressure, or the strength that a law finds, and how it is
-composed with a friction law.
+"""Modifiers of friction laws, such as pore pressure, and their composition with a friction law.
 
-A modifier is one instance of a subclass of ``Modifier`` at the top of a module of ``physics.friction.modifiers``, or an entry point of
-that name. It works with every friction law, or with those whose solver it names: ``with_modifiers(law, modifiers)`` is a friction law
-again, with the parameters, state and outputs of all of them.
+A modifier changes the normal traction that acts on friction, or the strength that a law computes. It is one instance of
+a subclass of ``Modifier`` at the top of a module of ``physics.friction.modifiers``, or an entry point of that name. It
+works with every friction law, or with laws of the solvers that it names: ``with_modifiers(law, modifiers)`` is again a
+friction law, with the parameters, state variables and outputs of all of them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,22 @@ from faultwave.physics.friction.law import (
 )
 
 _KINDS = {"closed-form": "slip weakening", "newton": "rate and state", "imposed": "imposed slip"}
-"""Friction laws by the solver that they name."""
+"""Description of the friction laws that use each solver."""
 
 
 class Modifier:
-    """Base of all modifiers. Its attributes are as those of ``FrictionLaw``; functions marked *kernel* are written with
-    ``kernels.math``.
+    """Base class of modifiers; attributes not listed are as in ``FrictionLaw``.
 
-    ``solvers`` of the laws it works with, none: of all;
-    ``project`` False: with it no law's slip is projected on the face's polynomials;
-    ``work`` that it adds to the law's.
+    Functions marked *kernel* are written with ``kernels.math``.
+
+    Attributes
+    ----------
+    solvers
+        Solvers of the friction laws that the modifier works with; empty: all.
+    project
+        False if no slip must be projected on the face polynomials when this modifier is used.
+    work
+        Cost added to the cost of the law.
     """
 
     name: str
@@ -54,61 +60,75 @@ class Modifier:
     work: float = 0.0
 
     def prepare(self, p: Values, c: Values) -> dict[str, np.ndarray]:
-        """Per-point numbers kernels get, (n,) each, named by ``kernel_parameters``."""
+        """Return the values (n,) per point that kernels receive, by the names of ``kernel_parameters``."""
         return {name: np.array(p[name], float) for name in self.kernel_parameters}
 
     def check(self, p: Values, c: Values, points: np.ndarray) -> Problems:
-        """All that is wrong with ``p``, with the first of ``points`` (n, 3)."""
+        """Return all problems of the parameters ``p``, each with the first of ``points`` (n, 3) concerned."""
         problems = Problems()
         for q in self.parameters:
             report(problems, ~q.accepts(p[q.name]), points, f"{q.name} is", p[q.name], q.allowed())
         return problems
 
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
-        """Own state at t = 0, (n,) or (n, size) each; what is left out starts at zero."""
+        """Return state variables at t = 0, (n,) or (n, size) each; missing ones start at zero."""
         return {}
 
     def normal_traction(self, p: Values, c: Values, s: Values, sigma: Any) -> Any:
-        """Normal traction that counts for friction where the total is ``sigma`` (kernel); compression is negative."""
+        """Return the normal traction that acts on friction for a total normal traction ``sigma`` (kernel); compression is negative."""
         return sigma
 
     def strength(self, p: Values, c: Values, s: Values, strength: Any, load: Load) -> Any:
-        """Strength at the end of the sub-step of ``load`` where the law has ``strength`` (kernel); ``s`` is the state before it. With
-        ``load.dt`` 0: the strength in the state ``s``. Only where the law's strength is known before slip: solver 'closed-form'."""
+        """Return the modified strength at the end of the sub-step of ``load`` (kernel).
+
+        Only used where the strength of the law is known before slip (solver 'closed-form').
+
+        Parameters
+        ----------
+        p, c, s
+            Parameters, constants, and state before the sub-step.
+        strength
+            Strength that the law computes [Pa].
+        load
+            Load of the sub-step. If ``load.dt`` is 0, the result is the strength in the state ``s``.
+        """
         return strength
 
     def evolve(self, p: Values, c: Values, s: Values, slip_rate: Any, load: Load) -> dict[str, Any]:
-        """Own state after a sub-step in which the fault slips at ``slip_rate`` (kernel). Its shear traction is then
-        ``load.shear() - load.eta * slip_rate``. Solvers that iterate call it with each of their slip rates, from the same ``s``."""
+        """Return state variables after a sub-step in which the fault slips at ``slip_rate`` (kernel).
+
+        The shear traction is then ``load.shear() - load.eta * slip_rate``. Iterative solvers call this for each trial
+        slip rate, with the same ``s``.
+        """
         return {}
 
     def keep(self, p: Values, c: Values, strength: Any) -> dict[str, Any]:
-        """Own state that follows from the strength that a sub-step, or the start of the run, ends with (kernel)."""
+        """Return state variables that follow from the strength at the end of a sub-step or at the start of the run (kernel)."""
         return {}
 
     def rests(self, p: Values, c: Values, s: Values) -> Any:
-        """As ``FrictionLaw.rests``, of its own state (kernel)."""
+        """Return where its state variables stay unchanged while a point is locked (kernel), as the same method of ``FrictionLaw``."""
         return False
 
     def of_step(self, times: int) -> tuple[State, ...]:
-        """As ``FrictionLaw.of_step``."""
+        """Return the vectors that persist only within a step, as ``FrictionLaw.of_step``."""
         return ()
 
     def begin_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
-        """As ``FrictionLaw.begin_step`` (kernel)."""
+        """Return state before a step (kernel), as ``FrictionLaw.begin_step``."""
         return {}
 
     def end_substep(self, p: Values, c: Values, s: Values) -> dict[str, Any]:
-        """As ``FrictionLaw.end_substep`` (kernel)."""
+        """Return state for the next sub-step (kernel), as ``FrictionLaw.end_substep``."""
         return {}
 
     def end_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
-        """As ``FrictionLaw.end_step`` (kernel)."""
+        """Return state at the end of a step (kernel), as ``FrictionLaw.end_step``."""
         return {}
 
 
 class Modified(FrictionLaw):
-    """A friction law with modifiers, applied in their order."""
+    """Friction law with modifiers, which are applied in their order."""
 
     def __init__(self, law: FrictionLaw, modifiers: Sequence[Modifier]):
         self.law, self.modifiers = law, tuple(modifiers)
@@ -128,7 +148,7 @@ class Modified(FrictionLaw):
         self.needs_stress, self.double = law.needs_stress, law.double
 
     def _check_names(self) -> None:
-        """InputError where two of them use one name for different things."""
+        """Raise InputError if two of the parts use the same name for different things."""
         for what, listed in (
             ("parameters", self.parameters), ("constants", self.constants), ("states", (*self.state, *self.of_step(1))),
             ("outputs", self.outputs),
@@ -141,7 +161,7 @@ class Modified(FrictionLaw):
                 )
 
     def _check_solver(self) -> None:
-        """InputError where one of the modifiers does not work with such a law."""
+        """Raise InputError if a modifier does not work with the solver of the law."""
         for modifier in self.modifiers:
             if modifier.solvers and self.law.solver not in modifier.solvers:
                 allowed = " and ".join(_KINDS.get(solver, solver) for solver in modifier.solvers)
@@ -149,7 +169,7 @@ class Modified(FrictionLaw):
                 raise InputError(Problem("fault.modifiers", what, f"laws of {allowed}"))
 
     def __getattr__(self, name: str) -> Any:
-        """What the solver of the law asks it, such as ``coefficient``."""
+        """Return other attributes of the law that its solver uses, such as ``balance``."""
         if name == "law":
             raise AttributeError(name)
         return getattr(self.law, name)
@@ -164,7 +184,7 @@ class Modified(FrictionLaw):
         return result
 
     def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
-        """The law's check sees the normal traction that modifiers leave, where they find nothing wrong with their own parameters."""
+        """Return all problems; the law is checked with the normal traction that modifiers leave, if their own parameters are valid."""
         found = Problems()
         for modifier in self.modifiers:
             found.extend(modifier.check(p, c, points).items)
@@ -176,7 +196,7 @@ class Modified(FrictionLaw):
         return problems
 
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
-        """Modifiers first: the law starts from the normal traction that they leave."""
+        """Return the initial state; the law starts from the normal traction that modifiers leave."""
         own, sigma = self._first(p, c, tau, sigma)
         start = self.law.initial(p, c, tau, sigma) | own
         return start | self._kept(p, c, self._first_strength(p, c, start, tau, sigma))
@@ -184,7 +204,7 @@ class Modified(FrictionLaw):
     def _first(
         self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """State of modifiers at t = 0, and the normal traction that they leave."""
+        """Return the state variables of modifiers at t = 0, and the normal traction [Pa] that they leave."""
         own: dict[str, np.ndarray] = {}
         for modifier in self.modifiers:
             zero = {x.name: np.zeros(sigma.shape if x.size is None else (*sigma.shape, x.size)) for x in modifier.state}
@@ -203,7 +223,7 @@ class Modified(FrictionLaw):
         return self.law.weakened_fully(p, c, s)
 
     def _first_strength(self, p: Values, c: Values, start: Values, tau: np.ndarray, sigma: np.ndarray) -> Any:
-        """Strength (n,) of the law at t = 0."""
+        """Return the strength (n,) of the law at t = 0 [Pa]."""
         zero = {x.name: np.zeros(sigma.shape) for x in COMMON_STATE}
         none = np.zeros(sigma.shape)
         state = {**zero, **start, **_rows([x for x in self.state if x.name in start], start)}
@@ -234,7 +254,7 @@ class Modified(FrictionLaw):
         return self.law.evolve(p, c, s, solved, projected_rate, load) | own | self._kept(p, c, solved.strength)
 
     def rests(self, p: Values, c: Values, s: Values) -> Any:
-        """Where all of them do."""
+        """Return where the law and all modifiers stay unchanged while a point is locked (kernel)."""
         found = [part.rests(p, c, s) for part in self.parts]
         if any(x is False for x in found):
             return False
@@ -262,12 +282,12 @@ def _parts(law: FrictionLaw, modifiers: Sequence[Modifier]) -> tuple[FrictionLaw
 
 
 def _rows(states: Sequence[State], values: Values) -> dict[str, Any]:
-    """Values (n,) or (n, size) as formulas take them: vectors as lists of numbers."""
+    """Return values (n,) or (n, size) as formulas use them: vectors as lists of their components."""
     return {x.name: values[x.name] if x.size is None else list(np.moveaxis(values[x.name], -1, 0)) for x in states}
 
 
 def with_modifiers(law: FrictionLaw, modifiers: Sequence[Modifier]) -> FrictionLaw:
-    """The law with modifiers; itself where there are none."""
+    """Return the law combined with modifiers, or the law itself if there are none."""
     return Modified(law, modifiers) if modifiers else law
 
 

@@ -1,4 +1,4 @@
-"""What outputs can read on a fault, whatever the engine: names, and units of what only the law knows."""
+"""Quantities that outputs can read on a fault, for either engine: names, and units of quantities of a friction law."""
 
 from __future__ import annotations
 
@@ -13,17 +13,27 @@ QUANTITIES = (
     "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", *(o.name for o in STANDARD_OUTPUTS),
     "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", *(o.name for o in FLUID_OUTPUTS),
 )  # fmt: skip
-"""What can be read on every fault, named and ordered as in SeisSol's outputs."""
+"""Quantities available on every fault, with names and order of SeisSol's outputs."""
 
 
 def quantities(law: FrictionLaw) -> tuple[str, ...]:
-    """What can be read where this law governs: QUANTITIES and what only it knows."""
+    """Return the quantities available with a friction law: QUANTITIES and those that only this law defines."""
     return (*QUANTITIES, *(name for name in law.all_outputs if name not in QUANTITIES))
 
 
 @dataclass(frozen=True)
 class Readable:
-    """``names`` of what can be read, ``default``: what is read unless a case says otherwise, ``units`` of what the law itself gives."""
+    """Quantities that outputs can read on the fault of a case.
+
+    Attributes
+    ----------
+    names
+        All quantities.
+    default
+        Quantities that are read unless a case chooses others.
+    units
+        Units of the quantities of the law itself.
+    """
 
     names: tuple[str, ...]
     default: tuple[str, ...]
@@ -31,8 +41,10 @@ class Readable:
 
 
 def readable(setting: Any) -> Readable:
-    """What can be read on a case's fault; by default all but FLUID_OUTPUTS where the law has none. A law that does not
-    exist is told of where the fault is planned."""
+    """Return the quantities available on the fault of a case, by default all but FLUID_OUTPUTS if the law has none.
+
+    An unknown law is reported where the fault is planned, not here.
+    """
     try:
         law = composed(setting.friction, setting.modifiers) if setting is not None else FrictionLaw()
     except InputError:

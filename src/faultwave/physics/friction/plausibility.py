@@ -1,4 +1,4 @@
-"""Whether a fault can do what is asked of it, before it runs: loads against strengths, lengths against the elements.
+"""Plausibility checks of a fault before a run: loads against strengths, and critical lengths against elements.
 
 Pure functions of arrays over fault points. References: Andrews (1976), Uenishi & Rice (2003), Day et al. (2005).
 """
@@ -14,19 +14,37 @@ from faultwave.base.errors import Problems
 from faultwave.physics.friction.law import Weakening
 
 BARRIER = 10.0
-"""Points whose strength is so many times their normal stress are meant never to slip."""
+"""Ratio of strength to normal stress above which a point is taken as a barrier that never slips."""
 ENOUGH = 2.0
-"""Points in the cohesive zone below which rupture is not resolved (Day et al. 2005 advise 3 and more in the median)."""
+"""Number of points in the cohesive zone below which rupture is not resolved (Day et al. 2005 advise 3 in the median)."""
 WHERE = "fault.parameters"
 
 
 @dataclass(frozen=True)
 class LoadedFault:
-    """Points (n,) of a fault before the run: area [m^2] that each stands for, shear traction ``tau``, the same with all that nucleation
-    adds until the end (``nucleated``), normal traction ``sigma`` [Pa], shear modulus [Pa] and Poisson's ratio of the softer side,
-    ``spacing`` of the solution's points [m], and what the friction law says of its weakening. ``end`` [s] of the run.
-    ``nucleated_weakening``: of the fault under the normal traction and pore pressure that nucleation leaves, and that normal traction;
-    None: nothing changes."""
+    """Loads, strengths and resolution of the n points of a fault before the run.
+
+    Attributes
+    ----------
+    area : (n,) array
+        Area that each point represents [m^2].
+    tau, nucleated : (n,) array
+        Shear traction, and the same with all that nucleation adds until the end of the run [Pa].
+    sigma : (n,) array
+        Normal traction [Pa].
+    modulus, poisson : (n,) array
+        Shear modulus [Pa] and Poisson's ratio of the softer side.
+    spacing : (n,) array
+        Distance between points of the solution [m].
+    weakening
+        Strength before and after weakening; None if the friction law has none.
+    end : float
+        End of the run [s].
+    nucleated_weakening
+        Strengths under the normal traction and pore pressure that nucleation leaves; None: unchanged.
+    nucleated_sigma : (n,) array or None
+        Normal traction after nucleation [Pa].
+    """
 
     area: np.ndarray
     tau: np.ndarray
@@ -42,19 +60,19 @@ class LoadedFault:
 
     @property
     def nucleated_strength(self) -> Weakening | None:
-        """The weakening after nucleation."""
+        """Strengths after nucleation."""
         return self.weakening if self.nucleated_weakening is None else self.nucleated_weakening
 
     @property
     def lack(self) -> np.ndarray:
-        """Shear stress [Pa] (n,) that points lack to break, before or after nucleation, whichever is less; negative: they break."""
+        """Shear stress [Pa] (n,) missing to failure, before or after nucleation, whichever is less; negative: the point breaks."""
         w, after = self.weakening, self.nucleated_strength
         assert w is not None and after is not None
         return np.asarray(np.minimum(w.peak - self.tau, after.peak - self.nucleated))
 
     @property
     def starts(self) -> np.ndarray:
-        """Points (n,) that break by themselves: above their strength now or after nucleation, or forced."""
+        """Mask (n,) of points that break spontaneously: above their strength before or after nucleation, or forced."""
         w = self.weakening
         if w is None or not w.threshold:
             return np.zeros(len(self.tau), bool)
@@ -63,13 +81,13 @@ class LoadedFault:
 
     @property
     def may_slip(self) -> np.ndarray:
-        """Points (n,) that are no barriers and are pressed together."""
+        """Mask (n,) of points that are under compression and are not barriers."""
         w, pressed = self.weakening, self.sigma < 0
         return pressed if w is None else pressed & (w.peak < BARRIER * np.maximum(-self.sigma, 1.0))
 
     @property
     def s_ratio(self) -> np.ndarray:
-        """(peak - tau) / (tau - dynamic) (n,), NaN where the load is not above the dynamic strength or the point is a barrier."""
+        """S ratio (peak - tau) / (tau - dynamic) (n,); NaN at barriers and where the load does not exceed the dynamic strength."""
         w = self.weakening
         if w is None:
             return np.full(len(self.tau), np.nan)
@@ -78,12 +96,15 @@ class LoadedFault:
 
     @property
     def cohesive_zone(self) -> np.ndarray:
-        """Static length (n,) [m]: 9 pi / 32 mu/(1 - nu) d / (peak - dynamic) (Day et al. 2005, equation 30); NaN where nothing weakens."""
+        """Static length of the cohesive zone (n,) [m]: 9 pi / 32 mu/(1 - nu) d / (peak - dynamic); NaN without weakening.
+
+        See Day et al. (2005), equation 30.
+        """
         return 9.0 * np.pi / 32.0 * self._weakening_length
 
     @property
     def critical_half_length(self) -> np.ndarray:
-        """0.579 mu/(1 - nu) d / (peak - dynamic) (n,) [m], half of a patch that slips on by itself (Uenishi & Rice 2003)."""
+        """Critical half length (n,) [m] of spontaneous rupture, 0.579 mu/(1 - nu) d / (peak - dynamic) (Uenishi & Rice 2003)."""
         return 0.579 * self._weakening_length
 
     @property
@@ -96,8 +117,11 @@ class LoadedFault:
         return np.where(self.may_slip & (drop > 0), length, np.nan)
 
     def griffith_half_length(self, patch: np.ndarray) -> float:
-        """Half length [m] of a crack that grows with the mean stress drop of the points in ``patch``:
-        mu/(1 - nu) (peak - dynamic) d / (pi (tau - dynamic)^2) (Andrews 1976); infinite where the stress does not drop."""
+        """Return the half length [m] of a Griffith crack that grows with the mean stress drop in a patch (Andrews 1976).
+
+        It is mu/(1 - nu) (peak - dynamic) d / (pi (tau - dynamic)^2), averaged over the points ``patch`` (k,); infinite
+        without stress drop.
+        """
         w, after = self.weakening, self.nucleated_strength
         assert w is not None and after is not None
         share = self.area[patch] / self.area[patch].sum()
@@ -106,12 +130,20 @@ class LoadedFault:
         return float(share @ energy[patch]) / (np.pi * drop**2) if drop > 0 else np.inf
 
     def share(self, mask: np.ndarray) -> float:
-        """Of the area."""
+        """Return the fraction of the fault area where ``mask`` (n,) is True."""
         return float(self.area[mask].sum() / self.area.sum())
 
 
 def rows(fault: LoadedFault, patch: np.ndarray) -> list[tuple[str, str]]:
-    """What ``faultwave plan`` tells of a fault; ``patch``: the largest connected piece (k,) of points that break by themselves."""
+    """Return the rows of the forecast of ``faultwave plan`` for a fault: label and text each.
+
+    Parameters
+    ----------
+    fault
+        Loads and strengths.
+    patch : (k,) array
+        Points of the largest connected patch that breaks spontaneously.
+    """
     pressure = fault.sigma / 1e6
     found = [("normal stress on the fault", f"{_span(pressure)} MPa, negative in compression")]
     w = fault.weakening
@@ -144,16 +176,16 @@ def rows(fault: LoadedFault, patch: np.ndarray) -> list[tuple[str, str]]:
 
 
 def doubts(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str] = ()) -> Problems:
-    """Return warnings about what will probably not run as meant.
+    """Return warnings about settings that are probably not as intended.
 
     Parameters
     ----------
     fault
         Loads, strengths and lengths at its points.
     patch : (k,) array
-        The largest connected piece of points that break by themselves.
+        Points of the largest connected patch that breaks spontaneously.
     loads
-        What else may change stress or pore pressure at the fault during the run, in words.
+        Descriptions of other causes that may change stress or pore pressure on the fault during the run.
     """
     problems = Problems()
     _doubt_normal_stress(fault, problems)
@@ -177,7 +209,7 @@ def doubts(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str] = ()) -> 
 def doubt_resolution(
     fault: LoadedFault, problems: Problems, finer: str = "take smaller elements on the fault, or a higher order"
 ) -> None:
-    """Warn where the cohesive zone is not resolved; ``finer``: what to do about it."""
+    """Warn if the cohesive zone is not resolved; ``finer`` is the advice of the warning."""
     points = cohesive_points(fault)
     if len(points) and np.median(points) < ENOUGH:
         what = f"the cohesive zone is forecast to hold {np.median(points):.2g} points in the median"
@@ -186,7 +218,7 @@ def doubt_resolution(
 
 
 def cohesive_points(fault: LoadedFault) -> np.ndarray:
-    """Points of the solution in the cohesive zone, where something weakens."""
+    """Return the number of points of the solution in the cohesive zone (k,), at points that weaken."""
     points = fault.cohesive_zone / fault.spacing
     return np.asarray(points[np.isfinite(points)])
 
@@ -237,14 +269,14 @@ def _doubt_start(fault: LoadedFault, patch: np.ndarray, loads: Sequence[str], pr
 
 
 def _critical(fault: LoadedFault, patch: np.ndarray) -> tuple[float, float]:
-    """Half lengths [m] by Uenishi & Rice (2003) and Andrews (1976); 0 by the first where nothing weakens."""
+    """Return the half lengths [m] of Uenishi & Rice (2003) and Andrews (1976); the first is 0 without weakening."""
     half = fault.critical_half_length[patch]
     half = half[np.isfinite(half)]
     return float(np.median(half)) if len(half) else 0.0, fault.griffith_half_length(patch)
 
 
 def _radius(fault: LoadedFault, patch: np.ndarray) -> float:
-    """Of a disc of the patch's area [m]."""
+    """Return the radius of a disc with the area of the patch [m]."""
     return float(np.sqrt(fault.area[patch].sum() / np.pi))
 
 

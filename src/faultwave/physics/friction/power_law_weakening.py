@@ -1,6 +1,7 @@
-"""Slip weakening by a power law, which stands in for thermal pressurisation (Herrera et al. 2024; deck number 1058).
+"""Slip weakening by a power law, a proxy for thermal pressurisation (Herrera et al. 2024; deck number 1058).
 
-mu = mu_d + (mu_s - mu_d) (1 + slip/d_c)^-alpha: friction falls fast at first and never stops falling; d_c is a scale of slip.
+mu = mu_d + (mu_s - mu_d) (1 + slip/d_c)^-alpha: friction decreases fast at first and never stops decreasing; d_c is a
+scale of slip.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ class PowerLawWeakening(SlipWeakening):
         return problems
 
     def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening:
-        """With the distance of a linear fall that begins as steeply: this one has no end, and may dissipate without bound."""
+        """Return the strengths, with the distance of a linear decrease of the same initial slope.
+
+        The power law has no end and its fracture energy may be unbounded.
+        """
         linear = super().weakening(p, c, tau, sigma)
         return replace(linear, distance=linear.distance / p["weakening_exponent"])
 

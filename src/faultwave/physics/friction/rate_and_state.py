@@ -1,7 +1,8 @@
-"""What rate-and-state laws share (Dieterich 1979; Ruina 1983; Rice et al. 2001); each law has a module of its own.
+"""Base of the rate-and-state laws (Dieterich 1979; Ruina 1983; Rice et al. 2001); each law has its own module.
 
-Friction depends on the slip rate V and on a state psi that remembers the last slip over the distance L. In a sub-step psi advances by
-the exact solution of its equation at constant V (docs/theory/friction.md, "Rate and state").
+Friction depends on the slip rate V and on a state variable psi that remembers the slip history over the distance L. In
+a sub-step, psi advances by the exact solution of its equation at constant V (docs/theory/friction.md, "Rate and
+state").
 """
 
 from __future__ import annotations
@@ -45,31 +46,34 @@ UNIFORM = (
 
 
 SEISMIC_RATE = 1.0
-"""Slip rate [m/s] in a rupture, for forecasts."""
+"""Slip rate [m/s] during rupture, for forecasts."""
 LONG = 1e30
-"""A time [s] in which every state has evolved."""
+"""Time [s] after which every state variable has reached its steady value."""
 
 
 SINGLE_TOLERANCE = 1e-6
-"""Least relative error of the slip rate at which Newton stops in single-precision runs: waves and velocities know it no better."""
+"""Smallest tolerance of the slip rate for Newton's method in single precision: wave fields are not more accurate."""
 
 STATE_BEND = 8.0
-"""Bounds how the state bends the balance, over the share of its evolution that a sub-step does and the exponent that it acts on. The
-steepest part is steady friction that falls with the eighth power of the slip rate."""
+"""Bound of the curvature of the balance due to the state variable.
+
+It is relative to the fraction of its evolution in a sub-step and to the exponent on which it acts. The steepest case is
+steady friction that decreases with the eighth power of the slip rate.
+"""
 
 
 class RateAndState(FrictionLaw):
-    """Base of the laws: subclasses state how psi evolves, and what friction makes of it."""
+    """Base of the rate-and-state laws; subclasses define the evolution of psi and its effect on friction."""
 
     parameters: tuple[Parameter, ...] = POINT
     constants: tuple[Parameter, ...] = UNIFORM
     kernel_parameters: tuple[str, ...] = ("rs_a", "rs_sl0", "rs_f0", "rs_b")
     either: tuple[PointOrUniform, ...] = (F0, B)
     state_unit = "s"
-    positive = False  # whether the state is above zero always, and its logarithm is needed
+    positive = False  # True if the state variable is always positive and its logarithm is used
     solver = "newton"
     work = 2.1
-    double = True  # exponents reach 60 and psi 1e9 s: single precision loses the balance of forces
+    double = True  # exponents reach 60 and psi 1e9 s: single precision cannot balance the forces
     counted = {"unconverged": "sub-steps of rate and state ended without balance of load, friction and damping"}
 
     def __init__(self) -> None:
@@ -84,7 +88,7 @@ class RateAndState(FrictionLaw):
         )
 
     def filled(self, p: Values, c: Values) -> dict[str, np.ndarray]:
-        """All parameters per point, those that are absent from the constants."""
+        """Return all parameters per point, replacing missing ones by the constants."""
         return dict(p) | filled(p, c, self.either)
 
     def in_single(self, c: Mapping[str, float]) -> dict[str, float]:
@@ -101,7 +105,7 @@ class RateAndState(FrictionLaw):
         problems.extend(missing.items)
         report(
             problems, values["rs_b"] == 0.0, points, "rs_b is", values["rs_b"], "> 0"
-        )  # of the constant it may stay unused
+        )  # the constant may be zero if it is not used
         report(problems, ~(sigma < 0), points, "initial normal traction is", sigma, "< 0 Pa (compression)")
         free = np.flatnonzero(tau == 0.0)
         if len(free):
@@ -111,50 +115,58 @@ class RateAndState(FrictionLaw):
         return problems
 
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
-        """The state at which the initial stress drives exactly the initial slip rate: mu(V_ini, psi) = |tau/sigma|."""
+        """Return the state at which the initial stress drives exactly the initial slip rate: mu(V_ini, psi) = |tau/sigma|."""
         mu = np.abs(tau / sigma)
         psi = self.balanced_state(p, c, mu)
         rate = np.full_like(psi, c["rs_ini_slip_rate"])
         return {"state": psi, "friction": mu, "slip_rate": rate, "unconverged": np.zeros_like(psi)}
 
     def balanced_state(self, p: Values, c: Values, mu: np.ndarray) -> np.ndarray:
-        """The state at which friction is ``mu`` at the initial slip rate."""
+        """Return the state variable at which friction is ``mu`` at the initial slip rate."""
         raise NotImplementedError
 
     def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> Balance:
-        """Of a trial (kernel); ``s`` holds the state at the start."""
+        """Return the balance of forces of a trial slip rate (kernel); ``s`` is the state at the start of the sub-step."""
         raise NotImplementedError
 
     def guess(self, p: Values, c: Values, s: Values, start: Trial) -> Any:
-        """A slip rate near that which balances the load (kernel); ``start``: the rate at the start of the sub-step under its load."""
+        """Return an initial guess of the slip rate (kernel).
+
+        ``start`` is the slip rate at the start of the sub-step under the load of the sub-step.
+        """
         return start.rate
 
     def evolved(self, s: Values, psi: Any, dt: Any) -> dict[str, Any]:
-        """State that the evolution from ``s`` to ``psi`` in a sub-step leaves (kernel): psi, and what the next guess wants of it."""
+        """Return the state variables after a sub-step in which the state evolves from ``s`` to ``psi`` (kernel).
+
+        They include the values that the next guess needs.
+        """
         return {"state": psi}
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
-        """State after ``dt`` at constant slip rate v, and its derivative by ln v (kernel)."""
+        """Return the state variable after ``dt`` at constant slip rate v, and its derivative with respect to ln v (kernel)."""
         raise NotImplementedError
 
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
-        """Friction within 5 % of fully weakened, or near that of steady slip where nothing says what that is; only meaningful after
-        rupture."""
+        """Return True where friction is within 5 % of fully weakened; only meaningful after rupture.
+
+        If the fully weakened friction is not given, friction must be close to its value in steady slip.
+        """
         if "rs_muw" not in self.kernel_parameters and c["rs_muw"] == NOT_GIVEN:
             return self.nearly_steady(p, c, s)
         weak = p["rs_muw"] if "rs_muw" in self.kernel_parameters else c["rs_muw"]
         return mu <= weak + 0.05 * (p["rs_f0"] - weak)
 
     def nearly_steady(self, p: Values, c: Values, s: Values) -> Any:
-        """Mask (kernel): a few percent of the fall of friction are left before it is that of steady slip at the slip rate."""
+        """Return True where friction has almost reached the value of steady slip at the slip rate (kernel)."""
         raise NotImplementedError
 
 
 class Regularised(RateAndState):
-    """Friction mu = a asinh( V/(2 V0) e^E ), regular at rest (Rice et al. 2001); the exponent E depends on the state.
+    """Regularised friction mu = a asinh( V/(2 V0) e^E ), finite at rest (Rice et al. 2001); the exponent E depends on the state.
 
-    Load and damping balance it where V = 2 V0 sinh(m) e^-E with m = (|tau| - eta V)/(a |sigma|). Both sides are compared by their
-    logarithms, so that nothing overflows and small slip rates keep all digits.
+    Load and damping balance where V = 2 V0 sinh(m) e^-E with m = (|tau| - eta V)/(a |sigma|). Both sides are compared
+    by their logarithms, so that nothing overflows and small slip rates keep full accuracy.
     """
 
     def __init__(self) -> None:
@@ -201,8 +213,10 @@ class Regularised(RateAndState):
         return Balance(excess, excess * less, psi, change, damped * less, doubt)
 
     def guess(self, p: Values, c: Values, s: Values, start: Trial) -> Any:
-        """Friction changes by a for the logarithm of the rate and with the state, which goes on as in the last sub-step. The second
-        order is that of damping."""
+        """Return a guess of the slip rate: friction changes by a with the logarithm of the rate, and with the state.
+
+        The state is extrapolated from the last sub-step. The second order accounts for damping.
+        """
         state = s["state"] - s["balanced"] + s["drift"] * start.dt
         friction = s["friction"] + p["rs_a"] * self.exponent(p, c, s["state"])[1] * state
         damping = start.eta * start.rate
@@ -212,15 +226,15 @@ class Regularised(RateAndState):
         return start.rate * growth(change)
 
     def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:
-        """E and its derivative by psi (kernel)."""
+        """Return the exponent E and its derivative with respect to psi (kernel)."""
         raise NotImplementedError
 
     def state_of(self, p: Values, c: Values, exponent: np.ndarray) -> np.ndarray:
-        """The state of which E is the exponent."""
+        """Return the state variable at which the exponent is E."""
         raise NotImplementedError
 
     def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening:
-        """Friction at the rate of a rupture before and after the state has evolved (Cocco & Bizzarri 2002)."""
+        """Return friction at the slip rate of a rupture before and after the state has evolved (Cocco & Bizzarri 2002)."""
         young = self.initial(p, c, tau, sigma)["state"]
         rate = np.full_like(young, SEISMIC_RATE)
         old = self.relaxed(p, c, young, rate, LONG)[0]
@@ -237,8 +251,10 @@ class Regularised(RateAndState):
         return Weakening(strength(before), strength(after), self.evolution(p, before - after), threshold=False)
 
     def evolution(self, p: Values, fall: np.ndarray) -> np.ndarray:
-        """Slip [m] of a linear weakening that dissipates as much, where the exponent falls by ``fall``; here of a fall that decays with
-        slip over L."""
+        """Return the slip [m] of a linear weakening of the same fracture energy, where the exponent decreases by ``fall``.
+
+        Here the decrease decays exponentially with slip over L.
+        """
         return 2.0 * np.array(p["rs_sl0"], float)
 
     def balanced_state(self, p: Values, c: Values, mu: np.ndarray) -> np.ndarray:
@@ -248,7 +264,7 @@ class Regularised(RateAndState):
 
 
 class Classical(Regularised):
-    """E = (f0 + b ln(V0 psi/L))/a with psi in seconds (Dieterich 1979; Ruina 1983)."""
+    """Exponent E = (f0 + b ln(V0 psi/L))/a with psi in seconds (Dieterich 1979; Ruina 1983)."""
 
     positive = True
 
@@ -258,7 +274,7 @@ class Classical(Regularised):
         return p["rs_f0"] * inverse + scale * m.log(psi * (c["rs_sr0"] * (1.0 / p["rs_sl0"]))), scale / psi
 
     def nearly_steady(self, p: Values, c: Values, s: Values) -> Any:
-        """V psi/L at most e: friction is at most b above that of steady slip. In a rupture it falls by some 25 b."""
+        """Return True where V psi/L <= e: friction is at most b above steady slip, while it decreases by some 25 b in a rupture."""
         return s["slip_rate"] * s["state"] <= E * p["rs_sl0"]
 
     def state_of(self, p: Values, c: Values, exponent: np.ndarray) -> np.ndarray:
@@ -266,5 +282,9 @@ class Classical(Regularised):
         return np.asarray(p["rs_sl0"] / c["rs_sr0"] * np.exp(np.clip(log_psi, -600.0, 600.0)))
 
     def evolution(self, p: Values, fall: np.ndarray) -> np.ndarray:
-        """At a constant rate, friction of the ageing law falls linearly by b for each L of slip (Cocco & Bizzarri 2002)."""
+        """Return the equivalent slip [m] of linear weakening.
+
+        At a constant rate, friction of the ageing law decreases linearly by b for each L of slip (Cocco & Bizzarri
+        2002).
+        """
         return np.asarray(p["rs_sl0"] * np.maximum(fall * p["rs_a"] / p["rs_b"], 1.0))

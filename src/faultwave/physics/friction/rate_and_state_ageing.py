@@ -16,7 +16,7 @@ class Ageing(Classical):
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
         x, steady = v * (dt * (1.0 / p["rs_sl0"])), p["rs_sl0"] * (1.0 / v)
-        lost, left = m.expm1(-x), m.exp(-x)  # one from the other would lose digits, at one end or the other
+        lost, left = m.expm1(-x), m.exp(-x)  # computing one from the other would lose accuracy at small or large x
         return psi * left - lost * steady, lost * steady - x * left * (psi - steady)
 
 

@@ -10,12 +10,15 @@ from faultwave.physics.friction.load import Values
 from faultwave.physics.friction.rate_and_state import UNIFORM, Classical
 
 LEAST_UPDATES = 2
-"""Newton steps. After one, slip of a test with nucleation was off by 12 % of the largest; after two by 0.1 % at most."""
+"""Smallest number of Newton steps.
+
+After one step, slip of a test with nucleation had an error of 12 % of the largest slip; after two, of 0.1 % at most.
+"""
 WHY = "One Newton step does not follow the state of the slip law: slip would be wrong by a tenth."
 
 
 class Slip(Classical):
-    """ln(V psi/L) decays exponentially; as a factor on psi it keeps all digits when V dt/L is tiny."""
+    """Slip law: ln(V psi/L) decays exponentially. Applied as a factor on psi, it stays accurate if V dt/L is tiny."""
 
     name = "rate-and-state-slip"
     title = "Rate and state, slip law"

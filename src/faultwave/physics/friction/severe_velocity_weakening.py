@@ -1,7 +1,8 @@
 """Severe velocity weakening (Ampuero & Ben-Zion 2008; deck number 7).
 
-mu = f0 + a V/(V + V0) - b psi/(psi + L), psi' = (V L/V0 - psi) V0/L with psi in metres. V0 is no tiny reference rate here but the slip
-rate at which friction weakens. Friction does not depend on ln V: where it holds the load the fault is at rest.
+mu = f0 + a V/(V + V0) - b psi/(psi + L), psi' = (V L/V0 - psi) V0/L with psi in metres. V0 is not a small reference
+rate here but the slip rate at which friction weakens. Friction does not depend on ln V: where it balances the load, the
+fault is locked.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class SevereVelocityWeakening(RateAndState):
 
     @staticmethod
     def weakened(p: Values, c: Values, mu: np.ndarray) -> np.ndarray:
-        """psi/(psi + L) at which friction is ``mu`` at the initial slip rate."""
+        """Return psi/(psi + L) at which friction is ``mu`` at the initial slip rate."""
         v = c["rs_ini_slip_rate"]
         return np.asarray((p["rs_f0"] + p["rs_a"] * v / (v + c["rs_sr0"]) - mu) / p["rs_b"])
 
@@ -62,7 +63,7 @@ class SevereVelocityWeakening(RateAndState):
         resisting = v * (trial.eta + normal * p["rs_a"] * v0 * direct * direct)
         losing = normal * p["rs_b"] * length * weakening * weakening * change
         excess = trial.tau - trial.eta * v - normal * mu
-        # All of it is linear in the rate but for the direct effect, which falls behind by 2 at most, and for weakening.
+        # The balance is linear in the rate except for the direct effect, whose relative curvature is 2 at most, and for weakening.
         doubt = 1.0 + 2.0 * m.abs(losing) / resisting
         if trial.variation is not None:
             growing = trial.variation.growing
@@ -76,8 +77,10 @@ class SevereVelocityWeakening(RateAndState):
         return psi + lost * (psi - steady), -lost * steady
 
     def nearly_steady(self, p: Values, c: Values, s: Values) -> Any:
-        """psi/(psi + L) at 95 % of V/(V + V0), to which it tends, at rates that weaken the fault: where slip only begins, the state at rest
-        is more than that of so small a rate."""
+        """Return True where psi/(psi + L) is at 95 % of its steady value V/(V + V0), at slip rates of at least V0.
+
+        Where slip only begins, the initial state exceeds the steady value at so small a rate.
+        """
         v, psi = s["slip_rate"], s["state"]
         return (v >= c["rs_sr0"]) & (psi * (v + c["rs_sr0"]) >= 0.95 * v * (psi + p["rs_sl0"]))
 

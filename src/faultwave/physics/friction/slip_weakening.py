@@ -1,4 +1,4 @@
-"""Linear slip weakening: friction falls from static to dynamic over a slip distance (Ida 1972; Andrews 1976).
+"""Linear slip weakening: friction decreases from static to dynamic over a slip distance (Ida 1972; Andrews 1976).
 
 Cohesion, forced rupture at a given time (SCEC TPV16) and instantaneous healing are options of the same law
 (docs/theory/friction.md, "Linear slip weakening"; deck number 16). Laws of another shape override ``weakened``.
@@ -53,13 +53,13 @@ class SlipWeakening(FrictionLaw):
         return {"friction": np.array(p["mu_s"], float)}
 
     def strength(self, p: Values, c: Values, s: Values, load: Load) -> Any:
-        """-C - mu min(sigma, 0), with the friction at the end of the previous sub-step."""
+        """Return -C - mu min(sigma, 0), with the friction at the end of the previous sub-step."""
         return -p["cohesion"] - s["friction"] * m.minimum(load.sigma, 0.0)
 
     def evolve(
         self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
     ) -> dict[str, Any]:
-        # Projected slip can fall below zero ahead of the front; its magnitude weakens, as in the reference code.
+        # Projected slip can be negative ahead of the front; its magnitude weakens, as in the reference code.
         slip = m.abs(s["accumulated_slip"] + projected_rate * load.dt)
         weakening = m.maximum(self.weakened(p, c, slip), self.forced(p, c, load.t))
         friction = p["mu_s"] - (p["mu_s"] - p["mu_d"]) * weakening
@@ -70,19 +70,19 @@ class SlipWeakening(FrictionLaw):
         return {"friction": friction}
 
     def weakened(self, p: Values, c: Values, slip: Any) -> Any:
-        """Share of the way from static to dynamic friction after so much slip (kernel)."""
+        """Return the fraction of weakening from static to dynamic friction at a slip [m] (kernel)."""
         return m.minimum(slip * (1.0 / p["d_c"]), 1.0)
 
     @staticmethod
     def forced(p: Values, c: Values, t: Any) -> Any:
-        """Share of the weakening forced by time: a ramp, or a step where the ramp is 0."""
+        """Return the fraction of weakening forced by time: a ramp, or a step if the ramp is 0."""
         after, ramp = t - p["forced_rupture_time"], c["forced_rupture_ramp"]
         if ramp > 0.0:
             return m.maximum(m.minimum(after * (1.0 / ramp), 1.0), 0.0)
         return m.where(after >= 0.0, 0.0 * p["mu_s"] + 1.0, 0.0 * p["mu_s"])
 
     def rests(self, p: Values, c: Values, s: Values) -> Any:
-        """Everywhere: friction follows from slip and time alone, and time only weakens."""
+        """Return True: friction follows from slip and time alone, and time only weakens."""
         return True
 
     def relative_slip(self, p: Values, c: Values, s: Values) -> Any:

@@ -1,6 +1,6 @@
-"""The solvers friction laws name: how the slip rate follows from a load (all *kernel* functions).
+"""Solvers of friction laws: slip rate for a given load (all *kernel* functions).
 
-A solver calls what the law states: ``strength`` (closed form), ``balance`` (Newton), ``rates`` (imposed).
+A solver calls functions of the law: ``strength`` (closed form), ``balance`` (Newton), ``rates`` (imposed).
 """
 
 from __future__ import annotations
@@ -12,39 +12,45 @@ from typing import Any
 from faultwave.kernels import math as m
 from faultwave.physics.friction.load import Balance, Load, Solved, Trial, Values, Variation
 
-# Slip rates below this are as good as none; keeps logarithms and L/V finite in double precision.
+# Slip rates below this are negligible; the limit keeps logarithms and L/V finite in double precision.
 SMALLEST_RATE = 1e-45
 _ROUNDING = 8.9e-16
-# Of the error that a last Newton step may leave by its square, as that is an estimate; and how long it may be.
+# Safety factor on the error estimate of the last Newton step, and its largest length.
 _SAFETY, _LONGEST_LAST = 0.01, 0.3
-# Of ``growth`` over the fifth power.
+# Relative error of ``growth`` divided by the fifth power.
 _GROWTH_ERROR = 1.3e-7
-# Share of a slip rate by which it is varied to see how modifiers change the normal traction.
+# Relative variation of the slip rate for finite differences of the normal traction.
 _VARIED = 1.0 / 64.0
-# Where a sub-step's change of the normal traction bends more than this, only a step that is small ends the iteration.
+# Above this curvature of the normal traction, only a small step ends the iteration.
 _STEEP = 0.05
-# Steps of ``sliding``, the later ones for faults that open.
+# Steps of ``sliding``; the later ones are for faults that open.
 _SECANTS = 3
-# Compression below this share of the shear load does not change the slip rate in double precision: the fault is open.
+# Compression below this fraction of the shear load does not affect the slip rate in double precision: the fault is open.
 _OPEN = 1e-13
 
 
 def closed_form(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
-    """Strength known before the sub-step: |V| = max(0, |tau| - strength)/eta."""
+    """Solve for the slip rate if the strength is known before the sub-step: |V| = max(0, |tau| - strength)/eta."""
     rate, strength = sliding(known_strength(law, p, c, s, load), load)
     rate1, rate2 = along(load, load.shear(), rate)
     return Solved(rate1, rate2, rate, strength, s["friction"], law.modified(p, c, s, rate, load.at(rate)))
 
 
 def known_strength(law: Any, p: Values, c: Values, s: Values, load: Load) -> Callable[[Load], Any]:
-    """Of laws whose strength is known before the sub-step of ``load``: the strength under loads with other normal tractions."""
+    """Return the strength as a function of the load, for laws whose strength is known before the sub-step.
+
+    The function accepts loads with other normal tractions than ``load``.
+    """
     now = {**s, **law.modified(p, c, s, s["slip_rate"], load)}
     return lambda load: law.strength(p, c, now, law.pressed(p, c, now, load))
 
 
 def sliding(strength_at: Callable[[Load], Any], load: Load) -> tuple[Any, Any]:
-    """Slip rate and strength under a load along the slip. Where slip relieves the normal traction, strength is taken as linear from no
-    slip to the rate found before: exact at the first step while the fault stays closed."""
+    """Return the slip rate and strength under a load along the slip.
+
+    If slip reduces the normal traction, strength is interpolated linearly between no slip and the previous rate: exact
+    after the first step while the fault stays closed.
+    """
     tau, strength = load.shear(), strength_at(load)
     over = m.maximum(tau - strength, 0.0)
     rate = over * (1.0 / load.eta)  # the same for a whole face
@@ -59,20 +65,19 @@ def sliding(strength_at: Callable[[Load], Any], load: Load) -> tuple[Any, Any]:
 
 
 def imposed(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
-    """Slip rate prescribed by the law; the fault carries whatever traction follows, so strength is zero."""
+    """Return the slip rate prescribed by the law; the fault carries the resulting traction, so strength is zero."""
     rate1, rate2 = law.rates(p, c, load)
     rate = m.sqrt(rate1 * rate1 + rate2 * rate2)
     return Solved(rate1, rate2, rate, 0.0 * rate1, 0.0 * rate1, law.modified(p, c, s, rate, load))
 
 
 def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
-    """Slip rate and state at the end of a sub-step, together: Newton's method in brackets, each point for itself.
+    """Solve for slip rate and state at the end of a sub-step by a bracketed Newton method, point by point.
 
-    The state evolves from its value at the start of the sub-step with a mean slip rate of the sub-step: by ``rs_average`` 0 the mean of
-    the rates at its start and end, by 1 the rate at its end (to which the iteration of Kaneko et al. 2008, section 2.3, tends). The law's
-    ``balance`` says by how much the load at a rate exceeds friction and damping, by how much the logarithm of the rate should change,
-    and where the state is by then.
-    ``s['unconverged']`` counts sub-steps that end without balance.
+    The state evolves from its value at the start of the sub-step with a mean slip rate: the mean of the rates at start
+    and end (``rs_average`` 0), or the rate at the end (1), to which the iteration of Kaneko et al. (2008, section 2.3)
+    converges. The ``balance`` of the law returns the excess of the load over friction and damping, the step in the
+    logarithm of the rate, and the state after it. ``s['unconverged']`` counts sub-steps that end without balance.
     """
     start, tau = m.maximum(s["slip_rate"], SMALLEST_RATE), load.shear()
     at_end = bool(c["rs_average"])
@@ -89,7 +94,7 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     def trial(v: Any) -> Trial:
         average = mean(v)
         share = 1.0 if at_end else 0.5 * v / average
-        # Less compression than this is none; it must not be zero.
+        # Smaller compression counts as none, but must not be zero.
         held = m.maximum(normal(v), _OPEN * tau + SMALLEST_RATE)
         return Trial(v, average, share, tau, held, load.eta, load.dt)
 
@@ -106,7 +111,9 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     rate = m.where(open_, top, root)
     held = m.maximum(tau - load.eta * rate, 0.0)
     mu = m.where(open_, s["friction"], held / m.where(open_, 0.0 * tau + 1.0, compression))
-    later = law.modified(p, c, s, mean(root), load.at(root)) if changing else {}  # as in ``normal``: computed once
+    later = (
+        law.modified(p, c, s, mean(root), load.at(root)) if changing else {}
+    )  # as in ``normal``, so that it is computed once
     unconverged = s["unconverged"] + m.where(open_, 0.0 * tau, unbalanced)
     rate1, rate2 = along(load, tau, rate)
     state = law.evolved(s, psi, load.dt) | {"unconverged": unconverged}
@@ -114,7 +121,10 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
 
 
 def _varied(trial: Trial, normal: Callable[[Any], Any]) -> Trial:
-    """The trial with how compression follows its rate: by differences, which are exact for heat, a parabola in the rate."""
+    """Return the trial with the dependence of compression on its rate, by finite differences.
+
+    They are exact for frictional heat, which is a parabola in the rate.
+    """
     more, less = normal(trial.rate * (1.0 + _VARIED)), normal(trial.rate * (1.0 - _VARIED))
     by_normal = 1.0 / trial.normal
     growing = (more - less) * by_normal * (0.5 / _VARIED)
@@ -128,14 +138,29 @@ def newton_rate(
     balance: Callable[[Any], Balance], top: Any, begin: tuple[Any, Any], tolerance: float, maximum: int,
     exact_slope: bool = True, positive: bool = False,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
-    """Root V < ``top`` of an excess that falls with V, to a relative error of ``tolerance``, the state at V, and 1 where there is no root
-    yet, else 0; ``begin``: a rate to start from, and any state. ``positive``: the state is above zero, whatever is left to be done.
+    """Return the root V < ``top`` of an excess that decreases with V, the state at V, and 1 if not converged, else 0.
 
-    Newton steps, and the state along with the last of them. Where load balances friction alone the excess is nearly linear in ln V, where
-    it balances damping in V: steps are of that kind which the bend of the excess says is nearer, and the last is the one that is near
-    enough; without ``exact_slope`` the one that is small enough. For an excess of the form C - ln V - k V, a step in V never passes the
-    root from below and one in ln V never from above. So one of the two is always inside the bracket. Where the state makes another form
-    of it and neither is, the step halves the bracket's decades.
+    Where the load balances friction alone, the excess is nearly linear in ln V; where it balances damping, in V. Each
+    step is of the kind that the curvature of the excess shows to be closer. For an excess of the form C - ln V - k V, a
+    step in V never passes the root from below, and a step in ln V never from above, so one of the two is always inside
+    the bracket. If the state changes this form and neither is, the step halves the logarithm of the bracket.
+
+    Parameters
+    ----------
+    balance
+        Function of a trial rate.
+    top
+        Upper bound of the root [m/s].
+    begin
+        Initial rate, and any state variable.
+    tolerance
+        Relative error of the root.
+    maximum
+        Largest number of steps.
+    exact_slope
+        True if the last step is accepted by its error estimate; False if it must itself be small.
+    positive
+        True if the state variable must remain positive.
     """
 
     def step(v: Any, low: Any, high: Any, _: Any, open_: Any) -> tuple[tuple[Any, ...], Any]:
@@ -156,11 +181,11 @@ def newton_rate(
             square = length * length
             left = square * (bend + _GROWTH_ERROR * square * length)
             near = near | (inside & (left <= _SAFETY * tolerance) & (length <= _LONGEST_LAST))
-        # At the smallest rate friction may still exceed the load: the fault is at rest.
+        # At the smallest rate friction may still exceed the load: the fault is locked.
         rest = ((b.excess <= 0.0) & (v <= 2.0 * SMALLEST_RATE)) | (top <= SMALLEST_RATE)
-        # A fault with next to no strength slips at less than a rounding error below the top.
+        # A fault with almost no strength slips at a rate within rounding of the top.
         done = near | rest | (high - low <= _ROUNDING * high)
-        # Near the top what is left of the load counts: nearly all of the way, as the excess ends there steeply.
+        # Close to the top the remaining load matters: go nearly all the way, because the excess is steep there.
         elsewhere = m.where(below & (high >= top), v + 0.98 * (top - v), m.sqrt(low * high))
         new = m.where(inside, new, m.where(done, v, elsewhere))
         along_step = b.state + b.by_rate * b.step
@@ -174,7 +199,7 @@ def newton_rate(
 
 
 def growth(x: Any) -> Any:
-    """e^x to the fourth order, with the bounds [-16, 60]; it is positive and grows with x."""
+    """Return e^x to fourth order, clipped to [-16, 60]; it is positive and increases with x."""
     d = m.maximum(m.minimum(x, 60.0), -16.0) * (1.0 / 16.0)
     g = 1.0 + d * (1.0 + d * (0.5 + d * (1.0 / 6.0 + d * (1.0 / 24.0))))
     g = g * g
@@ -184,14 +209,16 @@ def growth(x: Any) -> Any:
 
 
 def along(load: Load, tau: Any, rate: Any) -> tuple[Any, Any]:
-    """Components of a slip rate of magnitude ``rate`` along the shear load; zero where there is no load."""
+    """Return the components of a slip rate of magnitude ``rate`` along the shear load; zero without load."""
     scale = rate / m.where(tau > 0.0, tau, 0.0 * tau + 1.0)
     return scale * load.tau1, scale * load.tau2
 
 
 def known_rates(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tuple[Any, Any]) -> Solved:
-    """What a sub-step leaves whose slip rates along the tangents are known: nothing is solved for. Under the traction of ``load`` without
-    slip the fault carries what eta times these rates leave of it."""
+    """Return the result of a sub-step with known slip rates along the tangents, without solving.
+
+    The fault carries the traction of ``load`` reduced by eta times these rates.
+    """
     rate = m.sqrt(rates[0] * rates[0] + rates[1] * rates[1])
     if law.solver == "newton":
         return _known_newton(law, p, c, s, load, (*rates, rate))
@@ -202,7 +229,7 @@ def known_rates(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tu
 
 
 def _known_newton(law: Any, p: Values, c: Values, s: Values, load: Load, rates: tuple[Any, Any, Any]) -> Solved:
-    """The state as ``newton`` lets it evolve; friction is what balances the traction."""
+    """Return the result for laws of ``newton``: the state evolves likewise, and friction balances the traction."""
     start, rate = m.maximum(s["slip_rate"], SMALLEST_RATE), m.maximum(rates[2], SMALLEST_RATE)
     mean = rate if c["rs_average"] else 0.5 * (start + rate)
     share = 1.0 if c["rs_average"] else 0.5 * rate / mean

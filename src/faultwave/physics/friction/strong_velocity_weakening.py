@@ -1,7 +1,8 @@
-"""Strong (also called fast) velocity weakening by flash heating, with a slip law (Noda et al. 2009; Dunham et al. 2011; deck number 103).
+"""Strong (fast) velocity weakening by flash heating, with a slip law (deck number 103).
 
-mu = a asinh( V/(2 V0) e^(psi/a) ), psi' = -(V/L)(psi - psi_ss(V)). The steady state psi_ss is that of the steady friction
-mu_ss = mu_w + (mu_LV - mu_w)/(1 + (V/V_w)^8)^(1/8), which falls from mu_LV = f0 - (b - a) ln(V/V0) to mu_w above the rate V_w.
+mu = a asinh( V/(2 V0) e^(psi/a) ), psi' = -(V/L)(psi - psi_ss(V)). The steady state psi_ss belongs to the steady
+friction mu_ss = mu_w + (mu_LV - mu_w)/(1 + (V/V_w)^8)^(1/8), which decreases from mu_LV = f0 - (b - a) ln(V/V0) to mu_w
+above the rate V_w (Noda et al. 2009; Dunham et al. 2011).
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from faultwave.physics.friction.uniform import point_or_uniform
 
 MUW = point_or_uniform("rs_muw", "", "fully weakened friction mu_w", lower=0.0, aliases=MUW_NAMES)
 LEAST_STEADY_FRICTION = 1e-3
-"""mu_LV falls below zero at the tiniest slip rates where a > b, and friction has a steady state only while it is positive."""
+"""Lower bound of steady friction.
+
+mu_LV is negative at very small slip rates where a > b, and friction has a steady state only if it is positive.
+"""
 
 
 class StrongVelocityWeakening(Regularised):
@@ -47,14 +51,14 @@ class StrongVelocityWeakening(Regularised):
         return problems
 
     def steady(self, p: Values, c: Values, v: Any) -> tuple[Any, Any]:
-        """psi_ss at a slip rate, and its derivative by ln V (kernel)."""
+        """Return psi_ss at a slip rate, and its derivative with respect to ln V (kernel)."""
         a, slope, log_v = p["rs_a"], p["rs_b"] - p["rs_a"], m.log(v * (1.0 / c["rs_sr0"]))
         low_rate = p["rs_f0"] - slope * log_v
         above = m.maximum(low_rate, 0.0) - p["rs_muw"]
         w = m.minimum(v * (1.0 / p["rs_srW"]), 1e30)
         w8 = (w * w) * (w * w) * ((w * w) * (w * w))
         weakening = 1.0 / m.sqrt(m.sqrt(m.sqrt(1.0 + w8)))
-        w4 = (weakening * weakening) * (weakening * weakening)  # to the eighth it is 1/(1 + w8)
+        w4 = (weakening * weakening) * (weakening * weakening)  # its eighth power is 1/(1 + w8)
         mu = p["rs_muw"] + above * weakening
         change = -(m.where(low_rate > 0.0, slope, 0.0 * slope) + above * (1.0 - w4 * w4)) * weakening
         change = m.where(mu > LEAST_STEADY_FRICTION, change, 0.0 * change)

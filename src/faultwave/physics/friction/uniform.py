@@ -1,4 +1,4 @@
-"""Parameters that a case gives at every point, in ``fault.parameters``, or once for all points, in ``fault.constants``."""
+"""Parameters given at every point, in ``fault.parameters``, or once for all points, in ``fault.constants``."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ from faultwave.physics.friction.load import Values
 
 @dataclass(frozen=True)
 class PointOrUniform:
-    """The parameter at points, NaN if it is not given, and the constant that then counts, NaN if that is not given either. A NaN that a
-    field gives is an error (``FrictionLaw.check_given``) and never reads as absent."""
+    """Parameter at points, NaN if not given, and the constant used instead, NaN if not given either.
+
+    A NaN in a given field is an error (``FrictionLaw.check_given``) and never means missing.
+    """
 
     point: Parameter
     uniform: Parameter
 
 
 def point_or_uniform(name: str, unit: str, description: str, default: float = nan, **bounds: Any) -> PointOrUniform:
-    """``default`` NaN: a case must give one of the two. ``bounds`` and ``aliases`` as of ``Parameter``."""
+    """Return a parameter that can be given at points or as a constant.
+
+    If ``default`` is NaN, a case must give one of the two. ``bounds`` are bounds and ``aliases`` of ``Parameter``.
+    """
     at_points = Parameter(name, unit, f"{description}; absent: the constant", nan, **bounds)
     return PointOrUniform(at_points, Parameter(name, unit, description, default, **bounds))
 
 
 def filled(p: Values, c: Values, quantities: Iterable[PointOrUniform]) -> dict[str, np.ndarray]:
-    """Values (n,) by name: those of the points, else the constant."""
+    """Return the values (n,) by name: at points where given, else the constant."""
     names = [q.point.name for q in quantities]
     return {name: np.asarray(np.where(np.isnan(p[name]), c[name], p[name])) for name in names}
 
@@ -38,7 +43,10 @@ def filled(p: Values, c: Values, quantities: Iterable[PointOrUniform]) -> dict[s
 def check_filled(
     p: Values, c: Values, quantities: Iterable[PointOrUniform], problems: Problems
 ) -> dict[str, np.ndarray]:
-    """``filled``; what is given neither way is told, and stands as a value that no check complains of once more."""
+    """Return the same as ``filled``, and report parameters given in neither way.
+
+    They are replaced by 1, so that no other check reports them again.
+    """
     found = {}
     for q in quantities:
         name, values = q.point.name, filled(p, c, [q])[q.point.name]
@@ -52,7 +60,7 @@ def check_filled(
 def check_absent(
     points: Iterable[Parameter], constants: Iterable[Parameter], given: Container[str], problems: Problems
 ) -> None:
-    """Tell of what may be given at points or as a constant, has no default and is not among the names ``given`` for either."""
+    """Report parameters without default that are neither given at points nor as a constant."""
     uniform = {q.name: q for q in constants}
     for q in points:
         constant = uniform.get(q.name)

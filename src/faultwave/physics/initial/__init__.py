@@ -1,7 +1,7 @@
-"""Exact solutions that a run may start from, one file each: what a case's ``initial.kind`` names.
+"""Exact solutions as initial states, one file each: the values of ``initial.kind`` in a case.
 
-A solution gives the state at points (n, 3) and a time: (n, Q) in the law's quantities. At time zero it is the initial state, later it is
-what enters through faces of kind analytic and what errors are measured against.
+A solution gives the state at points (n, 3) and a time: (n, Q) in the quantities of the law. At time zero it is the
+initial state; later it is the incoming wave through faces of kind analytic and the reference for errors.
 """
 
 from __future__ import annotations
@@ -19,19 +19,25 @@ from faultwave.physics.waves.law import role
 from faultwave.physics.waves.medium import Medium, Solution
 
 SMALL = 1e-4
-"""Of lengths, as a share: what a mesh may be off."""
+"""Relative tolerance for lengths of a mesh."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a solution is made for: the law, the parameters of every cell (nc,) and gravity [m/s^2]."""
+    """Data for which a solution is built: the law, the parameters of every cell (nc,) and gravity [m/s^2]."""
 
     law: Law
     material: Mapping[str, np.ndarray]
     gravity: float
 
     def medium(self, fluid: bool) -> Medium:
-        """The one fluid, or the one solid, that there is. Raises InputError where there is none or more than one."""
+        """Return the only fluid, or the only solid, of the model.
+
+        Raises
+        ------
+        InputError
+            If there is none, or it is not uniform.
+        """
         kind, names = "fluid" if fluid else "solid", ("rho", "lambda", "mu")
         if not {"rho", "lambda"} <= set(self.material):
             raise InputError(
@@ -60,7 +66,7 @@ class Given:
         return Medium(rho, lam, shear)
 
     def state(self, stress: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        """(n, Q) of stresses (n, 6), in fluids with no shear, and velocities (n, 3); memories are zero."""
+        """Return the state (n, Q) with stresses (n, 6), shear-free in fluids, and velocities (n, 3); memory variables are zero."""
         law, found = self.law, np.zeros((len(stress), len(self.law.quantities)))
         found[:, role(law, "velocity")] = velocity
         if "stress" in law.roles:
@@ -70,12 +76,15 @@ class Given:
         return found
 
     def fluid_state(self, stress: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        """(n, Q) of the mean stress (n,) and velocities (n, 3) of a fluid."""
+        """Return the state (n, Q) with the mean stress (n,) and velocities (n, 3) of a fluid."""
         return self.state(np.stack([*[stress] * 3, *[0.0 * stress] * 3], 1), velocity)
 
 
 def on_both_sides(given: Given, elastic: Solution, level: float) -> Solution:
-    """A solution in nine elastic quantities about the interface z = 0, moved to ``level`` and in the law's quantities."""
+    """Return a solution in the quantities of the law, with its interface moved to z = ``level``.
+
+    ``elastic`` is a solution in the nine elastic quantities about the interface z = 0.
+    """
 
     def field(points: np.ndarray, t: float) -> np.ndarray:
         found = elastic(points - [0.0, 0.0, level], t)
@@ -86,15 +95,27 @@ def on_both_sides(given: Given, elastic: Solution, level: float) -> Solution:
 
 @dataclass(frozen=True)
 class Sides:
-    """Faces (n,) of the boundary through which no solution enters: ``corners`` (n, 3, 3), z ``up`` (n,) of the outward unit normals, and
-    whether gravity keeps water level there, ``sea``."""
+    """Boundary faces (n,) through which no solution enters.
+
+    Attributes
+    ----------
+    corners : (n, 3, 3) array
+        Corners [m].
+    up : (n,) array
+        z component of the outward unit normals.
+    sea : (n,) array of bool
+        True for faces of kind gravity, the surface of a sea.
+    """
 
     corners: np.ndarray
     up: np.ndarray
     sea: np.ndarray
 
     def off(self, chosen: np.ndarray, level: float, small: float) -> tuple[int, float, np.ndarray] | None:
-        """How many of the ``chosen`` faces have a corner off z = ``level``, by how much at most, and where; None where all lie there."""
+        """Return how many of the ``chosen`` faces have a corner off z = ``level``, the largest distance, and its corner; else None.
+
+        ``small`` is the tolerated distance [m].
+        """
         away = np.where(chosen[:, None], np.abs(self.corners[..., 2] - level), 0.0)
         count = int((away.max(1, initial=0.0) > small).sum())
         if not count:
@@ -105,31 +126,31 @@ class Sides:
 
 @dataclass(frozen=True)
 class Region:
-    """Where the media are: the ``corners`` (nc, 4, 3) of the cells, and the ``sides``."""
+    """Location of the media: the ``corners`` (nc, 4, 3) of the cells [m], and the boundary faces ``sides``."""
 
     corners: np.ndarray
     sides: Sides
 
     @property
     def inside(self) -> np.ndarray:
-        """(nc, 5, 3) points inside every cell: its centre, and one next to each corner."""
+        """Points (nc, 5, 3) inside every cell: its centre, and one near each corner."""
         centre = self.corners.mean(1, keepdims=True)
         return np.concatenate([centre, 0.75 * self.corners + 0.25 * centre], 1)
 
     @property
     def heights(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lowest and highest z (nc,) of every cell."""
+        """Lowest and highest z (nc,) of every cell [m]."""
         return self.corners[..., 2].min(1), self.corners[..., 2].max(1)
 
 
 def lossless(given: Given) -> Iterator[Problem]:
-    """What is wrong where the medium attenuates."""
+    """Yield a problem if the medium attenuates."""
     if "Qp" in given.material:
         yield Problem("initial.kind", "is a solution of media that do not attenuate", "law: elastic, acoustic")
 
 
 def two_sides(given: Given, region: Region, level: float, fluid_above: bool) -> Iterator[Problem]:
-    """What is wrong where the fluid is not above (or below) ``level``, and the solid on the other side."""
+    """Yield a problem unless the fluid is above (or below) ``level`` and the solid on the other side."""
     lowest, highest = region.heights
     small = SMALL * float(np.ptp(region.corners[..., 2]))
     upper = (given.material["mu"] <= 0) == fluid_above
@@ -142,14 +163,21 @@ def two_sides(given: Given, region: Region, level: float, fluid_above: bool) -> 
 
 
 def nothing_wrong(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
-    """Of conditions that suit every mesh."""
+    """Yield no problem, for initial states that suit every mesh."""
     yield from ()
 
 
 @dataclass(frozen=True)
 class InitialCondition:
-    """``solution(setting, given)`` for the case's group ``initial``; raises InputError for what cannot be. ``misfits(setting, given,
-    region)``: where it is no solution in the media where they are."""
+    """Initial condition that a case can choose.
+
+    Attributes
+    ----------
+    solution
+        ``solution(setting, given)`` for the group ``initial`` of a case; raises InputError for impossible settings.
+    misfits
+        ``misfits(setting, given, region)`` yields problems where it is not a solution in the given media.
+    """
 
     name: str
     title: str
@@ -158,7 +186,7 @@ class InitialCondition:
 
 
 def condition(name: str) -> InitialCondition:
-    """The initial condition of that name; InputError with the names there are."""
+    """Return the initial condition of a name; raises InputError that lists the names that exist."""
     return pick(scan(__name__, InitialCondition), name, "initial state", "initial.kind")
 
 

@@ -1,8 +1,7 @@
-"""Modes of an ocean: water between a rigid floor and a sea surface that gravity pulls level (Lotto & Dunham 2015;
-docs/theory/sea.md, "Waves that are known").
+"""Modes of an ocean between a rigid floor and a sea surface under gravity (Lotto & Dunham 2015).
 
-The height of the sea is A sin(kx x) sin(ky y) sin(w t): at time zero it is flat and rises. Mode 0 is a wave of the surface, the others are
-sound between floor and surface.
+The height of the sea surface is A sin(kx x) sin(ky y) sin(w t): at time zero it is flat and rises. Mode 0 is a surface
+gravity wave, the others are acoustic modes between floor and surface (docs/theory/sea.md, "Waves that are known").
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from faultwave.physics.initial import SMALL, Given, InitialCondition, Region, lo
 from faultwave.physics.waves.medium import Array, Medium, Solution
 
 LEANING = 1e-3
-"""z of a normal from which a face looks up or down."""
+"""Absolute z component of a normal above which a face counts as facing up or down."""
 
 
 @dataclass(frozen=True)
 class Ocean:
-    """``number`` of the mode, horizontal ``wavenumbers`` [1/m], ``depth`` [m] below the ``level`` z of the sea surface."""
+    """Mode ``number`` of an ocean of ``depth`` [m] below z = ``level``, with horizontal ``wavenumbers`` [1/m]."""
 
     water: Medium
     gravity: float
@@ -54,7 +53,7 @@ class Ocean:
         return float(self.water.cp * np.sqrt(k2 - kz**2 if self.number == 0 else k2 + kz**2))
 
     def field(self, points: Array, time: float) -> tuple[Array, Array]:
-        """Mean stress (n,) and velocity (n, 3) of a sea that is as high as ``height``."""
+        """Return the mean stress (n,) [Pa] and velocity (n, 3) [m/s] of a mode whose surface reaches ``height``."""
         (kx, ky), kz, w, rho = self.wavenumbers, self.vertical, self.frequency, self.water.rho
         x, y, z = kx * points[:, 0], ky * points[:, 1], kz * (points[:, 2] - self.level)
         b = self.gravity * kz / w**2
@@ -66,7 +65,7 @@ class Ocean:
 
     @property
     def height(self) -> float:
-        """Largest height of the sea [m] in ``field``."""
+        """Largest height of the sea surface [m] in ``field``."""
         return self.vertical / (self.water.rho * self.frequency**2)
 
 

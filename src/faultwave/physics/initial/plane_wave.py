@@ -1,4 +1,4 @@
-"""Plane waves of the medium in the mesh's first cell, over all space or within a range of their phase."""
+"""Plane waves in the medium of the first cell of the mesh, in all space or within a range of their phase."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _solution(setting: Any, given: Given) -> Solution:
 
 
 def _misfits(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
-    """Where the waves are, the medium must be that of the first cell."""
+    """Yield a problem unless the medium equals the first cell wherever the waves are."""
     centres = region.corners.mean(1)
     waves = plane_waves(given.law, given.material, setting.wave, centres, 0.0).any(1)
     if not waves.any() and not any(wave.window for wave in setting.wave):

@@ -1,4 +1,4 @@
-"""A pore fluid under pressure around a point, as after an injection: p = pressure exp(-width r^2), all else at rest."""
+"""Pore pressure around a point, as after an injection: p = pressure exp(-width r^2), all else at rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from faultwave.physics.waves.law import role
 from faultwave.physics.waves.medium import Solution
 
 SEEN = 0.5
-"""Share of the pressure that cells should see."""
+"""Fraction of the pressure that must be reached inside cells."""
 
 
 def _solution(setting: Any, given: Given) -> Solution:

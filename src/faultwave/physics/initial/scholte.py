@@ -1,8 +1,8 @@
-"""Scholte wave: guided along the flat interface between a fluid (z > 0) and a solid (z < 0).
+"""Scholte wave, guided along the flat interface between a fluid (z > 0) and a solid (z < 0).
 
 Sound decays as exp(-gf z) above; P and S decay as exp(gp z), exp(gs z) below. The three interface conditions (v_z and
-s_zz continuous, s_xz = 0) have a solution only at one horizontal wavenumber, the root of their determinant.
-Source of the set-up: Wilcox, Stadler, Burstedde & Ghattas (2010), J. Comput. Phys. 229, section 6.2.
+s_zz continuous, s_xz = 0) have a solution only at one horizontal wavenumber, the root of their determinant. Source of
+the set-up: Wilcox, Stadler, Burstedde & Ghattas (2010), J. Comput. Phys. 229, section 6.2.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SOLID = Medium(rho=1.0, lam=1.0, mu=1.0)
 
 @dataclass(frozen=True)
 class Scholte:
-    """Scholte wave of angular frequency w [rad/s], largest vertical velocity at the interface z = 0 ``amplitude`` [m/s].
+    """Scholte wave of angular frequency w [rad/s] with the largest vertical velocity ``amplitude`` [m/s] at z = 0.
 
-    Points (n, 3), time -> (n, 9); the fluid's stress is isotropic.
+    Callable with points (n, 3) and a time, returns (n, 9); the stress of the fluid is isotropic.
     """
 
     fluid: Medium = FLUID
@@ -36,7 +36,7 @@ class Scholte:
     amplitude: float = 1.0
 
     def decays(self, k: float) -> tuple[float, float, float]:
-        """Vertical decay [1/m] of sound, P and S at horizontal wavenumber k; k must exceed every w/c."""
+        """Return the vertical decay [1/m] of sound, P and S at horizontal wavenumber k, which must exceed every w/c."""
         fluid, p, s = (k**2 - (self.w / c) ** 2 for c in (self.fluid.cp, self.solid.cp, self.solid.cs))
         return float(np.sqrt(fluid)), float(np.sqrt(p)), float(np.sqrt(s))
 
@@ -49,7 +49,7 @@ class Scholte:
 
     @cached_property
     def wavenumber(self) -> float:
-        """Horizontal wavenumber [rad/m]: the determinant, rotated onto the real axis, changes sign there."""
+        """Horizontal wavenumber [rad/m], where the determinant, rotated onto the real axis, changes sign."""
         from scipy.optimize import brentq
 
         def determinant(k: float) -> float:
@@ -67,7 +67,7 @@ class Scholte:
 
     @cached_property
     def field(self) -> InterfaceField:
-        """The partial waves with amplitudes from the null vector of the interface conditions."""
+        """Partial waves with amplitudes from the null vector of the interface conditions."""
         k = self.wavenumber
         gf, gp, gs = self.decays(k)
         null = np.linalg.svd(self._conditions(k))[2][-1].conj()

@@ -1,4 +1,4 @@
-"""Snell's law at a flat fluid-solid interface: a plane sound wave from below reflects and becomes P and S above.
+"""Snell's law at a flat fluid-solid interface: incident sound from below, reflected sound, transmitted P and S above.
 
 Fluid in z < 0, solid in z > 0. The horizontal wavenumber w sin(theta)/c is common to all four waves; amplitudes follow
 from continuity of v_z and s_zz and from s_xz = 0. Source of the set-up: Wilcox et al. (2010), section 6.3.
@@ -24,9 +24,10 @@ SOLID = Medium(rho=1.0, lam=1.0, mu=4.0)
 
 @dataclass(frozen=True)
 class Snell:
-    """Incident sound of angular frequency w [rad/s], theta [rad] from the vertical, velocity amplitude cos(k.x - w t + phase).
+    """Incident sound of angular frequency w [rad/s] at ``theta`` [rad] from the vertical, with its reflection and transmission.
 
-    Points (n, 3), time -> (n, 9). Beyond a critical angle ValueError: the set-up is one of travelling waves.
+    The incident velocity is amplitude cos(k.x - w t + phase). Callable with points (n, 3) and a time, returns (n, 9).
+    Raises ValueError beyond a critical angle, where transmitted waves would be evanescent.
     """
 
     fluid: Medium = FLUID
@@ -42,7 +43,7 @@ class Snell:
 
     @property
     def wavenumber(self) -> float:
-        """Horizontal wavenumber [rad/m]; 2 pi over it is the period in x."""
+        """Horizontal wavenumber [rad/m]; the period in x is 2 pi divided by it."""
         return self.w * float(np.sin(self.theta)) / self.fluid.cp
 
     @property
@@ -53,7 +54,7 @@ class Snell:
 
     @cached_property
     def coefficients(self) -> tuple[float, float, float]:
-        """Velocity amplitudes of reflected sound, transmitted P and transmitted S over the incident one."""
+        """Velocity amplitudes of reflected sound, transmitted P and transmitted S relative to the incident wave."""
         incident, reflected, p, s = self._unit_waves()
         matrix = np.stack(
             [interface_rows(reflected, True), -interface_rows(p, False), -interface_rows(s, False)], axis=1

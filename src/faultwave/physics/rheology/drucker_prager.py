@@ -1,11 +1,13 @@
 """Drucker-Prager plasticity with viscoplastic relaxation (Drucker & Prager 1952; Duvaut & Lions 1972; Andrews 2005).
 
-With m the mean stress, s its deviator and tau = sqrt(s : s / 2), rock yields where tau > tau_c = max(0, c cos phi - m sin phi), phi
-the angle of internal friction. The deviator then relaxes towards the yield surface within the relaxation time T,
+With m the mean stress, s its deviator and tau = sqrt(s : s / 2), rock yields where tau > tau_c = max(0, c cos phi - m
+sin phi), phi the angle of internal friction. The deviator then relaxes towards the yield surface within the relaxation
+time T,
 
     s(t + dt) = s (1 + y),   y = (tau_c / tau - 1) (1 - exp(-dt / T)),
 
-and at once for T = 0; the mean stress stays (docs/theory/plasticity.md). The plastic strain is what the stress has lost, -y s / 2 mu.
+and at once for T = 0; the mean stress is unchanged (docs/theory/plasticity.md). The plastic strain is the lost stress,
+-y s / 2 mu.
 """
 
 from __future__ import annotations
@@ -27,8 +29,12 @@ def _output(name: str, unit: str, what: str) -> Output:
 
 
 class DruckerPrager(Rheology):
-    """Constant ``seissol_strain`` 1: the strain of a step is its rate at the start, held over the step, and ``eta`` counts each of the
-    six components once, as SeisSol does; 0: it is the strain that the stress lost, and ``eta`` is an invariant of it."""
+    """Drucker-Prager plasticity with two definitions of plastic strain.
+
+    If the constant ``seissol_strain`` is 1, the strain of a step is its initial rate times the step, and ``eta`` counts
+    each of the six components once, as in SeisSol. If it is 0, it is the strain of the lost stress, and ``eta`` is an
+    invariant of it.
+    """
 
     name = "drucker-prager"
     title = "Drucker-Prager plasticity with viscoplastic relaxation"
@@ -64,7 +70,7 @@ class DruckerPrager(Rheology):
     )
 
     def prepare(self, p: Values, c: Values, medium: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """c cos phi, sin phi and 1 / 2 mu."""
+        """Return c cos phi, sin phi and 1 / 2 mu."""
         phi = np.arctan(np.asarray(p["bulk_friction"], float))
         mu = np.asarray(medium["mu"], float)
         with np.errstate(divide="ignore"):
@@ -76,8 +82,11 @@ class DruckerPrager(Rheology):
         return square > limit * limit
 
     def distance(self, p: Values, c: Values, stress: Mapping[str, np.ndarray]) -> np.ndarray:
-        """A change ds moves tau - tau_c by at most |dev ds| / sqrt 2 + sin phi |tr ds| / 3, and this by at most sqrt(1/2 + sin^2 phi / 3)
-        |ds| (Cauchy-Schwarz: both parts of ds are orthogonal). Negative beyond yield."""
+        """Return the smallest change of stress, by its Frobenius norm, that may cause yielding (n,) [Pa]; negative beyond yield.
+
+        A change ds moves tau - tau_c by at most |dev ds| / sqrt 2 + sin phi |tr ds| / 3, and this by at most sqrt(1/2 +
+        sin^2 phi / 3) |ds| (Cauchy-Schwarz: both parts of ds are orthogonal).
+        """
         mean, _, square, _ = _invariants(p, stress)
         room = p["strength"] - p["slope"] * mean - np.sqrt(square)
         return room / np.sqrt(0.5 + p["slope"] ** 2 / 3.0)
@@ -89,8 +98,10 @@ class DruckerPrager(Rheology):
         at_rest: Values,
         medium: Values,
     ) -> dict[str, Any]:
-        """Moment, dissipation, and what of it the stress at rest has given: the work that it does on the plastic strain, unless that
-        is added up as SeisSol does."""
+        """Return the plastic moment, the dissipation, and the work that the initial stress does on the plastic strain.
+
+        The latter is omitted if plastic strain is defined as in SeisSol.
+        """
         found = {"plastic_moment": medium["mu"] * s["eta"], "plastic_work": s["plastic_work"]}
         if not c["seissol_strain"]:
             pairs = [
@@ -100,8 +111,10 @@ class DruckerPrager(Rheology):
         return found
 
     def initial_stress_gives(self, c: Values, s: Values, at_rest: Values) -> Any:
-        """The stress at rest of size tau does at most 2 tau d eta (Cauchy-Schwarz). SeisSol's eta counts each component once and may
-        be smaller by sqrt 2."""
+        """Return the bound 2 tau d eta of the work of the initial stress of size tau (Cauchy-Schwarz).
+
+        SeisSol's eta counts each component once and may be smaller by sqrt 2.
+        """
         xx, yy, zz, xy, yz, xz = (at_rest[name] for name in STRESS)
         mean = (xx + yy + zz) / 3.0
         a, b, d = xx - mean, yy - mean, zz - mean
@@ -127,11 +140,11 @@ class DruckerPrager(Rheology):
         _, deviator, square, limit = found
         yields = square > limit * limit
         tau = m.sqrt(m.where(yields, square, 1.0))
-        lost = m.where(yields, (1.0 - limit / tau) * time[1], 0.0)  # share of the deviator
+        lost = m.where(yields, (1.0 - limit / tau) * time[1], 0.0)  # fraction of the deviator
         return lost, self._strain(p, c, s, (deviator, square, lost, tau), time)
 
     def _strain(self, p: Values, c: Values, s: Values, found: Any, time: Any) -> dict[str, Any]:
-        """Plastic strain and work after the step."""
+        """Return the plastic strain and work after the step."""
         deviator, square, lost, tau = found
         step, relaxed = time
         factor = lost * p["compliance"]
@@ -147,7 +160,7 @@ class DruckerPrager(Rheology):
 
 
 def _invariants(p: Values, stress: Values) -> tuple[Any, list[Any], Any, Any]:
-    """Mean, deviator, square of its size tau, and the tau at which the point yields."""
+    """Return the mean stress, the deviator, tau squared, and the tau at which the point yields."""
     xx, yy, zz, xy, yz, xz = (stress[name] for name in STRESS)
     mean = (xx + yy + zz) * (1.0 / 3.0)
     a, b, d = xx - mean, yy - mean, zz - mean

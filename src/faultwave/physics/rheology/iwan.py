@@ -1,14 +1,16 @@
-"""Soil of many yield surfaces: elastic-plastic elements in parallel (Iwan 1967, J. Appl. Mech. 34; Mroz 1967).
+"""Soil with multiple yield surfaces: elastic-plastic elements in parallel (Iwan 1967, J. Appl. Mech. 34; Mroz 1967).
 
-All elements share the strain. Element i has the share m_i of the shear modulus G and yields where sqrt(J2) of its deviator reaches
-m_i G gamma_i, J2 half the sum of squares of all nine parts; then its deviator shrinks back to that (radial return). The stress is the sum
-of all, the mean stress is elastic. On first loading the sum follows a polygon through points of the backbone, a curve of shear stress
-over shear strain gamma (twice the tensor's); unloading and reloading follow it doubled in both directions, as Masing (1926) found, on
-any path and in three dimensions.
+All elements have the same strain. Element i has the fraction m_i of the shear modulus G and yields where sqrt(J2) of
+its deviator reaches m_i G gamma_i, with J2 half the sum of squares of all nine components; then its deviator is scaled
+back to that (radial return). The stress is the sum over all elements; the mean stress is elastic. On first loading the
+sum follows a polygon through points of the backbone, a curve of shear stress over shear strain gamma (twice the tensor
+component). Unloading and reloading follow this curve scaled by two in both directions (Masing 1926), on any path and in
+three dimensions.
 
-Here strains are counted in the reference strain gamma_ref of a point, stresses in G gamma_ref, so that one set of surfaces serves points
-of any stiffness and strength. Strains are deviators, doubled as gamma is, five parts (xx, yy, xy, yz, xz). The state of an element is its
-plastic strain p, none before it yields: its deviator over m_i G gamma_ref is the strain of all less p.
+Here strains are in units of the reference strain gamma_ref of a point, stresses in units of G gamma_ref, so that one
+set of surfaces serves points of any stiffness and strength. Strains are deviators, doubled like gamma, with five
+components (xx, yy, xy, yz, xz). The state of an element is its plastic strain p, zero before it yields: its deviator
+over m_i G gamma_ref is the total strain minus p.
 """
 
 from __future__ import annotations
@@ -23,31 +25,33 @@ from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
 
 PARTS = ("xx", "yy", "xy", "yz", "xz")
-"""Of a deviator: zz is what makes its trace zero."""
+"""Components of a deviator; zz follows from zero trace."""
 RANGE = (0.01, 20.0)
-"""Strains of the first and the last surface, in the reference strain."""
+"""Strains of the first and the last surface, in units of the reference strain."""
 FIRST = 0.1
-"""Strain of one more surface, over that of the first: below it the modulus is exactly that of the rock."""
+"""Strain of one more surface, relative to the first; below it the modulus is exactly the one of the rock."""
 DARENDELI = (0.0352, 0.0010, 0.3246, 0.3483, 0.919)
-"""Reference strain [%] = (a + b PI OCR^c) (mean effective stress [atm])^d, and the exponent of its curve (Darendeli 2001, PhD thesis,
-University of Texas at Austin, table 8.12)."""
+"""Coefficients a, b, c, d and exponent of the curve of Darendeli (2001), table 8.12.
+
+Reference strain [%] = (a + b PI OCR^c) (mean effective stress [atm])^d. PhD thesis, University of Texas at Austin.
+"""
 ATMOSPHERE = 101325.0
 
 
 @dataclass(frozen=True)
 class Surfaces:
-    """``strains`` at which surfaces yield, rising, and the ``shares`` of the shear modulus they hold, which add up to one."""
+    """Yield surfaces: increasing ``strains`` at which they yield, and their ``shares`` of the shear modulus, whose sum is one."""
 
     strains: tuple[float, ...]
     shares: tuple[float, ...]
 
     def stress(self, strain: np.ndarray) -> np.ndarray:
-        """On first loading in shear, over G gamma_ref."""
+        """Return the stress on first loading in shear, in units of G gamma_ref."""
         x = np.asarray(strain, float)[..., None]
         return np.asarray((np.array(self.shares) * np.minimum(x, np.array(self.strains))).sum(-1))
 
     def damping(self, amplitude: np.ndarray) -> np.ndarray:
-        """Share of the critical damping: area of the loop between strains of -amplitude and +amplitude, over 2 pi stress strain."""
+        """Return the fraction of critical damping in a cycle of strain ``amplitude``: loop area over 2 pi stress strain."""
         x = np.asarray(amplitude, float)[..., None]
         of, shares = np.array(self.strains), np.array(self.shares)
         area = (4.0 * shares * of * np.maximum(x - of, 0.0)).sum(-1)
@@ -55,9 +59,13 @@ class Surfaces:
 
 
 def surfaces(strains: Sequence[float], stresses: Sequence[float]) -> Surfaces:
-    """Those that follow the backbone through the points (strain, stress), in units in which it begins with the slope one.
+    """Return the yield surfaces whose backbone passes through the points (strain, stress), with an initial slope of one.
 
-    Raises ValueError with what no soil of this kind can follow."""
+    Raises
+    ------
+    ValueError
+        If no soil of this kind can follow the backbone.
+    """
     x, y = np.array(strains, float), np.array(stresses, float)
     if len(x) < 2 or len(x) != len(y):
         raise ValueError("a backbone needs two points or more")
@@ -77,23 +85,23 @@ def surfaces(strains: Sequence[float], stresses: Sequence[float]) -> Surfaces:
 
 
 def curve(exponent: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Stress over strain, both as counted here: the hyperbola where the exponent is 1 (Hardin & Drnevich 1972)."""
+    """Return the normalised backbone stress(strain): the hyperbola for exponent 1 (Hardin & Drnevich 1972)."""
     return lambda x: x / (1.0 + x**exponent)
 
 
 def along_curve(count: int, exponent: float = 1.0) -> Surfaces:
-    """``count`` surfaces through points of the curve with that exponent, evenly spaced in the logarithm of strain, and the first one."""
+    """Return ``count`` surfaces on the curve with an exponent, evenly spaced in the logarithm of strain, plus the first one."""
     strains = np.geomspace(*RANGE, count)
     return surfaces(strains.tolist(), curve(exponent)(strains).tolist())
 
 
 def masing_damping(ratio: float) -> float:
-    """Damping of the hyperbola itself at so many reference strains."""
+    """Return the damping of the exact hyperbola at a strain of ``ratio`` reference strains."""
     return float(4 / np.pi * (1 + 1 / ratio) * (1 - np.log1p(ratio) / ratio) - 2 / np.pi)
 
 
 def square(of: Sequence[Any]) -> Any:
-    """J2 of a deviator (xx, yy, xy, yz, xz)."""
+    """Return J2 of a deviator (xx, yy, xy, yz, xz)."""
     xx, yy, xy, yz, xz = of
     return (xx * xx + yy * yy + xx * yy) + (xy * xy + yz * yz + xz * xz)
 
@@ -101,9 +109,26 @@ def square(of: Sequence[Any]) -> Any:
 def step(
     of: Surfaces, plastic: Sequence[Sequence[Any]], strain: Sequence[Any], may: Any = True
 ) -> tuple[list[list[Any]], list[Any], Any]:
-    """The ``plastic`` strain of each element once all share the ``strain`` (5), by how much the sum of their stresses falls short of that
-    without more of it (5), and the energy dissipated over G gamma_ref^2 (kernel). Where no element yields, plastic strains keep every
-    bit and the others are zero; points that ``may`` not yield do not."""
+    """Return the plastic strain of each element, the lost stress and the dissipated energy of a step (kernel).
+
+    If no element yields, plastic strains are bitwise unchanged and the others are zero.
+
+    Parameters
+    ----------
+    of
+        Yield surfaces.
+    plastic
+        Plastic strains (5) of each element before the step.
+    strain
+        Total strain (5) after the step.
+    may
+        Mask of points that are allowed to yield.
+
+    Returns
+    -------
+    plastic, lost, work
+        Plastic strains after the step; reduction of the summed stress (5) by them; energy over G gamma_ref^2.
+    """
     after, lost, work = list[list[Any]](), [0.0] * len(PARTS), 0.0
     for limit, share, own in zip(of.strains, of.shares, plastic, strict=True):
         trial = [e - p for e, p in zip(strain, own, strict=True)]
@@ -115,14 +140,26 @@ def step(
         lost = [a + share * x for a, x in zip(lost, more, strict=True)]
         work = work + share * (
             (gone * (1.0 - gone)) * size
-        )  # of the stress it yields at, as it does at the end of the step
+        )  # work of the yield stress, which is also the stress at the end of the step
     return after, lost, work
 
 
 @dataclass(frozen=True)
 class Backbone:
-    """Where the reference strain of a point comes from: ``parameters`` of the soil; ``strain(p, mu, confining)`` of these by name, of the
-    shear modulus and of the mean effective stress [Pa], compression positive; ``exponent`` of the curve."""
+    """Model of the reference strain of a point.
+
+    Attributes
+    ----------
+    parameters
+        Parameters of the soil.
+    strain
+        ``strain(p, mu, confining)`` computes it from them, the shear modulus and the mean effective stress [Pa],
+        compression positive.
+    exponent
+        Exponent of the curve.
+    confined
+        True if it depends on the confining stress.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -171,11 +208,11 @@ BACKBONES = {
         Backbone("table", (), lambda p, mu, confining: np.ones(len(mu)), confined=False),
     )
 }
-"""By name."""
+"""Backbone models by name."""
 
 
 class Soil:
-    """All parameters of soils, for their units."""
+    """Parameters of all soil models, for their units."""
 
     parameters = tuple(q for of in BACKBONES.values() for q in of.parameters)
 

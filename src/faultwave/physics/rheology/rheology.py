@@ -1,4 +1,4 @@
-"""What a rheology is."""
+"""Interface of rheologies."""
 
 from __future__ import annotations
 
@@ -16,30 +16,42 @@ from faultwave.kernels import math as m
 Values = Mapping[str, Any]
 
 STRESS = Columns(**dict.fromkeys(("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz")))
-"""Columns of a stress tensor [Pa], compression negative: the whole stress, initial stress included."""
+"""Columns of a stress tensor [Pa], negative in compression: total stress including the initial stress."""
 
 
 def in_tension(stress: Values) -> np.ndarray:
-    """Whether the mean stress at points pulls, by more than rounding."""
+    """Return True for points whose mean stress is tensile by more than rounding."""
     normal = [np.asarray(stress[n], float) for n in ("s_xx", "s_yy", "s_zz")]
     return np.asarray(sum(normal) > 1e-9 * np.abs(normal).max(0))
 
 
 @dataclass(frozen=True)
 class Returned:
-    """``stress`` after the return map, by the names of ``STRESS``; own ``state``, what is left out stays as it was."""
+    """Result of a return map: ``stress`` by the names of ``STRESS``, and changed ``state`` variables."""
 
     stress: Values
     state: Values = field(default_factory=dict)
 
 
 class Rheology:
-    """Base of all rheologies; a rheology is one instance of a subclass at the top of a module of this package.
+    """Base class of rheologies; a rheology is one instance of a subclass at the top of a module of this package.
 
-    ``parameters`` are given at every point, ``constants`` once; ``kernel_parameters`` name the per-point numbers that ``prepare``
-    makes of the parameters and of the medium's, and that formulas get as ``p``; ``state``: what a point remembers; ``outputs`` are made
-    of it; ``keeps_mean``: the mean stress never changes; ``scales``: yielding takes the same share of each part of the deviator, which
-    ``loss`` tells, as grids need it that keep normal and shear stresses in different places.
+    Attributes
+    ----------
+    parameters, constants
+        Parameters given at every point, and once for all points.
+    kernel_parameters
+        Names of the values per point that ``prepare`` computes from the parameters and the medium, and formulas receive
+        as ``p``.
+    state
+        State variables of a point.
+    outputs
+        Quantities computed from the state.
+    keeps_mean
+        True if the mean stress never changes.
+    scales
+        True if yielding reduces each component of the deviator by the same fraction, which ``loss`` returns. Grids that
+        store normal and shear stresses at different points need this.
     """
 
     name: str
@@ -54,7 +66,7 @@ class Rheology:
 
     @property
     def state_columns(self) -> Columns:
-        """All that a point remembers, side by side."""
+        """Columns of all state variables of a point."""
         return state_columns(self.state)
 
     @property
@@ -62,19 +74,22 @@ class Rheology:
         return Columns(**dict.fromkeys(self.kernel_parameters))
 
     def prepare(self, p: Values, c: Values, medium: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Per-point numbers kernels get, (n,) each, from the parameters and those of the elastic medium (rho, mu, lambda)."""
+        """Return the values (n,) per point for kernels, from the parameters and the elastic medium (rho, mu, lambda)."""
         return {name: np.array(p[name], float) for name in self.kernel_parameters}
 
     def given(self, values: Values, count: int, where: str, problems: Problems) -> dict[str, np.ndarray]:
-        """Parameters (count,) by name from user values by name or alias; absent ones get their default. ``where``: the setting."""
+        """Return the parameters (count,) by name from user values by name or alias; missing ones get their default.
+
+        ``where`` is the setting that messages state.
+        """
         return given_at_points(self.parameters, values, count, self.name, where, problems)
 
     def settings(self, values: Mapping[str, float], where: str, problems: Problems) -> dict[str, float]:
-        """Constants by name from user values by name or alias. ``where``: the setting."""
+        """Return the constants by name from user values by name or alias; ``where`` is the setting that messages state."""
         return given_constants(self.constants, values, self.name, where, problems)
 
     def initial(self, p: Values, c: Values, stress: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Own state at t = 0, (n,) or (n, size) each; what is left out starts at zero."""
+        """Return state variables at t = 0, (n,) or (n, size) each; missing ones start at zero."""
         return {}
 
     def energies(
@@ -84,33 +99,41 @@ class Rheology:
         at_rest: Values,
         medium: Values,
     ) -> dict[str, Any]:
-        """Densities [J/m^3, N m/m^3] by name, of points with the state ``s`` and the stress ``at_rest``, in a medium with ``mu``
-        (kernel)."""
+        """Return densities [J/m^3, N m/m^3] by name, for the state ``s`` and the initial stress ``at_rest`` (kernel).
+
+        ``medium`` has the shear modulus ``mu``.
+        """
         return {}
 
     def initial_stress_gives(self, c: Values, s: Values, at_rest: Values) -> Any:
-        """Density [J/m^3] of the work that the stress ``at_rest`` has done, at most, on the way of points to the state ``s``; it never
-        falls (kernel). A run whose waves hold much more has blown up. None: not known, and nothing is concluded."""
+        """Return an upper bound of the work density [J/m^3] of the initial stress until the state ``s``; it never decreases (kernel).
+
+        A run whose waves contain much more energy is unstable. None: unknown, and no conclusion is drawn.
+        """
         return None
 
     def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:
-        """The stress that the medium carries after a step of ``step`` [s] to the elastic ``stress`` (kernel). Points that do not yield
-        keep every bit of theirs."""
+        """Return the stress that the medium carries after a step of ``step`` [s] to the elastic ``stress`` (kernel).
+
+        The stress of points that do not yield is bitwise unchanged.
+        """
         raise NotImplementedError
 
     def relaxed(self, c: Values, step: Any) -> Any:
-        """Share of what is beyond yield that is gone after a step of ``step`` [s], of a rheology that ``scales``."""
+        """Return the fraction of the excess over yield that relaxes in a step of ``step`` [s], if the rheology ``scales``."""
         raise NotImplementedError
 
     def loss(
         self, p: Values, c: Values, stress: Values, s: Values, time: tuple[Any, Any]
     ) -> tuple[Any, dict[str, Any]]:
-        """Share of the deviator that yielding takes, and the state after the step, as ``return_map`` has them, of a rheology that
-        ``scales`` (kernel). ``time``: the step [s] and what is ``relaxed`` in it."""
+        """Return the fraction of the deviator lost by yielding and the state after the step, if the rheology ``scales`` (kernel).
+
+        Both agree with ``return_map``. ``time`` is the step [s] and the fraction ``relaxed`` in it.
+        """
         raise NotImplementedError
 
     def yields(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Any:
-        """Mask of points whose stress or state ``return_map`` changes (kernel). One with fewer operations saves time."""
+        """Return a mask of points whose stress or state ``return_map`` changes (kernel); overridden for speed."""
         found = self.return_map(p, c, stress, s, step)
         pairs = [(found.stress[n], stress[n]) for n in STRESS] + [
             pair
@@ -124,15 +147,22 @@ class Rheology:
         return any_changed
 
     def distance(self, p: Values, c: Values, stress: Mapping[str, np.ndarray]) -> np.ndarray | None:
-        """How far from yielding points are, (n,) [Pa]: no change of ``stress`` whose Frobenius norm sqrt(ds : ds) is at most this
-        makes them yield. Whole cells then need no look at their points. Negative beyond yield: such points yield though nothing
-        moves. None: not known, and every point is looked at."""
+        """Return the distance of points from yield (n,) [Pa], or None if unknown.
+
+        No change of ``stress`` whose Frobenius norm sqrt(ds : ds) is at most this makes them yield, so that whole cells
+        need no check of their points. It is negative beyond yield, where points yield even without change. With None
+        every point is checked.
+        """
         return None
 
 
 def statement(rheology: Rheology, constants: Values) -> Callable[..., list[Any]]:
-    """The return map as a pointwise statement of a kernel: (parameters, stress, state, step) -> [stress, state], rows of numbers in the
-    order of ``parameter_columns``, ``STRESS`` and ``state_columns``; ``step`` a row of one number. Without state: [stress]."""
+    """Return the return map as a pointwise statement of a kernel.
+
+    The statement maps (parameters, stress, state, step) to [stress, state], rows of numbers in the order of
+    ``parameter_columns``, ``STRESS`` and ``state_columns``; ``step`` is a row of one number. Without state variables it
+    returns [stress].
+    """
     parameters, states = rheology.parameter_columns, rheology.state_columns
 
     def function(p: Any, stress: Any, *rest: Any) -> list[Any]:

@@ -1,7 +1,8 @@
 """Slip on a plane of given strike, dip and rake: directions and moment tensors (Aki & Richards 2002, ch. 4).
 
-Strike is clockwise from north, the plane dips to the right of it, rake is the slip of the hanging wall, counted in the plane
-anticlockwise from strike. All angles in radians, all vectors and tensors in north, east, down.
+Strike is clockwise from north, the plane dips to its right, and rake is the slip of the block on the right, above the
+plane, measured in the plane anticlockwise from strike. All angles in radians, all vectors and tensors in north, east,
+down.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import numpy as np
 
 
 def slip_frame(strike: Any, dip: Any, rake: Any) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-    """Normal of the plane, out of its foot wall, and unit vectors along the rake, across it in the plane and along the normal; (..., 3)
-    of angles (...)."""
+    """Return the normal of the plane, out of the foot wall, and the unit vectors of slip (..., 3) for angles (...).
+
+    The vectors are along the rake, across it in the plane, and along the normal.
+    """
 
     def along(angle: Any) -> np.ndarray:
         return np.stack([
@@ -27,7 +30,7 @@ def slip_frame(strike: Any, dip: Any, rake: Any) -> tuple[np.ndarray, tuple[np.n
 
 
 def moment_tensor(strike: float, dip: float, rake: float, moment: float) -> np.ndarray:
-    """(3, 3) [N m] of a double couple with the scalar moment [N m]: M0 (slip normal + normal slip)."""
+    """Return the tensor (3, 3) [N m] of a double couple with scalar moment [N m]: M0 (slip normal + normal slip)."""
     normal, (slip, _, _) = slip_frame(strike, dip, rake)
     return np.asarray(moment * (np.outer(slip, normal) + np.outer(normal, slip)))
 

@@ -1,4 +1,4 @@
-"""From source settings to point sources."""
+"""Construction of point sources from the settings of a case."""
 
 from __future__ import annotations
 
@@ -27,11 +27,26 @@ _ORDER = ("xx", "yy", "zz", "xy", "yz", "xz")
 def load_sources(
     settings: Sequence[Any], where: str = "sources", projection: Any = None, warned: Problems | None = None
 ) -> Sources:
-    """All point sources asked for; raises one InputError with every problem of every setting.
+    """Return all point sources of the settings of a case.
 
     A setting has kind, location, tensor, force, onset, time_function and file. Onset and location of a setting with a
-    file come from the file; the setting's onset is added. ``projection`` (crs, origin, azimuth) is the setting by which files
-    with longitudes and latitudes are read; ``warned`` takes the readers' warnings.
+    file are read from the file; the onset of the setting is added.
+
+    Parameters
+    ----------
+    settings
+        Source settings.
+    where
+        Name of the group in messages.
+    projection
+        Setting (crs, origin, azimuth) to convert longitudes and latitudes of files.
+    warned
+        Receives warnings of the readers.
+
+    Raises
+    ------
+    InputError
+        With every problem of every setting.
     """
     problems, result = Problems(), list[Sources]()
     mapped = None
@@ -62,11 +77,11 @@ def _load(setting: Any, where: str, projection: Projection | None, warned: Probl
             )
             problems.raise_errors()
         file = Path(setting.file)
-        with np.errstate(all="ignore"):  # numbers too large for a product are told below
+        with np.errstate(all="ignore"):  # products that overflow are reported below
             found = Sources.of(files[setting.kind].load().read(file, setting, projection, warned))
         sound(found, file)
         return replace(found, onset=found.onset + setting.onset)
-    if setting.kind == "plane-wave":  # no point source: the engine that has them makes them itself
+    if setting.kind == "plane-wave":  # no point source: handled by the engines that support it
         return Sources.of(())
     return Sources.of([_point(setting, where, projection, (*KINDS, "plane-wave", *files))])
 
@@ -100,7 +115,7 @@ def _point(setting: Any, where: str, projection: Projection | None, known: Seque
 
 
 def _couple(setting: Any, location: np.ndarray, projection: Projection | None) -> np.ndarray:
-    """Moment tensor (6,) of a double couple; without a projection y is taken for north."""
+    """Return the moment tensor (6,) of a double couple; without a projection, y is north."""
     given = setting.seismic_moment
     moment = moment_of_magnitude(setting.magnitude) if given is None else given
     strike, dip, rake = np.radians([setting.strike, setting.dip, setting.rake])
@@ -111,7 +126,7 @@ def _couple(setting: Any, location: np.ndarray, projection: Projection | None) -
 
 
 def sound(sources: Sources, file: Path) -> None:
-    """Raises InputError where a source of a file has a number that is not finite or beyond all physics."""
+    """Raise InputError if a source of a file has a number that is not finite or unphysically large."""
     own = np.where(np.isnan(sources.shear_modulus), 0.0, sources.shear_modulus)
     columns = {
         "location": sources.location, "moment": sources.moment, "force": sources.force, "potency": sources.potency,
@@ -119,7 +134,9 @@ def sound(sources: Sources, file: Path) -> None:
         "onset": sources.onset, "shear modulus": own, "end": sources.functions.end,
         "samples": sources.functions.largest,
     }  # fmt: skip
-    bad = {name: ~(np.abs(v.reshape(len(sources), -1)).max(1) <= LARGEST) for name, v in columns.items()}  # so for nan
+    bad = {
+        name: ~(np.abs(v.reshape(len(sources), -1)).max(1) <= LARGEST) for name, v in columns.items()
+    }  # also true for NaN
     wrong = np.flatnonzero(np.any(list(bad.values()), axis=0))
     if len(wrong):
         told = [f"{sources.names[i]}: {', '.join(n for n, rows in bad.items() if rows[i])}" for i in wrong[:SHOWN]]

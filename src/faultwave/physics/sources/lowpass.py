@@ -1,7 +1,8 @@
-"""Sources without the high frequencies that a grid or a mesh does not resolve; both engines use this filter.
+"""Low-pass filter that removes frequencies of sources which a grid or mesh does not resolve, for both engines.
 
-Four poles of Butterworth's low-pass: causal, so that nothing acts before its onset, and one at zero frequency, so that moments stay. It
-delays low frequencies by 0.416 / corner (sum of 2 sin(22.5 deg) and 2 sin(67.5 deg), over 2 pi corner).
+Butterworth filter with four poles: causal, so that nothing acts before its onset, with unit gain at zero frequency, so
+that moments are unchanged. It delays low frequencies by 0.416 / corner (sum of 2 sin(22.5 deg) and 2 sin(67.5 deg),
+over 2 pi corner).
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from faultwave.physics.sources.table import Functions, Sources
 from faultwave.physics.sources.time_functions import TimeFunction
 
 POLES = 4
-DELAY = 0.416  # times corner, of low frequencies
+DELAY = 0.416  # delay of low frequencies times corner
 RATE = 40.0  # samples times corner
-TAIL = 6.0  # over the corner, after which the slowest pole has fallen to 6e-7
+TAIL = 6.0  # duration times corner after which the slowest pole has decayed to 6e-7
 LONGEST = 2_000_000  # samples of one function
 MOST = 100_000_000  # samples of all functions
 SETTING = "numerics.source_lowpass"
 QUIET = 0.05
-"""A spectrum that has fallen to this share of its largest value is over."""
-CORNERS = np.linspace(0.8, 0.05, 76)  # of a low-pass, over the resolved frequency
+"""Ratio to the maximum at which a spectrum counts as ended."""
+CORNERS = np.linspace(0.8, 0.05, 76)  # corners relative to the resolved frequency
 
 
 def lowpassed(sources: Iterable[PointSource], corner: float | None, end_time: float) -> Sources:
@@ -35,10 +36,11 @@ def lowpassed(sources: Iterable[PointSource], corner: float | None, end_time: fl
     Parameters
     ----------
     sources : iterable of PointSource
+        Point sources.
     corner : float or None
         Corner frequency [Hz]; None returns the sources unchanged.
     end_time : float
-        End of the run [s]; only functions too long to be sampled whole are cut there.
+        End of the run [s]; only functions too long to be sampled completely are truncated there.
 
     Raises
     ------
@@ -52,17 +54,17 @@ def lowpassed(sources: Iterable[PointSource], corner: float | None, end_time: fl
 
 
 def lowpassed_functions(functions: Functions, corner: float, until: np.ndarray) -> Functions:
-    """Return each time function S filtered with ``corner`` [Hz], as samples that keep its integral.
+    """Return each time function S filtered with ``corner`` [Hz], as samples that preserve its integral.
 
-    Functions of more than ``LONGEST`` samples end ``until`` (n,) [s] after onset; the others are whole, so that a run that goes on to a
-    later end time has the same sources. Those in single precision stay so.
+    Functions of more than ``LONGEST`` samples end ``until`` (n,) [s] after onset; the others are complete, so that a
+    run continued to a later end time has the same sources. Single precision is preserved.
 
     Raises
     ------
     InputError
         If the samples are too many.
     """
-    from scipy.signal import butter, sosfilt  # a second to import, and few runs filter
+    from scipy.signal import butter, sosfilt  # takes a second to import, and few runs filter
 
     interval = 1.0 / (RATE * corner)
     sections = butter(POLES, corner, fs=RATE * corner, output="sos")
@@ -75,12 +77,12 @@ def lowpassed_functions(functions: Functions, corner: float, until: np.ndarray) 
     samples = np.zeros(first[-1], np.float32 if functions.single else float)
     for piece in pieces(len(counts), int(counts.max())):
         edges = interval * np.arange(counts[piece].max())
-        middle = np.append(edges, edges[-1] + interval) - 0.5 * interval  # means about each sample: they delay nothing
+        middle = np.append(edges, edges[-1] + interval) - 0.5 * interval  # means about each sample cause no delay
         released = functions.integral(np.arange(len(counts))[piece], np.tile(middle, (len(counts[piece]), 1)))
         filtered = sosfilt(sections, np.diff(released, axis=1) / interval, axis=1)
         filtered[:, 1] += filtered[
             :, 0
-        ]  # some 1e-5 of the function: nothing acts before the onset, and the integral stays
+        ]  # about 1e-5 of the function: nothing acts before the onset, and the integral is preserved
         filtered[:, 0] = 0.0
         inside = np.arange(len(edges)) < counts[piece, None]
         samples[first[piece.start] : first[piece.stop]] = filtered[inside]
@@ -89,7 +91,7 @@ def lowpassed_functions(functions: Functions, corner: float, until: np.ndarray) 
 
 
 def check_samples(needed: np.ndarray, corner: float) -> None:
-    """Raise InputError if the functions need too many samples (n,): a function that is cut short loses moment."""
+    """Raise InputError if the functions need too many samples (n,): a truncated function would lose moment."""
     longest, total = float(needed.max(initial=0.0)), float(needed.sum())
     if longest <= LONGEST and total <= MOST:
         return
@@ -100,7 +102,7 @@ def check_samples(needed: np.ndarray, corner: float) -> None:
 
 
 def doubt_corner(corner: float | None, end_time: float, problems: Problems) -> None:
-    """Warn of a corner [Hz] whose delay pushes all sources out of a run that ends at ``end_time`` [s]."""
+    """Warn of a corner [Hz] whose delay shifts all sources beyond the end of the run ``end_time`` [s]."""
     if corner is not None and DELAY / corner > end_time:
         what = f"{corner:g} Hz delays all sources by {DELAY / corner:.3g} s, and the run ends at {end_time:g} s"
         problems.warn(SETTING, what, f"above {DELAY / end_time:.3g} Hz", "Raise the corner.")
@@ -109,7 +111,7 @@ def doubt_corner(corner: float | None, end_time: float, problems: Problems) -> N
 def smoothing(
     frequencies: np.ndarray, amplitudes: np.ndarray, resolved: float, lowpass: float | None = None
 ) -> float | None:
-    """Return the corner [Hz] of the low-pass after which a spectrum is over above ``resolved``; None where no corner does that.
+    """Return the corner [Hz] of the low-pass that ends a spectrum at the frequency ``resolved``, or None if there is none.
 
     Parameters
     ----------
@@ -118,7 +120,7 @@ def smoothing(
     resolved : float
         Highest resolved frequency [Hz].
     lowpass : float, optional
-        Corner [Hz] of the filter that the spectrum has passed already, and which the new one replaces.
+        Corner [Hz] of the filter that has already been applied to the spectrum, and which the new one replaces.
     """
     passed = np.ones(len(frequencies)) if lowpass is None else response(frequencies, lowpass)
     for corner in resolved * CORNERS:
@@ -134,5 +136,5 @@ def response(frequencies: np.ndarray, corner: float) -> np.ndarray:
 
 
 def lowpassed_function(function: TimeFunction, corner: float, until: float) -> TimeFunction:
-    """One S through the filter, as samples up to ``until`` [s] after onset."""
+    """Return one time function filtered with ``corner`` [Hz], as samples up to ``until`` [s] after onset."""
     return lowpassed_functions(Functions.of([function]), corner, np.array([until])).one(0)

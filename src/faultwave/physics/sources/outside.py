@@ -1,4 +1,4 @@
-"""Sources that cannot act where they are: outside of the domain, told once for each file, or on a fluid in pores that are not there."""
+"""Checks of the locations of sources: outside of the domain, or acting on a pore fluid that the medium does not have."""
 
 from __future__ import annotations
 
@@ -18,8 +18,25 @@ def tell_outside(
     sources: Iterable[PointSource], distance: np.ndarray, domain: str, problems: Problems, allowed: str = "",
     above: Callable[[np.ndarray], str] = lambda place: "", advice: Callable[[np.ndarray, float], str] = lambda place, far: "",
 ) -> None:  # fmt: skip
-    """An error for each setting or file with sources that lie ``distance`` (n,) [m] outside, > 0, of ``domain``; ``above``: what else to
-    say of a place (3,) that is above the ground; ``advice``: what to do about a place so far outside."""
+    """Add one error for each setting or file with sources outside of the domain.
+
+    Parameters
+    ----------
+    sources
+        n sources.
+    distance : (n,) array
+        Distance outside of the domain [m]; positive outside.
+    domain
+        Name of the domain in messages.
+    problems
+        Receives the errors.
+    allowed
+        Allowed values, for the message.
+    above
+        Returns additional text for a location (3,) above the ground.
+    advice
+        Returns advice for a location (3,) and its distance outside.
+    """
     table, groups = Sources.of(sources), dict[str, list[int]]()
     for n in np.flatnonzero(distance > 0).tolist():
         found = _OF_FILE.fullmatch(table.names[n])
@@ -37,7 +54,7 @@ def tell_outside(
 
 
 def tell_no_pores(sources: Sources, medium: str, problems: Problems) -> None:
-    """An error where sources act on a fluid in pores and ``medium`` has none."""
+    """Add an error if sources act on a pore fluid that ``medium`` does not have."""
     found = sources.names[sources.porous[:, 3:].any(1)]
     if len(found):
         more = f", as do {len(found) - 1} more sources" if len(found) > 1 else ""

@@ -1,7 +1,7 @@
-"""A point source as the engines see it, whatever file it came from.
+"""Point source in the form that both engines use, independent of file formats.
 
-Physical signs: the stress rows of the wave equation get -(moment tensor) S(t) delta(x), the velocity rows
-+(force)/rho S(t) delta(x) (Aki & Richards 2002, ch. 3; docs/theory/sources.md, "Forces and moment tensors").
+Physical signs: the stress equations get -(moment tensor) S(t) delta(x), the velocity equations +(force)/rho S(t)
+delta(x) (Aki & Richards 2002, ch. 3; docs/theory/sources.md, "Forces and moment tensors").
 """
 
 from __future__ import annotations
@@ -20,13 +20,32 @@ def _zeros(n: int) -> Any:
 
 @dataclass(frozen=True)
 class PointSource:
-    """Moment tensor, force and slip at one point with one time function.
+    """Moment tensor, force and slip at one point with one time function S.
 
-    ``moment`` (6,) [N m], order xx yy zz xy yz xz; ``force`` (3,) [N]; ``potency`` (6,) [m^2, where the function is
-    a slip rate in m/s]: the tensor area (slip n + n slip)/2, turned into a moment by the moduli of the cell, or by
-    ``shear_modulus`` [Pa] where the source brings its own. Tensors times S are rates.
-    ``porous`` (7,): what is added in porous rock, instead of the force, to the velocity of the frame (3), the pore pressure and the
-    filtration velocity (3) as they are, without any density: [m/s, Pa, m/s] times m^3/s, as FSRM files have it.
+    Tensors times S are rates.
+
+    Attributes
+    ----------
+    location : (3,) array
+        Position [m].
+    function
+        Time function S from the onset.
+    moment : (6,) array
+        Moment tensor [N m], order xx yy zz xy yz xz.
+    force : (3,) array
+        Force [N].
+    potency : (6,) array
+        Tensor area (slip n + n slip)/2 [m^2, if S is a slip rate in m/s], turned into a moment by the moduli of the
+        cell.
+    porous : (7,) array
+        In porous rock, replaces the force: rates of the frame velocity (3), the pore pressure and the filtration
+        velocity (3) without division by a density, [m/s, Pa, m/s] times m^3/s, as in FSRM files.
+    shear_modulus : float or None
+        Modulus of the source itself [Pa], used instead of the cell's.
+    onset : float
+        Onset [s].
+    name : str
+        Name in messages.
     """
 
     location: np.ndarray
@@ -40,23 +59,23 @@ class PointSource:
     name: str = "source"
 
     def moment_tensor(self, lam: float, mu: float) -> np.ndarray:
-        """(6,) moment per unit S in a cell of Lame parameters ``lam`` and ``mu`` [Pa]: C : potency plus ``moment``."""
+        """Return the moment (6,) per unit S in a cell of Lamé parameters ``lam`` and ``mu`` [Pa]: C : potency plus ``moment``."""
         own = mu if self.shear_modulus is None else self.shear_modulus
         volume = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]) * self.potency[:3].sum()
         return self.moment + lam * volume + 2.0 * own * self.potency
 
     def value(self, t: Any) -> np.ndarray:
-        """S at simulation time t [s]."""
+        """Return S at simulation time t [s]."""
         return self.function.value(np.asarray(t, float) - self.onset)
 
     def integral(self, t0: Any, t1: Any) -> np.ndarray:
-        """Integral of S over simulation time [t0, t1]."""
+        """Return the integral of S over simulation time [t0, t1]."""
         return self.function.integral(np.asarray(t1, float) - self.onset) - self.function.integral(
             np.asarray(t0, float) - self.onset
         )
 
 
 def shears(tensors: np.ndarray) -> np.ndarray:
-    """(n,) whether tensors (n, 6) of moment or slip are more than an explosion."""
+    """Return True (n,) for tensors (n, 6) of moment or slip that are more than an explosion."""
     small = 1e-9 * np.abs(tensors).max(1)
     return np.asarray((np.abs(tensors[:, 3:]).max(1) > small) | (np.ptp(tensors[:, :3], axis=1) > small))

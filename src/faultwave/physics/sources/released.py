@@ -1,4 +1,4 @@
-"""How much of the sources falls into the time of a run."""
+"""Part of the sources that acts within the time of a run, and the moments that they reach."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.sampled import pieces
 from faultwave.physics.sources.table import LATEST, Sources
 
-PARTS = 400  # of a source's duration, in which it is weighed
+PARTS = 400  # intervals of the duration of a source for the integral of abs(S)
 LOST = 0.01
-"""Share of a source beyond which it is missed."""
+"""Fraction of a source outside the run above which a warning is given."""
 NAMED = 3  # sources in a warning
 TIMES = 201
-"""At which moments are compared."""
+"""Number of times at which moments are compared."""
 MOST_PARTS = 6
-"""Rows that a source may have."""
+"""Largest number of rows per source."""
 ALIKE = 1e-3
-"""Relative difference below which a moment is not told twice."""
+"""Relative difference below which the two moments are reported as one."""
 MAGNITUDE = "2/3 (log10 M0 - 9.1), M0 in N m"
 _OF_SUBFAULT = re.compile(r".* subfault \d+")
 
 
 def shares_within(sources: Iterable[PointSource], end_time: float) -> np.ndarray:
-    """(n,) parts of the integral of abs(S) that fall into [0, end_time] [s]; 1 where S is nothing."""
+    """Return the fractions (n,) of the integral of abs(S) within [0, end_time] [s]; 1 where S is zero."""
     table = Sources.of(sources)
     shares = np.ones(len(table))
     beyond = np.flatnonzero((table.onset < 0) | (table.end > end_time))
@@ -39,13 +39,15 @@ def shares_within(sources: Iterable[PointSource], end_time: float) -> np.ndarray
         whole, inside = (
             np.abs(np.diff(table.released(t, some), axis=1)).sum(1) for t in (edges, np.clip(edges, 0.0, end_time))
         )
-        after = table.onset[some] >= end_time  # also onsets so late that a duration beside them is lost to rounding
+        after = (
+            table.onset[some] >= end_time
+        )  # also if the onset is so late that adding the duration is lost to rounding
         shares[some] = np.where(whole > 0, inside / np.where(whole > 0, whole, 1.0), np.where(after, 0.0, 1.0))
     return shares
 
 
 def check_time(sources: Iterable[PointSource], end_time: float, problems: Problems, where: str = "sources") -> None:
-    """A warning where sources, given at ``where`` in the case, act before the run or after it."""
+    """Warn if sources, given at ``where`` in the case, act before or after the run."""
     table = Sources.of(sources)
     shares = shares_within(table, end_time)
     lost = np.flatnonzero(shares < 1.0 - LOST)
@@ -78,17 +80,21 @@ def check_representable(
 
 
 def scalar_moments(sources: Iterable[PointSource], lam: np.ndarray, mu: np.ndarray, end_time: float) -> np.ndarray:
-    """Return the scalar moment (n,) [N m] of each source; of wavelets the largest on the way.
+    """Return the scalar moment (n,) [N m] of each source; for wavelets, the largest within the run.
 
     Parameters
     ----------
-    sources : n sources
-    lam, mu : Lame's parameters (n,) [Pa] where they are
-    end_time : of the run [s]
+    sources
+        n sources.
+    lam, mu
+        Lamé parameters (n,) [Pa] at their locations.
+    end_time
+        End of the run [s].
 
     Returns
     -------
-    sqrt(M:M / 2) of each (Silver & Jordan 1982); zero for forces.
+    (n,) array
+        sqrt(M:M / 2) (Silver & Jordan 1982); zero for forces.
     """
     table = Sources.of(sources)
     tensors, most = table.moment_tensors(lam, mu), np.zeros(len(table))
@@ -102,17 +108,21 @@ def scalar_moments(sources: Iterable[PointSource], lam: np.ndarray, mu: np.ndarr
 
 @dataclass(frozen=True)
 class Moments:
-    """Moments [N m] that sources reach together within a run.
+    """Moments [N m] that sources reach together within a run; equal if all have the same mechanism.
 
-    ``scalar``: the sum of their scalar moments, as finite-fault files state theirs. ``tensor``: the scalar moment of their summed
-    tensor, which is what long waves far away see. They are alike where all sources have the same mechanism.
+    Attributes
+    ----------
+    scalar
+        Sum of scalar moments, as stated in finite-fault files.
+    tensor
+        Scalar moment of the summed tensor, which long waves see at a distance.
     """
 
     scalar: float
     tensor: float
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return both with their magnitudes as rows of a report; none where nothing has a moment."""
+        """Return both with their magnitudes as rows of a report; empty if there is no moment."""
         if not self.scalar > 0:
             return []
         rows = [("sum of scalar moments", self.scalar)]
@@ -128,16 +138,14 @@ def moments_of(sources: Iterable[PointSource], tensors: np.ndarray, end_time: fl
     Parameters
     ----------
     sources : iterable of PointSource
-        Those that the engine acts with.
+        Sources as used by the engine.
     tensors : ndarray (n, 6)
         Moment tensors [N m] per unit of their time functions, in the order xx yy zz xy yz xz.
     end_time : float
-        Of the run [s].
+        End of the run [s].
 
-    Notes
-    -----
-    A scalar moment is sqrt(M:M / 2) (Silver & Jordan 1982), the largest of 201 times, since a wavelet has none in the end. Directions of
-    slip of a subfault, and components of a moment rate, are one source.
+    Notes ----- A scalar moment is sqrt(M:M / 2) (Silver & Jordan 1982), the largest of 201 times, because a wavelet has
+    zero moment in the end. Directions of slip of a subfault, and components of a moment rate, count as one source.
     """
     times, table = np.linspace(0.0, end_time, TIMES), Sources.of(sources)
     total, scalar = np.zeros((TIMES, 6)), np.zeros(TIMES)
@@ -166,7 +174,10 @@ def _scalar(tensors: np.ndarray) -> np.ndarray:
 
 
 def _starts(names: np.ndarray) -> np.ndarray:
-    """Return where each source begins among rows, whose ``names`` (n,) are alike but for a direction where they are of one subfault."""
+    """Return the first row (m,) of each source among rows with ``names`` (n,).
+
+    Rows of one subfault, whose names differ only by the direction of slip, are one source.
+    """
     found = [_OF_SUBFAULT.match(name) for name in names.tolist()]
     keys = [name if match is None else match[0] for match, name in zip(found, names.tolist(), strict=True)]
     new = [k == 0 or found[k] is None or keys[k] != keys[k - 1] for k in range(len(keys))]

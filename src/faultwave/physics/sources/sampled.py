@@ -1,4 +1,4 @@
-"""Many sampled time functions in flat arrays, integrated together: files of sources bring them by the hundred thousand."""
+"""Sampled time functions in flat arrays, integrated together: source files contain hundreds of thousands."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 
 SUMMED = 16
-"""Samples between two of which the integral is kept in double precision; between, it is kept beyond these as the samples are."""
+"""Number of samples between two integrals stored in double precision; others are stored relative to these, as the samples are."""
 TOGETHER = 1 << 14
-"""Numbers of one piece of work, which bounds what is in memory beside the samples."""
+"""Size of a block of work, which bounds temporary memory."""
 
 
 def pieces(count: int, width: int) -> Iterator[slice]:
-    """Rows 0 to ``count`` in slices of so few that they have ``TOGETHER`` numbers at most, each row having ``width``."""
+    """Yield slices of the rows 0 to ``count`` with at most ``TOGETHER`` numbers each, where a row has ``width`` numbers."""
     rows = max(1, TOGETHER // max(width, 1))
     for first in range(0, count, rows):
         yield slice(first, min(first + rows, count))
@@ -23,10 +23,16 @@ def pieces(count: int, width: int) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class SampledFunctions:
-    """Straight lines between samples; zero outside. Those in single precision are kept so.
+    """Piecewise linear time functions, zero outside their samples; single precision is preserved.
 
-    ``samples`` of all functions one after the other, those of function i from ``first`` (m + 1,) [i] to first[i + 1], two at least;
-    ``interval`` (m,) [s] between those of each.
+    Attributes
+    ----------
+    samples
+        Samples of all functions, concatenated; at least two each.
+    first : (m + 1,) array
+        Index of the first sample of each function; function i ends before first[i + 1].
+    interval : (m,) array
+        Sampling interval [s].
     """
 
     samples: np.ndarray
@@ -47,7 +53,7 @@ class SampledFunctions:
 
     @classmethod
     def of(cls, samples: Sequence[np.ndarray], interval: Any) -> Self:
-        """Of one array a function, of one precision all."""
+        """Return functions of one array of samples each, all of the same precision."""
         first = np.concatenate([[0], np.cumsum([len(s) for s in samples])]).astype(np.int64)
         return cls(np.concatenate(samples), first, np.asarray(interval, float))
 
@@ -56,20 +62,20 @@ class SampledFunctions:
 
     @property
     def end(self) -> np.ndarray:
-        """(m,) time from onset of the last sample [s]."""
+        """Time (m,) of the last sample after onset [s]."""
         return (np.diff(self.first) - 1) * self.interval
 
     @property
     def largest(self) -> np.ndarray:
-        """(m,) sizes of the largest samples."""
+        """Largest absolute sample (m,)."""
         return np.maximum.reduceat(np.abs(self.samples), self.first[:-1]) if len(self) else np.zeros(0)
 
     def one(self, row: int) -> tuple[np.ndarray, float]:
-        """Samples and interval of a function."""
+        """Return the samples and the interval of one function."""
         return self.samples[self.first[row] : self.first[row + 1]], float(self.interval[row])
 
     def integral(self, rows: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """Integrals (k, w) of functions ``rows`` (k,) from onset to times ``t`` (k, w) after it [s]."""
+        """Return the integrals (k, w) of functions ``rows`` (k,) from onset to times ``t`` (k, w) after it [s]."""
         first, last = self.first[rows, None], (self.first[rows + 1] - self.first[rows] - 1)[:, None]
         interval = self.interval[rows, None]
         x = np.clip(t / interval, 0.0, last)
@@ -80,7 +86,7 @@ class SampledFunctions:
         return np.asarray(sums + interval * part * (here + 0.5 * part * slope))
 
     def _sum(self) -> None:
-        """Fill in the integrals up to each sample."""
+        """Compute the integrals up to each sample."""
         count = np.diff(self.first)
         for piece in pieces(len(self), int(count.max(initial=1))):
             width = int(count[piece].max())

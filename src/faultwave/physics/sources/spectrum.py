@@ -1,4 +1,4 @@
-"""How much sources radiate at which frequency."""
+"""Amplitude spectrum of the sources of a run."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.table import Sources
 
-LISTENED = 200  # of very many sources
-SAMPLES = 16384  # of a time function
-LONGER = 4  # than the run: a wavelet cut at its end would seem to radiate all frequencies
+LISTENED = 200  # largest number of sources sampled
+SAMPLES = 16384  # largest number of samples of a time function
+LONGER = 4  # relative to the run: truncating a wavelet at its end would add all frequencies
 
 
 def spectrum(sources: Iterable[PointSource], step: float, end_time: float) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies [Hz] and the sum of the sources' amplitude spectra, of some of them where there are very many."""
+    """Return frequencies [Hz] and the summed amplitude spectrum of the sources, of a subset if there are very many."""
     table = Sources.of(sources)
     every = max(1, -(-len(table) // LISTENED))
     length = LONGER * end_time

@@ -1,4 +1,4 @@
-"""Many point sources as columns: what is asked of all of them is computed for all of them at once."""
+"""Table of many point sources with vectorised operations."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from faultwave.physics.sources.sampled import SampledFunctions, pieces
 from faultwave.physics.sources.time_functions import Samples, TimeFunction
 
 LATEST = 1e9
-"""Time [s] that stands for the end of a function without one."""
+"""Time [s] that replaces the end of a function without end."""
 
 
 @dataclass(frozen=True)
 class SameFunction:
-    """One time function that sources share."""
+    """Time function shared by several sources."""
 
     function: TimeFunction
 
@@ -29,16 +29,16 @@ class SameFunction:
 
     @property
     def largest(self) -> np.ndarray:
-        return np.zeros(1)  # none is given by samples
+        return np.zeros(1)  # none is sampled
 
     def integral(self, rows: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """(k, w) integrals from onset to times ``t`` (k, w) after it [s]."""
+        """Return the integrals (k, w) from onset to times ``t`` (k, w) after it [s]."""
         return self.function.integral(t)
 
 
 @dataclass(frozen=True)
 class Functions:
-    """A time function for each source: that of source i is number ``row`` (n,) [i] of ``groups`` [``group`` (n,) [i]]."""
+    """Time function of each source: source i has number ``row[i]`` of ``groups[group[i]]``."""
 
     groups: tuple[SampledFunctions | SameFunction, ...]
     group: np.ndarray
@@ -46,7 +46,7 @@ class Functions:
 
     @classmethod
     def of(cls, functions: Sequence[TimeFunction]) -> Functions:
-        """Those that are the same are kept once, sampled ones together."""
+        """Return a table in which equal functions are stored once, and sampled ones together."""
         group, row = np.zeros((2, len(functions)), np.int64)
         numbers: dict[Any, int] = {}
         sampled: dict[int, list[Samples]] = {}
@@ -80,21 +80,21 @@ class Functions:
 
     @cached_property
     def end(self) -> np.ndarray:
-        """(n,) times from onset after which each is over [s]."""
+        """Time (n,) after onset at which each function has ended [s]."""
         return self._each([group.end for group in self.groups])
 
     @property
     def largest(self) -> np.ndarray:
-        """(n,) sizes of the largest samples, 0 of functions without."""
+        """Largest absolute sample (n,), 0 for functions without samples."""
         return self._each([group.largest for group in self.groups])
 
     @property
     def single(self) -> bool:
-        """Whether all are samples in single precision."""
+        """True if all are samples in single precision."""
         return all(isinstance(g, SampledFunctions) and g.samples.dtype == np.float32 for g in self.groups)
 
     def _each(self, values: Sequence[np.ndarray]) -> np.ndarray:
-        """(n,) that of each source out of those of every group."""
+        """Return the value (n,) of each source from the values of every group."""
         found = np.zeros(len(self.group))
         for number, of_group in enumerate(values):
             mine = self.group == number
@@ -102,7 +102,7 @@ class Functions:
         return found
 
     def integral(self, items: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """(k, w) integrals of functions ``items`` (k,) from onset to ``t`` (k, w) [s] after it."""
+        """Return the integrals (k, w) of functions ``items`` (k,) from onset to ``t`` (k, w) [s] after it."""
         found, groups = np.zeros(t.shape), self.group[items]
         for number in np.unique(groups):
             mine = groups == number
@@ -112,8 +112,10 @@ class Functions:
 
 @dataclass(frozen=True)
 class Sources(Sequence[PointSource]):
-    """Point sources (see ``PointSource``), a column for each of their properties; ``shear_modulus`` is nan where it is that of the place,
-    ``names`` (n,) are strings."""
+    """Point sources (see ``PointSource``) with a column for each property.
+
+    ``shear_modulus`` is NaN where the modulus of the cell is used; ``names`` (n,) are strings.
+    """
 
     location: np.ndarray
     moment: np.ndarray
@@ -127,7 +129,7 @@ class Sources(Sequence[PointSource]):
 
     @classmethod
     def of(cls, sources: Iterable[PointSource]) -> Sources:
-        """The table of records; a table stays as it is."""
+        """Return the table of point sources; a table is returned unchanged."""
         if isinstance(sources, Sources):
             return sources
         found = list(sources)
@@ -143,7 +145,7 @@ class Sources(Sequence[PointSource]):
 
     @classmethod
     def joined(cls, parts: Sequence[Sources]) -> Sources:
-        """All of them, one table after the other."""
+        """Return one table with the rows of all tables."""
         if len(parts) == 1:
             return parts[0]
         empty = cls.of(())
@@ -172,23 +174,23 @@ class Sources(Sequence[PointSource]):
         )  # fmt: skip
 
     def chosen(self, items: np.ndarray) -> Self:
-        """Those of numbers, or of a mask, ``items``."""
+        """Return the rows with indices, or of a mask, ``items``."""
         columns = {f.name: getattr(self, f.name)[items] for f in fields(self) if f.name != "functions"}
         functions = replace(self.functions, group=self.functions.group[items], row=self.functions.row[items])
         return type(self)(**columns, functions=functions)
 
     @property
     def end(self) -> np.ndarray:
-        """(n,) simulation times after which each is over [s]."""
+        """Simulation time (n,) at which each source has ended [s]."""
         return self.onset + self.functions.end
 
     @property
     def acting(self) -> np.ndarray:
-        """(n,) whether each has any strength."""
+        """True (n,) for sources of nonzero strength."""
         return np.asarray(np.concatenate([self.moment, self.force, self.potency, self.porous], 1).any(1))
 
     def moment_tensors(self, lam: Any, mu: Any) -> np.ndarray:
-        """(n, 6) moments per unit S where Lame's parameters are ``lam`` and ``mu`` [Pa], numbers or (n,): C : potency plus moment."""
+        """Return the moments (n, 6) per unit S, C : potency plus moment, for Lamé parameters ``lam`` and ``mu`` [Pa] or (n,)."""
         own = np.where(np.isnan(self.shear_modulus), mu, self.shear_modulus)
         volume = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]) * self.potency[:, :3].sum(1)[:, None]
         return np.asarray(
@@ -196,7 +198,7 @@ class Sources(Sequence[PointSource]):
         )
 
     def released(self, t: Any, items: np.ndarray | None = None) -> np.ndarray:
-        """(k, w) integrals of S of sources ``items`` (all of them if None) from onset to simulation times ``t`` (w,) or (k, w) [s]."""
+        """Return the integrals (k, w) of S from onset to simulation times ``t`` (w,) or (k, w) [s] for sources ``items`` (all if None)."""
         items = np.arange(len(self)) if items is None else items
         since = np.asarray(t, float) - self.onset[items, None]
         found = np.empty(since.shape)
@@ -205,8 +207,10 @@ class Sources(Sequence[PointSource]):
         return found
 
     def identity(self) -> np.ndarray:
-        """(n, 30) numbers by which each is told from another: place, strengths, modulus, times, and what S has released by half of
-        its time and by its end."""
+        """Return 30 numbers (n, 30) that distinguish sources.
+
+        They are location, strengths, modulus, times, and the integrals of S up to half of its duration and to its end.
+        """
         end = self.onset + np.minimum(self.functions.end, LATEST)
         until = self.released(np.stack([self.onset, 0.5 * (self.onset + end), end], 1))
         own = np.where(np.isnan(self.shear_modulus), -1.0, self.shear_modulus)

@@ -1,7 +1,7 @@
 """Source time functions S(t), each with its exact antiderivative.
 
-Time counts from onset; S is zero before it. As moment rate or slip rate all but ``Ricker`` and ``Samples`` have unit
-integral; Ricker has unit peak and zero integral, Samples are what they are.
+Time counts from onset; S is zero before it. As moment rate or slip rate, all but ``Ricker``, ``Burst`` and ``Samples``
+have unit integral; Ricker has unit peak and zero integral.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from faultwave.physics.sources.sampled import SampledFunctions
 
 
 class TimeFunction(Protocol):
-    """S and its antiderivative; ``t`` is an array or a number [s]."""
+    """Interface of time functions: S and its antiderivative; ``t`` is an array or a number [s]."""
 
     @property
     def end(self) -> float:
-        """Time from onset after which S is over, or too small to matter [s]."""
+        """Time after onset at which S has ended or is negligible [s]."""
 
     def value(self, t: Any) -> np.ndarray:
-        """S(t)."""
+        """Return S(t)."""
 
     def integral(self, t: Any) -> np.ndarray:
-        """Integral of S from onset to t; constant after the end of S, zero before onset."""
+        """Return the integral of S from onset to t; constant after the end of S, zero before onset."""
 
 
 @dataclass(frozen=True)
 class Brune:
-    """t/T^2 exp(-t/T) (Brune 1970), the moment rate of the LOH benchmarks."""
+    """Brune pulse t/T^2 exp(-t/T) (Brune 1970), the moment rate of the LOH benchmarks."""
 
     duration: float
 
@@ -52,7 +52,7 @@ class Brune:
 
 @dataclass(frozen=True)
 class Ricker:
-    """(1 - 2 a) exp(-a), a = (pi f (t - 1.5/f))^2 with f = 1/duration: unit peak 1.5 durations after onset."""
+    """Ricker wavelet (1 - 2 a) exp(-a), a = (pi f (t - 1.5/f))^2 with f = 1/duration: unit peak 1.5 durations after onset."""
 
     duration: float
 
@@ -77,7 +77,7 @@ class Ricker:
 
 @dataclass(frozen=True)
 class Bell:
-    """Gaussian bell exp(-((t - delay)/width)^2), cut at onset and scaled to unit integral."""
+    """Gaussian exp(-((t - delay)/width)^2), truncated at onset and scaled to unit integral."""
 
     width: float
     delay: float
@@ -101,12 +101,12 @@ class Bell:
 
 
 def gaussian(duration: float) -> Bell:
-    """Gaussian with ``duration`` as its standard deviation, centred 6 of them after onset."""
+    """Return a Gaussian with standard deviation ``duration``, centred 6 of them after onset."""
     return Bell(sqrt(2.0) * duration, 6.0 * duration)
 
 
 def error_function(duration: float) -> Bell:
-    """The rate of a step smoothed as (1 + erf((t - 4T)/T))/2: what codes call a quasi-Heaviside source."""
+    """Return the rate of the smoothed step (1 + erf((t - 4T)/T))/2, often called a quasi-Heaviside source."""
     return Bell(duration, 4.0 * duration)
 
 
@@ -133,8 +133,8 @@ class Triangle:
 class Yoffe:
     """Yoffe function 2/(pi T) sqrt((T - t)/t) of rise time T convolved with a triangle of base 2 ``acceleration``.
 
-    The regularised function of Tinti et al. (2005) for T >= ``acceleration``; with ``acceleration`` 0 the singular one,
-    whose integral is regular. Values are second differences of repeated integrals of the Yoffe function.
+    It is the regularised function of Tinti et al. (2005) for T >= ``acceleration``; with ``acceleration`` 0 the
+    singular one, whose integral is regular. Values are second differences of repeated integrals of the Yoffe function.
     """
 
     duration: float
@@ -166,7 +166,7 @@ class Yoffe:
         return (f[0] - 2.0 * f[1] + f[2]) / (s * s)
 
     def _repeated(self, t: np.ndarray, order: int) -> np.ndarray:
-        """``order`` times integrated Yoffe function (1 to 3); on its support t = T sin^2(a/2)."""
+        """Return the ``order`` times integrated Yoffe function (1 to 3); on its support t = T sin^2(a/2)."""
         rise = self.duration
         a = 2.0 * np.arcsin(np.sqrt(np.clip(t / rise, 0.0, 1.0)))
         sine, cosine, late = np.sin(a), np.cos(a), np.maximum(t - rise, 0.0)
@@ -180,7 +180,7 @@ class Yoffe:
 
 @dataclass(frozen=True)
 class Samples:
-    """Straight lines between ``samples`` at multiples of ``interval``; zero outside. Those in single precision are kept so."""
+    """Piecewise linear function of ``samples`` at multiples of ``interval`` [s], zero outside; single precision is preserved."""
 
     samples: np.ndarray
     interval: float
@@ -206,7 +206,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Burst:
-    """exp(-((t - 4 T)/T)^2) sin(2 pi f (t - 4 T)): a carrier under a bell, cut at onset; T f up to 8."""
+    """Wave packet exp(-((t - 4 T)/T)^2) sin(2 pi f (t - 4 T)), truncated at onset; T f up to 8."""
 
     duration: float
     frequency: float
@@ -222,7 +222,7 @@ class Burst:
         return np.where(t > 0, wave, 0.0)
 
     def integral(self, t: Any) -> np.ndarray:
-        y = pi * self.frequency * self.duration  # half the phase over T
+        y = pi * self.frequency * self.duration  # half of the phase over T
 
         def antiderivative(x: Any) -> Any:
             return (0.5 * self.duration * sqrt(pi) * np.exp(-y * y) * special.erf(x - 1j * y)).imag
@@ -231,12 +231,18 @@ class Burst:
 
 
 def ricker_duration(setting: Any) -> float:
-    """1/frequency of a Ricker wavelet [s], given as either."""
+    """Return 1/frequency of a Ricker wavelet [s], of which either may be given."""
     return 1.0 / setting.frequency if setting.frequency else float(setting.duration)
 
 
 def time_function(setting: Any, where: str = "time_function") -> TimeFunction:
-    """The function of a setting (kind, duration, frequency, acceleration, samples, interval); InputError at ``where``."""
+    """Return the time function of a setting (kind, duration, frequency, acceleration, samples, interval).
+
+    Raises
+    ------
+    InputError
+        At ``where`` if the setting is invalid.
+    """
     match setting.kind:
         case "brune":
             return Brune(setting.duration)

@@ -1,4 +1,8 @@
-"""Wave physics as data, one file each. ``law(name)`` finds one; every instance of PlainLaw in a module here is one."""
+"""Laws of wave physics, one file each.
+
+Every instance of ``PlainLaw`` at the top of a module of this package, or of an entry point 'faultwave.physics.waves',
+is a law. ``law(name)`` finds one.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,19 @@ __all__ = ["Law", "law", "laws"]
 
 
 def laws() -> dict[str, Law]:
-    """Every law by name: this package's and those of the entry points 'faultwave.physics.waves'."""
+    """Return all laws by name, including entry points of the group 'faultwave.physics.waves'."""
     found = scan(__name__, PlainLaw)
     return {name: cast(Law, found[name]) for name in sorted(found)}
 
 
 def law(name: str) -> Law:
-    """The law called ``name``; raises InputError with the names that exist."""
+    """Return the law called ``name``.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message lists the names that exist.
+    """
     known = laws()
     if name not in known:
         raise InputError(Problem("law", f"'{name}' does not exist", ", ".join(known), suggest(name, known)))

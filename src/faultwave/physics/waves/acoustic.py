@@ -1,4 +1,7 @@
-"""Linear acoustics with sigma = -pressure: sigma_t = K div v, rho v_t = grad sigma. One channel crosses a face."""
+"""Linear acoustics with sigma = -pressure: sigma_t = K div v, rho v_t = grad sigma.
+
+One channel crosses a face.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ class Acoustic(PlainLaw):
         Parameter("lambda", "Pa", "bulk modulus", positive=True),
     )
     channels = 1
-    stability = 0.8  # white noise grows at the elastic limits
+    stability = 0.8  # round-off noise grows at the step limits of elastic solids
     traction_is_flux = False
     boundaries = BOUNDARIES | {"symmetry": BOUNDARIES["rigid"]}
 
@@ -43,7 +46,7 @@ class Acoustic(PlainLaw):
         return [bulk * divergence[0]] + [inverse_density * gradient[x][0] for x in range(3)]
 
     def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
-        """Only the isotropic part of a moment tensor acts in a fluid."""
+        """Return the right-hand side of a point source; only the isotropic part of a moment tensor acts in a fluid."""
         return np.concatenate([[-moment[:3].mean()], force / values["rho"]])
 
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:

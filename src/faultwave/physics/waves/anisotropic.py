@@ -1,8 +1,8 @@
 """Anisotropic elasticity with 21 constants, velocity-stress: sigma_t = C : grad v, rho v_t = div sigma.
 
-Constants have Voigt's numbers, 1 to 6 for xx, yy, zz, yz, xz, xy. Across a face with the normal n the impedance is the matrix
-Z = (rho Gamma)^(1/2) of the acoustic tensor Gamma_ik = n_j c_ijkl n_l (Wolf, Gabriel & Bader 2020; docs/theory/formulation.md,
-"Laws as flux and potential", "Riemann problem at faces").
+Constants are numbered in Voigt's notation, 1 to 6 for xx, yy, zz, yz, xz, xy. Across a face with the normal n the
+impedance is the matrix Z = (rho Gamma)^(1/2) of the acoustic tensor Gamma_ik = n_j c_ijkl n_l (Wolf, Gabriel & Bader
+2020; docs/theory/formulation.md, "Laws as flux and potential", "Riemann problem at faces").
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from faultwave.physics.waves.law import BOUNDARIES, Boundary, VelocityStress, do
 
 PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
 CONSTANTS = tuple(f"c{i + 1}{j + 1}" for i, j in PAIRS)
-"""Names of the 21 constants in the order of ``PAIRS``, row by row of the upper half."""
+"""Names of the 21 constants in the order of ``PAIRS``: rows of the upper triangle."""
 
 NUMBER = {pair: k for k, (i, j) in enumerate(PAIRS) for pair in ((i, j), (j, i))}
 VOIGT = ((0, 5, 4), (5, 1, 3), (4, 3, 2))
-"""Voigt's number (from 0) of the component jk of a symmetric tensor."""
+"""Voigt number (from 0) of the component jk of a symmetric tensor."""
 
 ORDER = (0, 1, 2, 5, 3, 4)
-"""Voigt's numbers of the stress among the quantities: xx, yy, zz, xy, yz, xz."""
+"""Voigt numbers of the stress components in the order of the quantities: xx, yy, zz, xy, yz, xz."""
 
 PACKED = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 PLACE = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
-"""Components of a packed symmetric matrix, and the place of the component ij."""
+"""Position of the component ij in a packed symmetric matrix, whose components are PACKED."""
 
 MAXIMUM_CLIMB = 100
-"""Rounds of the search for the largest speed; a few are enough."""
+"""Maximum number of iterations of the search for the largest speed; a few suffice."""
 
 STRAIN = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
-"""Directions of the gradients that make the engineering strains 1 to 6."""
+"""Directions of the velocity gradients that form the engineering strains 1 to 6."""
 
 
 def _isotropic_constant(i: int, j: int, values: Mapping[str, Any]) -> Any:
-    """c_ij, counted from 0, of an isotropic solid."""
+    """Return c_ij, with indices from 0, of an isotropic solid."""
     lam, mu = values["lambda"], values["mu"]
     found = lam if j < 3 else 0.0 * mu
     return found + (2.0 * mu if i < 3 else mu) if i == j else found
@@ -70,12 +70,15 @@ class Anisotropic(VelocityStress):
         return (*(values[name] for name in CONSTANTS), 1.0 / values["rho"])
 
     def impedance_at(self, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
-        """Both sides of a face, and faces that are parallel in one rock, are looked at once."""
+        """Return impedances (..., 6) at faces with unit normals (..., 3).
+
+        Equal combinations of rock and normal, such as the two sides of a face or parallel faces, are computed once.
+        """
         kinds, which = _kinds(values)
         shape = np.broadcast_shapes(which.shape, normal.shape[:-1])
         rock, n = np.broadcast_to(which, shape).reshape(-1), np.broadcast_to(normal, (*shape, 3)).reshape(-1, 3)
         leading = np.take_along_axis(n, (n != 0.0).argmax(1)[:, None], 1)
-        n = np.where(leading < 0.0, -n, n) + 0.0  # no negative zeros
+        n = np.where(leading < 0.0, -n, n) + 0.0  # avoids negative zeros
         first, face = distinct(np.column_stack([rock, n]))
         found = _impedance({k: v[rock[first]] for k, v in kinds.items()}, n[first])
         return found[face].reshape(*shape, 6)
@@ -87,8 +90,10 @@ class Anisotropic(VelocityStress):
         return np.asarray(scale)[..., None] * packed(np.linalg.inv(unpacked(own + other)))
 
     def mix(self, boundary: Boundary | None, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
-        """a, and b times m of w_R = a w + b n (m . w) with m = Z^-1 n / (n . Z^-1 n): so v . n and the shear traction vanish at a plane
-        of symmetry."""
+        """Return a and b m of the incoming wave w_R = a w + b n (m . w), with m = Z^-1 n / (n . Z^-1 n).
+
+        Thus v . n and the shear traction vanish at a plane of symmetry.
+        """
         a, b = (-1.0, 0.0) if boundary is None else (boundary.a, boundary.b)
         mixed = np.zeros((len(normal), 4))
         mixed[:, 0] = a
@@ -111,12 +116,12 @@ class Anisotropic(VelocityStress):
         return np.array([sum(values[CONSTANTS[NUMBER[i, j]]] * six[j] for j in range(6)) for i in ORDER])
 
     def moduli(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """mu the mean of c44, c55, c66, lambda + 2 mu that of c11, c22, c33."""
+        """Return mu as the mean of c44, c55 and c66, and lambda + 2 mu as the mean of c11, c22 and c33."""
         mu = (values["c44"] + values["c55"] + values["c66"]) / 3.0
         return {"lambda": (values["c11"] + values["c22"] + values["c33"]) / 3.0 - 2.0 * mu, "mu": mu}
 
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
-        """Largest of all directions."""
+        """Return the largest wave speed in any direction [m/s]."""
         return largest_speed(values)
 
     def wrong(self, values: dict[str, np.ndarray]) -> Iterable[tuple[np.ndarray, Callable[[int], str], str]]:
@@ -134,7 +139,7 @@ class Anisotropic(VelocityStress):
         yield bad[which], told, "all > 0: the energy of any strain is positive"
 
     def energies(self, q: Any, values: Any) -> dict[str, Any]:
-        """Strain energy s C^-1 s / 2 by the factors L D L^T of C, and kinetic energy [J/m^3]."""
+        """Return strain energy s C^-1 s / 2, from the factors L D L^T of C, and kinetic energy [J/m^3]."""
         rho, v = values["rho"], q[6:]
         strain = _half_inverse_product(
             {pair: values[CONSTANTS[k]] for pair, k in NUMBER.items()}, [q[ORDER.index(i)] for i in range(6)]
@@ -149,7 +154,7 @@ class Anisotropic(VelocityStress):
 
 
 def _half_inverse_product(c: Mapping[tuple[int, int], Any], s: list[Any]) -> Any:
-    """s C^-1 s / 2 of a symmetric positive definite C, on arrays and on expressions."""
+    """Return s C^-1 s / 2 for a symmetric positive definite C, for arrays and expressions."""
     lower: dict[tuple[int, int], Any] = {}
     pivots: list[Any] = []
     solved: list[Any] = []
@@ -170,32 +175,37 @@ def _half_inverse_product(c: Mapping[tuple[int, int], Any], s: list[Any]) -> Any
 
 
 def stiffness(values: Mapping[str, Any]) -> np.ndarray:
-    """(..., 6, 6) stiffness for strains and stresses that have sqrt(2) on their shear components (Kelvin): its eigenvalues do not depend
-    on the axes."""
+    """Return the stiffness (..., 6, 6) in Kelvin notation, whose eigenvalues do not depend on the axes.
+
+    Strains and stresses have a factor sqrt(2) on their shear components.
+    """
     size = np.array([1.0, 1.0, 1.0, *[np.sqrt(2.0)] * 3])
     rows = [np.stack([np.asarray(values[CONSTANTS[NUMBER[i, j]]], float) for j in range(6)], -1) for i in range(6)]
     return np.stack(rows, -2) * size * size[:, None]
 
 
 def isotropic(values: Mapping[str, Any]) -> dict[str, Any]:
-    """rho and the 21 constants of an isotropic solid with rho, lambda and mu."""
+    """Return rho and the 21 constants of an isotropic solid with rho, lambda and mu."""
     return {"rho": values["rho"]} | {
         name: _isotropic_constant(i, j, values) for name, (i, j) in zip(CONSTANTS, PAIRS, strict=True)
     }
 
 
 def packed(matrix: np.ndarray) -> np.ndarray:
-    """(..., 6) of symmetric (..., 3, 3): xx, yy, zz, xy, yz, xz."""
+    """Return the components xx, yy, zz, xy, yz, xz (..., 6) of symmetric matrices (..., 3, 3)."""
     return np.stack([0.5 * (matrix[..., i, j] + matrix[..., j, i]) for i, j in PACKED], -1)
 
 
 def unpacked(six: np.ndarray) -> np.ndarray:
-    """The reverse of ``packed``."""
+    """Return symmetric matrices (..., 3, 3) from their components (..., 6): inverse of ``packed``."""
     return np.stack([np.stack([six[..., PLACE[i][j]] for j in range(3)], -1) for i in range(3)], -2)
 
 
 def acoustic_tensor(values: Mapping[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
-    """Gamma_ik = n_j c_ijkl n_l, (..., 3, 3) for normals (..., 3). Summed term by term: the same bits for any number of faces."""
+    """Return the acoustic tensor Gamma_ik = n_j c_ijkl n_l (..., 3, 3) for normals (..., 3).
+
+    It is summed term by term, so that results are bitwise equal for any number of faces.
+    """
 
     def component(i: int, k: int) -> Any:
         return sum(
@@ -208,8 +218,11 @@ def acoustic_tensor(values: Mapping[str, np.ndarray], normal: np.ndarray) -> np.
 
 
 def lopsidedness(values: Mapping[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
-    """(n,) the largest c_ijkl that odd powers of a face's normal (n, 3) make, as a share of the largest: those would vanish if its plane
-    were one of mirror symmetry of the rock, of values (n,)."""
+    """Return the deviation (n,) of rocks from mirror symmetry about the planes with normals (n, 3).
+
+    It is the largest c_ijkl in odd powers of the normal, relative to the largest constant: these vanish for mirror
+    symmetry.
+    """
     table = np.stack([values[name] for name in CONSTANTS], -1)
     place = np.array(
         [[[[NUMBER[VOIGT[i][j], VOIGT[k][m]] for m in range(3)] for k in range(3)] for j in range(3)] for i in range(3)]
@@ -223,7 +236,7 @@ def lopsidedness(values: Mapping[str, np.ndarray], normal: np.ndarray) -> np.nda
 
 
 def _kinds(values: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The different materials among cells, and which of them each cell has."""
+    """Return the distinct materials among cells, and the index of the material of each cell."""
     names = ("rho", *CONSTANTS)
     table = np.stack(np.broadcast_arrays(*(np.asarray(values[name], float) for name in names)), -1)
     flat = table.reshape(-1, len(names))
@@ -232,13 +245,13 @@ def _kinds(values: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.
 
 
 def _impedance(values: Mapping[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
-    """(n, 6) Z = (rho Gamma)^(1/2)"""
+    """Return Z = (rho Gamma)^(1/2) in packed form (n, 6)."""
     squares, axes = np.linalg.eigh(values["rho"][:, None, None] * acoustic_tensor(values, normal))
     return packed((axes * np.sqrt(np.maximum(squares, 0.0))[:, None, :]) @ np.swapaxes(axes, -1, -2))
 
 
 def _directions(count: int) -> np.ndarray:
-    """Directions (count, 3) spread over half a sphere, and the axes, on which many rocks have their fastest waves."""
+    """Return ``count`` directions distributed over half a sphere and the three axes, which often are the fastest directions."""
     k = np.arange(count) + 0.5
     z, angle = k / count, np.pi * (1.0 + 5.0**0.5) * k
     across = np.sqrt(1.0 - z * z)
@@ -246,10 +259,10 @@ def _directions(count: int) -> np.ndarray:
 
 
 def largest_speed(values: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Largest wave speed [m/s] of all directions and polarisations, of every cell.
+    """Return the largest wave speed [m/s] over all directions and polarisations, for each cell.
 
-    rho c^2 is the largest p . Gamma(n) p of unit vectors n and p, which may change places. So from the best of a sample of directions the
-    eigenvectors of Gamma(n) and Gamma(p) in turn lead upwards to it.
+    rho c^2 is the largest p . Gamma(n) p of unit vectors n and p, which can be exchanged. Starting from the best of a
+    sample of directions, alternating eigenvectors of Gamma(n) and Gamma(p) therefore increase to it.
     """
     kinds, which = _kinds(values)
     best = np.empty(len(kinds["rho"]))
@@ -269,15 +282,15 @@ def _largest_stiffness(values: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def _climbed(values: dict[str, np.ndarray], n: np.ndarray) -> np.ndarray:
-    """The largest eigenvalue (nc,) of Gamma at the top that the directions n (nc, 3) lead to."""
+    """Return the largest eigenvalue (nc,) of Gamma that the iteration reaches from the directions n (nc, 3)."""
     found, left = np.zeros(len(n)), np.arange(len(n))
     for _ in range(MAXIMUM_CLIMB):
         here = {k: v[left] for k, v in values.items()}
         steps = [n]
-        for _ in range(3):  # always to the same side
+        for _ in range(3):  # eigenvectors with a consistent sign
             eigenvalues, axes = np.linalg.eigh(acoustic_tensor(here, steps[-1]))
             steps.append(axes[..., -1] * np.where((axes[..., -1] * n).sum(1, keepdims=True) < 0.0, -1.0, 1.0))
-        # Steps that shrink evenly lead this far.
+        # Extrapolated limit of steps that shrink geometrically.
         first, second = steps[2] - steps[1], steps[3] - steps[2]
         size = (first * first).sum(1)
         share = np.clip((first * second).sum(1) / np.where(size > 0.0, size, 1.0), 0.0, 0.99)

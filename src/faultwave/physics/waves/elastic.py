@@ -60,7 +60,7 @@ class Elastic(VelocityStress):
         return np.sqrt((values["lambda"] + 2.0 * values["mu"]) / values["rho"])
 
     def energies(self, q: Any, values: Any) -> dict[str, Any]:
-        """Strain and kinetic energy densities [J/m^3]; fluid cells are counted as acoustic."""
+        """Return strain and kinetic energy densities [J/m^3]; fluid cells are counted as acoustic."""
         lam, mu, rho = values["lambda"], values["mu"], values["rho"]
         s, v = q[:6], q[6:]
         trace = s[0] + s[1] + s[2]

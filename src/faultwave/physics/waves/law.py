@@ -1,4 +1,4 @@
-"""What a law of wave physics is.
+"""Interface of the laws of wave physics.
 
 Every first-order linear law here has the form
 
@@ -7,7 +7,7 @@ Every first-order linear law here has the form
 with a flux F(q) n linear in q and in the vector n, and a potential phi(q) linear in q: for elasticity F n = sigma n and
 phi = v. From these follow the predictor (derivatives act only on F and phi), the jump lifted on a face (div F -> dF,
 grad phi -> n (x) dphi), and the Jacobians. The Godunov state needs the generalised traction T and flow v of a face: one
-of them is the flux, the other the potential, linked by an impedance Z (the trace form of the Riemann problem).
+of them is the flux, the other the potential, related by an impedance Z (the trace form of the Riemann problem).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from faultwave.base.quantities import Parameter
 
 @dataclass(frozen=True)
 class Boundary:
-    """Incoming wave at a boundary: w_R = a w + b n (n.w), w the cell's own outgoing wave.
+    """Boundary condition by its incoming wave: w_R = a w + b n (n.w), where w is the outgoing wave of the cell.
 
     See docs/theory/formulation.md, "Boundary conditions".
     """
@@ -40,92 +40,105 @@ BOUNDARIES: dict[str, Boundary] = {
 
 
 Derived = tuple[str, tuple[str, ...], Callable[[Mapping[str, Any]], Any]]
-"""A parameter, what it follows from, and how."""
+"""Parameter that can be derived, names of the parameters that it depends on, and the formula."""
 
 
 class Law(Protocol):
-    """A law: names, sizes and pure functions valid on NumPy arrays and on kernel expressions.
+    """Law of wave physics: names, sizes and pure functions valid for NumPy arrays and kernel expressions.
 
-    ``material`` is always the tuple made by ``constants``; lists hold one value per component.
+    ``material`` is always the tuple returned by ``constants``; lists hold one value per component.
     """
 
     name: str
     title: str
     quantities: tuple[str, ...]
-    roles: Mapping[str, tuple[str, ...]]  # quantities by what they are, side by side: velocity, stress, electric, ...
+    roles: Mapping[str, tuple[str, ...]]  # quantities grouped by meaning, contiguous: velocity, stress, electric, ...
     parameters: tuple[Parameter, ...]
     derived: (
         tuple[Derived, ...] | None
-    )  # other ways to give all of some parameters; None: nor do moduli follow from speeds
-    channels: int  # components of F n and of phi
-    face_channels: int  # of T and of v; one less than ``channels`` where only tangential components cross a face
-    traction_is_flux: bool
-    principal: bool  # whether impedances are principal values, which add and divide one by one; else they are matrices
-    directional: (
-        bool  # whether a cell's impedance depends on the direction of a face: kernels then have one for each face
+    )  # alternative ways to give parameters; None: moduli do not follow from speeds either
+    channels: int  # number of components of F n and of phi
+    face_channels: (
+        int  # number of components of T and of v; less than ``channels`` if only tangential components cross a face
     )
-    mixing: int  # numbers that ``incoming`` takes
-    stability: float  # largest stable steps as a share of those of elastic solids
+    traction_is_flux: bool
+    principal: (
+        bool  # True if impedances are principal values, which are added and inverted one by one; else they are matrices
+    )
+    directional: (
+        bool  # True if the impedance of a cell depends on the direction of a face: kernels then store one for each face
+    )
+    mixing: int  # number of values per face that ``incoming`` reads
+    stability: float  # largest stable time step relative to elastic solids
     boundaries: dict[str, Boundary]
-    point_sources: tuple[str, ...]  # kinds of sources that act on it; those of files are moment tensors
-    visible: int  # the first so many quantities are the field; others are memories of its own
-    decays: bool  # whether ``reaction`` is -r P q with one rate r and a projection P, which is then followed exactly
-    layered: bool  # whether a matched layer is part of ``adapted`` (parameters LAYER)
+    point_sources: tuple[str, ...]  # kinds of point sources that act on it; sources from files are moment tensors
+    visible: int  # number of leading quantities that are the field; the others are memory variables
+    decays: bool  # True if ``reaction`` is -r P q with one rate r and a projection P, which is then integrated exactly
+    layered: bool  # True if ``adapted`` can include a perfectly matched layer (parameters LAYER)
 
     def adapted(self, values: dict[str, np.ndarray]) -> Law:
-        """The law for a material: itself, or a variant with the terms that this material needs."""
+        """Return the law for a material: itself, or a variant with the terms that this material needs."""
         ...
 
     def rates(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
-        """Rates [1/s] that ``reaction`` takes, each (cells,); none where dq/dt has no term without gradients."""
+        """Return the rates [1/s] that ``reaction`` reads, each (cells,); empty if dq/dt has no term without gradients."""
         ...
 
     def stiffness(self, values: dict[str, np.ndarray]) -> np.ndarray | float:
-        """Bound of the reaction's rates [1/s], (cells,): explicit steps must resolve it."""
+        """Return a bound of the rates of the reaction [1/s], (cells,), which explicit steps must resolve."""
         ...
 
     def longest_step(self) -> float:
-        """Bound of any step [s] by what happens without gradients, whatever the cell; infinite for most laws."""
+        """Return the limit of the time step [s] from terms without gradients, for any cell; infinite for most laws."""
         ...
 
     def reaction(self, q: Any, rates: Any) -> list[Any]:
-        """The part of dq/dt that is linear in q itself."""
+        """Return the part of dq/dt that is linear in q itself."""
         ...
 
     def decay(self, rates: Any) -> Any:
-        """The rate r [1/s] of a law that ``decays``."""
+        """Return the rate r [1/s] of a law that ``decays``."""
         ...
 
     def decaying(self, q: Any, material: Any) -> list[Any]:
-        """P q of a law that ``decays``."""
+        """Return P q of a law that ``decays``."""
         ...
 
     def constants(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
-        """Numbers the kernels need from the parameters, each (cells,)."""
+        """Return the values, each (cells,), that kernels need from the parameters."""
         ...
 
     def impedance(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
-        """Impedance, each number (cells,), of a law that is not ``directional``: what ``apply_impedance`` takes."""
+        """Return the impedance, each value (cells,), of a law that is not ``directional``, as input of ``apply_impedance``."""
         ...
 
     def impedance_at(self, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
-        """(..., k) impedance at faces with unit normals (..., 3): what ``apply_impedance`` takes; ``values`` (...) or as wide as they."""
+        """Return the impedance (..., k) at faces with unit normals (..., 3), as input of ``apply_impedance``.
+
+        ``values`` are parameters of shape (...) or broadcast to it.
+        """
         ...
 
     def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
-        """Z x for the impedance (principal values, or the numbers of a symmetric matrix) and unit normal n."""
+        """Return Z x for the impedance (principal values, or components of a symmetric matrix) and unit normal n."""
         ...
 
     def admittance(self, own: np.ndarray, other: np.ndarray, scale: Any) -> np.ndarray:
-        """(..., k) scale (Z + Z')^-1 for impedances (..., k), as ``apply_impedance`` takes it; ``scale`` a number or (...)."""
+        """Return scale (Z + Z')^-1 (..., k) for impedances (..., k), as input of ``apply_impedance``.
+
+        ``scale`` is a number or has the shape (...).
+        """
         ...
 
     def mix(self, boundary: Boundary | None, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
-        """(n, mixing) what ``incoming`` takes at faces (n, 3) of a boundary, or, for None, between cells; ``values`` (n,)."""
+        """Return the values (n, mixing) that ``incoming`` reads at faces with normals (n, 3).
+
+        ``boundary`` is a boundary condition or, between cells, None; ``values`` are parameters (n,).
+        """
         ...
 
     def incoming(self, mix: Any, n: Any, w: Any) -> list[Any]:
-        """The wave that comes in where w is what the neighbour, or at a boundary the cell itself, sends out."""
+        """Return the incoming wave; w is the outgoing wave of the neighbour or, at a boundary, of the cell itself."""
         ...
 
     def flux(self, q: Any, n: Any) -> list[Any]: ...
@@ -133,56 +146,61 @@ class Law(Protocol):
     def potential(self, q: Any) -> list[Any]: ...
 
     def sides(self, flux: Any, potential: Any) -> tuple[list[Any], list[Any]]:
-        """Traction T and flow v of a face from the channels of F n and phi that cross it, and the reverse: each channel of T is that of
-        one of them, that of v the other's."""
+        """Return traction T and flow v of a face from the channels of F n and phi that cross it, and vice versa.
+
+        Each channel of T is taken from one of them, and the same channel of v from the other.
+        """
         ...
 
     def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
-        """dq/dt from div F (list) and grad phi (gradient[x][i] = d phi_i / dx)."""
+        """Return dq/dt from div F (list) and grad phi (gradient[x][i] = d phi_i / dx)."""
         ...
 
     def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
-        """(Q,) right-hand side of a moment tensor (6,) and a force (3,) acting at a point with unit time function.
+        """Return the right-hand side (Q,) of a moment tensor (6,) and a force (3,) at a point with unit time function.
 
         In electromagnetism the vector is a current moment [A m] and there are no moment tensors.
         """
         ...
 
     def moduli(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """lambda and mu, of an anisotropic solid those of an isotropic one like it; what the law has none of is left out."""
+        """Return lambda and mu, for anisotropic solids of a similar isotropic one; moduli that a law lacks are omitted."""
         ...
 
     def density(self, values: Mapping[str, Any]) -> Any:
-        """Of mechanical media, all that moves [kg/m^3]."""
+        """Return the total density of moving mass [kg/m^3] of mechanical media."""
         ...
 
     def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray | None:
-        """(6,) stress of a tensor strain (6,), of slip in sources, where it is not that of lambda and mu; else None."""
+        """Return the stress (6,) of a tensor strain (6,), for slip sources, or None if it follows from lambda and mu."""
         ...
 
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
-        """Largest wave speed [m/s], (cells,)."""
+        """Return the largest wave speed [m/s], (cells,)."""
         ...
 
     def wrong(self, values: dict[str, np.ndarray]) -> Iterable[tuple[np.ndarray, Callable[[int], str], str]]:
-        """What cannot be a material although each number is allowed: cells (nc,) bool, words for one of them, and what is allowed."""
+        """Yield physically impossible materials whose parameters are individually valid.
+
+        Each item is a mask (nc,) of cells, a function that describes one of them, and the allowed values.
+        """
         ...
 
     def energies(self, q: Any, values: Any) -> dict[str, Any]:
-        """Densities by name: energies, quadratic in q, and ``momentum`` along the axes, linear; ``values``: parameters by name."""
+        """Return densities by name: energies, quadratic in q, and ``momentum`` along the axes, linear; ``values``: parameters."""
         ...
 
 
 FILLED = Boundary(1.0)
-"""Of faces where somebody else gives all that comes in, as friction does."""
+"""Boundary condition of faces where another component computes the incoming wave, as friction does."""
 
 
 LAYER = ("damping_x", "damping_y", "damping_z", "damping_shift")
-"""What a matched layer adds to a material: damping along each axis and a shift of its pole [1/s], constant in a cell."""
+"""Parameters of a perfectly matched layer: damping along each axis and a shift of the pole [1/s], constant in a cell."""
 
 
 class PlainLaw:
-    """What most laws are: mechanical, every channel crosses a face, nothing happens without gradients."""
+    """Base class of laws: mechanical, every channel crosses a face, no terms without gradients."""
 
     roles: Mapping[str, tuple[str, ...]]
     channels: int
@@ -267,13 +285,13 @@ class PlainLaw:
 
 
 def traction(stress: Any, n: Any) -> list[Any]:
-    """sigma n of the six components of a stress."""
+    """Return sigma n from the six components of a stress."""
     xx, yy, zz, xy, yz, xz = stress
     return [dot((xx, xy, xz), n), dot((xy, yy, yz), n), dot((xz, yz, zz), n)]
 
 
 class VelocityStress(PlainLaw):
-    """A solid by its stress and velocity: F n = sigma n, phi = v."""
+    """Solid described by stress and velocity: F n = sigma n, phi = v."""
 
     roles = {"stress": ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"), "velocity": ("v1", "v2", "v3")}
 
@@ -288,7 +306,13 @@ class VelocityStress(PlainLaw):
 
 
 def role(law: Law, name: str) -> slice:
-    """Columns of the quantities that have a role; ValueError where the law has none (``name in law.roles`` tells)."""
+    """Return the columns of the quantities of a role, such as 'velocity'.
+
+    Raises
+    ------
+    ValueError
+        If the law has no such role (check with ``name in law.roles``).
+    """
     if name not in law.roles:
         raise ValueError(f"the {law.name} law has no {name}: its quantities are {', '.join(law.quantities)}")
     names = law.roles[name]
@@ -298,13 +322,13 @@ def role(law: Law, name: str) -> slice:
 
 @dataclass(frozen=True)
 class Jacobians:
-    """A_d of q_t + A_x q_x + A_y q_y + A_z q_z = 0 for one material, (3, Q, Q)."""
+    """Jacobians A_d of q_t + A_x q_x + A_y q_y + A_z q_z = 0 for one material, (3, Q, Q)."""
 
     matrices: np.ndarray = field(repr=False)
 
 
 def jacobians(law: Law, values: dict[str, float]) -> Jacobians:
-    """The three Jacobians by linearity of ``rate``, one column at a time."""
+    """Return the three Jacobians, computed column by column from the linear function ``rate``."""
     material = tuple(float(c) for c in law.constants({k: np.asarray(v, float) for k, v in values.items()}))
     size = len(law.quantities)
     result = np.zeros((3, size, size))
@@ -319,21 +343,21 @@ def jacobians(law: Law, values: dict[str, float]) -> Jacobians:
 
 
 def impedance_numbers(law: Law) -> int:
-    """How many numbers an impedance of the law is; one where waves of one kind cross a face."""
+    """Return the number of values of an impedance of the law; one if waves of one kind cross a face."""
     probe = {name: np.ones(1) for name in (*(p.name for p in law.parameters), *LAYER)}
-    with np.errstate(all="ignore"):  # the numbers are no material
+    with np.errstate(all="ignore"):  # the values are not a real material
         return law.impedance_at(probe, np.array([[1.0, 0.0, 0.0]])).shape[-1]
 
 
 def energy_names(law: Law, of: Callable[[Any, Any], dict[str, Any]]) -> list[str]:
-    """Of what ``Law.energies``, or a function like that, gives, in its order."""
-    with np.errstate(all="ignore"):  # the numbers are no material
+    """Return the names of the densities of ``Law.energies``, or of a function like it, in its order."""
+    with np.errstate(all="ignore"):  # the values are not a real material
         values = {p.name: np.ones(1) for p in law.parameters}
         return list(of([np.zeros(1)] * len(law.quantities), values))
 
 
 def as_matrix(of: Any, size: int, shape: tuple[int, ...]) -> np.ndarray:
-    """(*shape, size, size) of a linear function of vectors that ``of`` applies to lists of arrays."""
+    """Return the matrix (*shape, size, size) of a linear function ``of`` of vectors, which are lists of arrays."""
     columns = [of([np.full(shape, float(i == j)) for i in range(size)]) for j in range(size)]
     return np.stack([np.stack(np.broadcast_arrays(*column), -1) for column in columns], -1)
 

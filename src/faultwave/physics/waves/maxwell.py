@@ -1,8 +1,8 @@
-"""Maxwell's equations in linear isotropic media, SI: eps E_t = curl H - sigma E - j, mu H_t = -curl E.
+"""Maxwell's equations in linear isotropic media, SI units: eps E_t = curl H - sigma E - j, mu H_t = -curl E.
 
-Theory: docs/theory/electromagnetics.md, "Equations". In the form of ``law``: curl H is the divergence of the flux
-F n = n x H, curl E follows from the gradient of the potential E. Across a face T = E_tan and v = n x H are continuous,
-two numbers each, linked by Z = sqrt(mu/eps).
+Theory: docs/theory/electromagnetics.md, "Equations". In the form of ``law``, curl H is the divergence of the flux F n =
+n x H, and curl E follows from the gradient of the potential E. Across a face T = E_tan and v = n x H are continuous,
+two components each, related by Z = sqrt(mu/eps).
 """
 
 from __future__ import annotations
@@ -25,15 +25,24 @@ FIELD = {"electric": ("E1", "E2", "E3"), "magnetic": ("H1", "H2", "H3")}
 
 @dataclass(frozen=True)
 class Maxwell(PlainLaw):
-    """``lossy`` adds the term of conductivity, ``matched`` that of a perfectly matched layer: only where a case needs them.
+    """Maxwell's equations with optional terms for conductivity and a perfectly matched layer.
 
-    The layer is a uniaxial medium (Gedney 1996) with s_d = 1 + d_d/(a + i w) along each axis: i w s_y s_z/s_x E_x takes the place of i w
-    E_x, and alike for the other components and H. Its curls are those of the law, so faces and star states are, too; with
-    S_x = d_y + d_z - d_x and C_x = d_y d_z - S_x (a + d_x) what remains is a reaction with one memory a component,
+    The layer is a uniaxial medium (Gedney 1996) with s_d = 1 + d_d/(a + i w) along each axis: i w s_y s_z/s_x E_x
+    replaces i w E_x, and likewise for the other components and H. Its curls, and therefore faces and star states, are
+    unchanged. With S_x = d_y + d_z - d_x and C_x = d_y d_z - S_x (a + d_x) the remainder is a reaction with one memory
+    variable per component,
 
         eps E_x' = (curl H)_x - eps (S_x E_x + C_x m_x),    m_x' = E_x - (a + d_x) m_x,
 
-    exact where a d_y d_z = 0: the shift a, which keeps a static field from growing, acts in layers across one axis only.
+    exact where a d_y d_z = 0: the shift a, which prevents growth of a static field, acts only in layers across one
+    axis.
+
+    Attributes
+    ----------
+    lossy : bool
+        True if the material is conductive.
+    matched : bool
+        True if there is a perfectly matched layer.
     """
 
     lossy: bool = False
@@ -48,7 +57,7 @@ class Maxwell(PlainLaw):
     )
     channels = 3
     face_channels = 2
-    stability = 0.8  # largest steps were measured as for fluids
+    stability = 0.8  # measured largest steps are as for fluids
     traction_is_flux = False
     boundaries = {"pec": Boundary(-1.0), "pmc": Boundary(1.0), "absorbing": Boundary(0.0)}
     point_sources = ("current",)
@@ -114,11 +123,11 @@ class Maxwell(PlainLaw):
         ]
 
     def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
-        """A current moment [A m] takes its displacement current away."""
+        """Return the right-hand side of a point source with a current moment [A m], which reduces the displacement current."""
         return np.concatenate([-force / values["permittivity"], np.zeros(len(self.quantities) - 3)])
 
     def plane_wave(self, direction: np.ndarray, amplitude: np.ndarray, values: dict[str, np.ndarray]) -> np.ndarray:
-        """(Q,) state of a plane wave along the unit vector ``direction`` with electric field ``amplitude`` (3,)."""
+        """Return the state (Q,) of a plane wave along the unit vector ``direction`` with electric field ``amplitude`` (3,) [V/m]."""
         magnetic = np.cross(direction, amplitude) / self.impedance(values)[0]
         return np.concatenate([amplitude, magnetic, np.zeros(len(self.quantities) - 6)])
 
@@ -133,7 +142,10 @@ class Maxwell(PlainLaw):
 
 
 def layer_rates(values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
-    """S_i, C_i/k, a + d_i for the three axes, and k, all [1/s]; memories are scaled by k = a + d_x + d_y + d_z."""
+    """Return S_i, C_i/k and a + d_i for the three axes, and k, all [1/s].
+
+    Memory variables are scaled by k = a + d_x + d_y + d_z.
+    """
     d, shift = [values[name] for name in LAYER[:3]], values[LAYER[3]]
     total = shift + d[0] + d[1] + d[2]
     shapes, memories = [], []

@@ -1,4 +1,4 @@
-"""Media and the order of quantities that exact solutions share."""
+"""Isotropic media and the order of quantities, shared by the exact solutions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ ACOUSTIC: tuple[str, ...] = ("sigma", "v1", "v2", "v3")
 
 
 class Solution(Protocol):
-    """A field in space and time: points (n, 3) in metres and one time in seconds give (n, quantities)."""
+    """Exact solution in space and time: points (n, 3) [m] and one time [s] give values (n, quantities)."""
 
     def __call__(self, points: Array, t: float) -> Array: ...
 
 
 @dataclass(frozen=True)
 class Medium:
-    """An isotropic medium: density [kg/m^3] and Lame constants [Pa]; ``mu`` = 0 is a fluid of bulk modulus ``lam``."""
+    """Isotropic medium: density [kg/m^3] and Lamé parameters [Pa]; ``mu`` = 0 is a fluid of bulk modulus ``lam``."""
 
     rho: float
     lam: float
@@ -53,7 +53,7 @@ class Medium:
         return self.rho * self.cs
 
     def parameters(self) -> dict[str, float]:
-        """The material parameters as a case names them."""
+        """Return the material parameters by their names in a case."""
         return {"rho": self.rho, "lambda": self.lam, "mu": self.mu}
 
 

@@ -1,4 +1,4 @@
-"""Parameters of a material that other wave physics reads: what a run with one law leaves unread of a file made for another."""
+"""Material parameters in a model file that only other wave laws read."""
 
 from __future__ import annotations
 
@@ -7,12 +7,27 @@ from collections.abc import Collection, Iterable
 from faultwave.physics.waves import laws
 
 ROCK = ("rho", "vp", "vs", "mu", "lambda", "Qp", "Qs")
-"""What nearly every model of the ground has, whatever is run with it."""
+"""Parameters that nearly every model of the ground contains, whatever law is run."""
 
 
 def readers_of(names: Iterable[str], known: Collection[str]) -> dict[str, str]:
-    """Of the ``names`` that are not ``known`` to a run, those that another law reads, and which: of several the one that reads most of
-    them, as rock and electromagnetics both have a permeability."""
+    """Return the law that reads each parameter which the present run does not read.
+
+    If several laws read it, the one that reads most of the unread names is returned: rock and electromagnetics both
+    have a permeability.
+
+    Parameters
+    ----------
+    names
+        Parameters of a model.
+    known
+        Parameters that the run reads.
+
+    Returns
+    -------
+    dict
+        Parameter -> 'law: NAME'.
+    """
     unread = set(names) - set(known) - set(ROCK)
     read = {law.name: unread & {p.name for p in law.parameters} for law in laws().values()}
     found: dict[str, str] = {}

@@ -1,7 +1,8 @@
-"""Harmonic waves on the two sides of a flat fluid-solid interface z = 0, propagating or decaying.
+"""Harmonic waves on the two sides of a flat fluid-solid interface z = 0, propagating or evanescent.
 
-A partial wave moves the ground with v = d exp(i(kx x + kz z - w t)) where kz may be complex. With u = i v / w Hooke's
-law gives the stress -C:(d k^T) / w, so a 3-vector k and a 3-vector d describe body waves and evanescent waves alike.
+A partial wave has the particle velocity v = d exp(i(kx x + kz z - w t)) where kz may be complex. With the displacement
+u = i v / w Hooke's law gives the stress -C:(d k^T) / w, so a 3-vector k and a 3-vector d describe body waves and
+evanescent waves alike.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True)
 class PartialWave:
-    """k and d: complex wave vector [rad/m] and velocity amplitude [m/s] (3,) in ``medium`` at angular frequency w."""
+    """Harmonic wave of complex wave vector k [rad/m] and velocity amplitude d [m/s] (3,) at angular frequency w [rad/s]."""
 
     medium: Medium
     k: Complex
@@ -26,38 +27,38 @@ class PartialWave:
     w: float
 
     def state(self) -> Complex:
-        """Amplitudes (9,) of the elastic quantities."""
+        """Return the amplitudes (9,) of the elastic quantities."""
         outer = -np.outer(self.d, self.k) / self.w
         trace, m = np.trace(outer), self.medium
         stresses = [(m.lam * trace if i == j else 0.0) + m.mu * (outer[i, j] + outer[j, i]) for i, j in VOIGT]
         return np.array([*stresses, *self.d])
 
     def scaled(self, factor: complex) -> PartialWave:
-        """The same wave with its amplitude multiplied."""
+        """Return the same wave with its amplitude multiplied."""
         return PartialWave(self.medium, self.k, self.d * factor, self.w)
 
 
 def p_wave(medium: Medium, kx: float, kz: complex, w: float) -> PartialWave:
-    """Unit P (or sound) wave: d along k, |d| = 1 where k is real; k.k = (w/cp)^2 is the caller's duty."""
+    """Return a unit P (or sound) wave: d along k, |d| = 1 where k is real; the caller ensures k.k = (w/cp)^2."""
     k = np.array([kx, 0.0, kz], dtype=complex)
     return PartialWave(medium, k, k * complex(medium.cp / w), w)
 
 
 def sv_wave(medium: Medium, kx: float, kz: complex, w: float) -> PartialWave:
-    """Unit S wave polarised in the (x, z) plane: d = (-kz, 0, kx) cs / w; k.k = (w/cs)^2 is the caller's."""
+    """Return a unit S wave polarised in the (x, z) plane: d = (-kz, 0, kx) cs / w; the caller ensures k.k = (w/cs)^2."""
     k = np.array([kx, 0.0, kz], dtype=complex)
     return PartialWave(medium, k, np.array([-kz, 0.0, kx], dtype=complex) * complex(medium.cs / w), w)
 
 
 def interface_rows(wave: PartialWave, fluid: bool) -> Complex:
-    """What must match across z = 0: (v_z, s_zz, s_xz); a fluid carries no shear traction, so its third entry is 0."""
+    """Return the quantities continuous across z = 0: (v_z, s_zz, s_xz); the shear traction of a fluid is 0."""
     state = wave.state()
     return np.array([state[8], state[2], 0.0 if fluid else state[5]])
 
 
 @dataclass(frozen=True)
 class InterfaceField:
-    """Real part of partial waves above (z > 0) and below (z < 0) the interface; -> (n, 9).
+    """Real part (n, 9) of partial waves above (z > 0) and below (z < 0) the interface.
 
     Points on z = 0 belong to ``above`` unless ``side`` is given: an array (n,) of +1 / -1 or one number.
     """

@@ -16,12 +16,27 @@ ROUNDS = 100
 def plane_waves(
     law: Law, material: Mapping[str, np.ndarray], waves: Sequence[Any], points: np.ndarray, time: float
 ) -> np.ndarray:
-    """Sum of plane waves at points (n, 3): (n, Q). The material is that of the first cell; ``waves``: the case's settings.
-    In anisotropic media P is the fastest wave, S the other one that moves most along the polarisation; in porous ones, where all decay,
-    slow-P is the P wave in which fluid and frame move against each other.
+    """Return the state (n, Q) of a sum of plane waves at points (n, 3).
 
-    With q = Q cos(k.x - w t), A_k Q = w Q for A_k = sum k_d A_d; as A_k only couples velocities with the rest, the rest
-    of Q follows from its velocity. Where the medium reacts by itself, with the rates R, (A_k + i R) Q = w Q of complex w and Q.
+    In anisotropic media, P is the fastest wave, S the other one with the largest motion along the polarisation. In
+    porous media, where all waves decay, slow-P is the P wave in which fluid and frame move in opposite directions.
+
+    With q = Q cos(k.x - w t), A_k Q = w Q for A_k = sum k_d A_d. A_k only couples velocities with the other quantities,
+    so the others follow from the velocity. In media with a reaction of rates R, (A_k + i R) Q = w Q with complex w and
+    Q.
+
+    Parameters
+    ----------
+    law
+        Wave law.
+    material
+        Parameters by name; the first cell counts.
+    waves
+        Settings of plane waves in the case.
+    points : (n, 3) array
+        Points [m].
+    time : float
+        Time [s].
     """
     values = {n: float(v[0]) for n, v in material.items()}
     a = jacobians(law, values).matrices
@@ -54,7 +69,7 @@ def plane_waves(
 def _elastic(
     law: Law, values: dict[str, float], along: np.ndarray, velocity: slice, rest: np.ndarray, wave: Any
 ) -> tuple[Any, np.ndarray]:
-    """Frequency and state of a wave without a reaction."""
+    """Return the frequency [rad/s] and state of a wave in a medium without reaction."""
     k = np.asarray(wave.k, float)
     length = np.linalg.norm(k)
     if wave.mode == "slow-P":
@@ -74,22 +89,25 @@ def _elastic(
 
 
 def _across(wave: Any) -> np.ndarray:
-    """The direction of motion of an S wave."""
+    """Return the direction of motion of an S wave."""
     k, across = np.asarray(wave.k, float), np.asarray(wave.polarisation, float)
     across = across - (across @ k) / np.linalg.norm(k) ** 2 * k
     return np.asarray(across / np.linalg.norm(across))
 
 
 def _reaction(law: Law, values: dict[str, float]) -> np.ndarray | None:
-    """(Q, Q) rates of a medium that changes without gradients; None of one that does not."""
+    """Return the rates (Q, Q) of a medium with a reaction, else None."""
     rates = [float(r) for r in law.rates({n: np.asarray(v) for n, v in values.items()})]
     size = len(law.quantities)
     return np.array([law.reaction(list(e), rates) for e in np.eye(size)], float).T if rates else None
 
 
 def _decaying(a: np.ndarray, state: np.ndarray, rest: np.ndarray, start: float) -> tuple[complex, np.ndarray]:
-    """Frequency w and the whole of a ``state`` of which the velocity is known, so that a Q = w Q: from the ``start`` that it would have
-    without a reaction, by w^2 = (w times what the rest gives back, and what the velocity loses by itself)."""
+    """Return the complex frequency w and the state of a wave with known velocity, so that a Q = w Q.
+
+    The iteration starts at ``start``, the frequency without reaction: w^2 is w times the rate of the velocity due to
+    the other quantities and to its own decay.
+    """
     moving = np.setdiff1d(np.arange(len(state)), rest)
     found, whole, weight = complex(start), state.astype(complex), state[moving] / (state[moving] @ state[moving])
     for _ in range(ROUNDS):
@@ -104,29 +122,33 @@ def _decaying(a: np.ndarray, state: np.ndarray, rest: np.ndarray, start: float) 
 
 
 def _in_pores(law: Law, spread: np.ndarray, reaction: np.ndarray | None, wave: Any) -> tuple[complex, np.ndarray]:
-    """Frequency and state of a wave in a porous medium: in the space of motions along one direction, of frame and fluid, and of the
-    stresses that they make."""
+    """Return the frequency and state of a wave in a porous medium.
+
+    The problem is reduced to motions of frame and fluid along one direction, and the stresses that they cause.
+    """
     k, size = np.asarray(wave.k, float), len(law.quantities)
     along = _across(wave) if wave.mode == "S" else k / np.linalg.norm(k)
     motions = np.zeros((size, 2))
     motions[role(law, "velocity"), 0] = motions[role(law, "filtration"), 1] = along
     space = np.concatenate([motions, spread @ motions], 1)
-    space = space[:, np.linalg.norm(space, axis=0) > 0]  # no stress comes of a fluid that is sheared
+    space = space[:, np.linalg.norm(space, axis=0) > 0]  # shear of the fluid causes no stress
     space /= np.linalg.norm(space, axis=0)
     whole = spread if reaction is None else spread + 1j * reaction
     frequencies, shares = np.linalg.eig(np.linalg.pinv(space) @ whole @ space)
     order = np.argsort(-frequencies.real, kind="stable")
     chosen = order[1] if wave.mode == "slow-P" else order[0]
     still = np.abs(frequencies.real) < 1e-6 * np.abs(frequencies).max()
-    if still[chosen]:  # it only diffuses: the slower of both
+    if still[chosen]:  # the wave only diffuses: take the slower one
         chosen = min(np.flatnonzero(still), key=lambda i: abs(frequencies[i]))
     state = space @ shares[:, chosen]
     return frequencies[chosen], state * wave.amplitude / (along @ state[role(law, "velocity")])
 
 
 def _polarised(a: np.ndarray, velocity: slice, rest: np.ndarray, wave: Any) -> tuple[np.ndarray, float]:
-    """Direction of motion and speed of a wave whose Jacobian along its unit wave vector is ``a``: P is the fastest, S of the others the one
-    that moves most along the polarisation given."""
+    """Return the direction of motion and the speed of a wave; ``a`` is the Jacobian along its unit wave vector.
+
+    P is the fastest wave; S the other one with the larger motion along the given polarisation.
+    """
     squares, axes = np.linalg.eig(a[velocity, :][:, rest] @ a[rest, :][:, velocity])
     order = np.argsort(squares.real)
     squares, axes = squares.real[order], axes.real[:, order]
@@ -136,7 +158,7 @@ def _polarised(a: np.ndarray, velocity: slice, rest: np.ndarray, wave: Any) -> t
     chosen = int(np.abs(wanted @ axes[:, :2]).argmax())
     if squares[1] - squares[0] > 1e-9 * squares[2]:
         return axes[:, chosen], float(np.sqrt(squares[chosen]))
-    plane = np.linalg.qr(axes[:, :2])[0]  # both are as fast: any direction in their plane
+    plane = np.linalg.qr(axes[:, :2])[0]  # equal speeds: any direction in their plane
     along = plane @ (plane.T @ wanted)
     return along / np.linalg.norm(along), float(np.sqrt(squares[chosen]))
 

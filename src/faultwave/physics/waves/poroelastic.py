@@ -1,12 +1,15 @@
-"""Porous rock full of fluid at low frequencies (Biot 1956, 1962; de la Puente et al. 2008): quantities are the total stress, the velocity v
-of the frame, the pore pressure p, and the filtration velocity w = porosity (fluid velocity - v).
+"""Poroelasticity at low frequencies: fluid-saturated porous rock (Biot 1956, 1962; de la Puente et al. 2008).
+
+Quantities are the total stress, the velocity v of the frame, the pore pressure p, and the filtration velocity w =
+porosity (fluid velocity - v).
 
     sigma_t = (lambda_u div v + alpha M div w) I + mu (grad v + grad v^T),    p_t = -alpha M div v - M div w
     rho v_t + rho_f w_t = div sigma,    rho_f v_t + m w_t = -grad p - (viscosity/permeability) w
 
-with the bulk density rho, m = tortuosity rho_f / porosity, Biot's alpha = 1 - K/K_s and M, and lambda_u = lambda + alpha^2 M.
-The drag makes w decay at one rate and leaves the momentum rho v + rho_f w alone: it is -rate P q with a projection P.
-Across an open face the traction and -p are continuous, and so are v and w.n: docs/theory/poroelasticity.md.
+with the bulk density rho, m = tortuosity rho_f / porosity, Biot's alpha = 1 - K/K_s and M, and lambda_u = lambda +
+alpha^2 M. The drag makes w decay at one rate and conserves the momentum rho v + rho_f w: it is -rate P q with a
+projection P. Across an open face the traction and -p are continuous, and so are v and w.n:
+docs/theory/poroelasticity.md.
 """
 
 from __future__ import annotations
@@ -23,8 +26,15 @@ from faultwave.physics.waves.law import Boundary, PlainLaw, dot, traction
 
 @dataclass(frozen=True)
 class PoreBoundary(Boundary):
-    """Also what becomes of the wave in the pores: ``fluid`` is its share that comes back. ``sealed``: no fluid crosses, while the
-    traction is what ``a`` and ``b`` say of a face without pores."""
+    """Boundary condition of a porous medium.
+
+    Attributes
+    ----------
+    fluid : float
+        Reflection coefficient of the wave in the pores.
+    sealed : bool
+        True if no fluid crosses; ``a`` and ``b`` then act on the traction as at a face without pores.
+    """
 
     fluid: float = 0.0
     sealed: bool = False
@@ -36,13 +46,13 @@ SEALED = PoreBoundary(-1.0, fluid=1.0, sealed=True)
 
 @dataclass(frozen=True)
 class Moduli:
-    """Numbers of Biot's equations, each (cells,): ``drag`` is viscosity/permeability."""
+    """Coefficients of Biot's equations, each (cells,): ``drag`` is viscosity/permeability."""
 
     lam: Any
     mu: Any
     alpha: Any
     storage: Any  # M
-    density: Any  # of rock and fluid together
+    density: Any  # bulk density of rock and fluid
     fluid: Any
     inertia: Any  # m
     drag: Any
@@ -65,16 +75,16 @@ class Moduli:
 
     @property
     def determinant(self) -> Any:
-        """Of the matrix of densities."""
+        """Determinant of the matrix of densities."""
         return self.density * self.inertia - self.fluid * self.fluid
 
     @property
     def undrained(self) -> Any:
-        """lambda_u"""
+        """Undrained Lamé parameter lambda_u [Pa]."""
         return self.lam + self.alpha * self.alpha * self.storage
 
     def squared_speeds(self) -> tuple[Any, Any, Any, Any]:
-        """(4 numbers) the matrix D^-1 C row by row, of densities D and of moduli C of strain along one axis."""
+        """Return the matrix D^-1 C row by row (4 values), with densities D and moduli C of strain along one axis."""
         c11, c12, c22 = self.undrained + 2.0 * self.mu, self.alpha * self.storage, self.storage
         d11, d12, d22, det = self.density, self.fluid, self.inertia, self.determinant
         return (
@@ -85,7 +95,7 @@ class Moduli:
 
 @dataclass(frozen=True)
 class Poroelastic(PlainLaw):
-    """``viscous`` adds the drag: only where a case has some."""
+    """Poroelastic law; ``viscous`` is True if the fluid has viscosity and the drag is included."""
 
     viscous: bool = False
 
@@ -161,10 +171,10 @@ class Poroelastic(PlainLaw):
             *[fluid * g[x][3] - share * divergence[x] for x in range(3)],
         ]
 
-    # The drag.
+    # Drag
 
     def rates(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
-        """Those at which w decays and v grows by a unit of w."""
+        """Return the decay rate of w, and the rate at which v increases per unit of w [1/s]."""
         if not self.viscous:
             return ()
         c = Moduli.of(values)
@@ -182,13 +192,13 @@ class Poroelastic(PlainLaw):
     def decaying(self, q: Any, material: Any) -> list[Any]:
         return [*[0.0] * 6, *[-material[7] * x for x in q[10:]], 0.0, *q[10:]]
 
-    # Faces: numbers of an impedance are those of (normal traction, -p), 11 12 22, and that of shear.
+    # Faces: the values of an impedance are 11, 12, 22 for (normal traction, -p), and the one for shear.
 
     def impedance(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
-        """Z = D A^(1/2), A = D^-1 C, whose root follows from its trace and determinant (Cayley and Hamilton)."""
+        """Return Z = D A^(1/2), A = D^-1 C, whose root follows from its trace and determinant (Cayley-Hamilton)."""
         c = Moduli.of(values)
         a11, a12, a21, a22 = c.squared_speeds()
-        product = np.sqrt(a11 * a22 - a12 * a21)  # of both speeds
+        product = np.sqrt(a11 * a22 - a12 * a21)  # product of both speeds
         total = np.sqrt(a11 + a22 + 2.0 * product)
         r11, r12, r22 = (a11 + product) / total, a12 / total, (a22 + product) / total
         return (
@@ -207,8 +217,11 @@ class Poroelastic(PlainLaw):
         return np.asarray(scale)[..., None] * np.concatenate([inverse, 1.0 / shear[..., None]], -1)
 
     def mix(self, boundary: Boundary | None, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
-        """What comes back of shear traction, of (normal traction, -p) the matrix 11, 12, 21, 22. The normal turns to the other side, so
-        that a neighbour's traction changes its sign and its p does not. At a sealed face w.n = 0 and the traction vanishes."""
+        """Return the coefficient of the returning shear traction, and the matrix 11, 12, 21, 22 for (normal traction, -p).
+
+        The normal of the neighbour is opposite, so that its traction changes sign and its p does not. At a sealed face
+        w.n = 0 and the traction vanishes.
+        """
         mixed = np.zeros((len(normal), 5))
         a, b = (-1.0, 0.0) if boundary is None else (boundary.a, boundary.b)
         mixed[:, 0], mixed[:, 1] = a, a + b
@@ -224,17 +237,17 @@ class Poroelastic(PlainLaw):
         return [*[mix[0] * w[i] + normal * n[i] for i in range(3)], mix[3] * along + mix[4] * w[3]]
 
     def density(self, values: Mapping[str, Any]) -> Any:
-        """Of rock and fluid together: below Biot's frequency they shear as one."""
+        """Return the bulk density of rock and fluid: below Biot's frequency they shear together."""
         return Moduli.of(values).density
 
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
-        """Of fast P waves."""
+        """Return the speed of fast P waves [m/s]."""
         a11, a12, a21, a22 = Moduli.of(values).squared_speeds()
         half = 0.5 * (a11 + a22)
         return np.sqrt(half + np.sqrt(half * half - (a11 * a22 - a12 * a21)))
 
     def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
-        """A force acts on rock and fluid together."""
+        """Return the right-hand side of a point source; a force acts on rock and fluid together."""
         c = Moduli.of(values)
         solid, fluid = c.inertia / c.determinant, -c.fluid / c.determinant
         return np.concatenate([-moment, solid * force, [0.0], fluid * force])
@@ -251,8 +264,11 @@ class Poroelastic(PlainLaw):
         yield bad, told, "> 0 and at most (1 - porosity) bulk_solid: a frame is no stiffer than its grains"
 
     def energies(self, q: Any, values: Any) -> dict[str, Any]:
-        """Strain energy of the frame under the stress that it bears itself, with that of the fluid's compression; kinetic energy
-        of both (Biot 1962, section 3); the power that the drag takes [W/m^3]."""
+        """Return the energy densities [J/m^3] and the power of the drag [W/m^3].
+
+        Elastic energy is the strain energy of the frame under its own stress plus the compression energy of the fluid;
+        kinetic energy includes both (Biot 1962, section 3).
+        """
         c = Moduli.of(values)
         v, p, w = q[6:9], q[9], q[10:]
         frame = [*[s + c.alpha * p for s in q[:3]], *q[3:6]]

@@ -1,8 +1,8 @@
-"""Plane waves of any shape in time in a uniform half-space: one that comes in, and what a free surface sends back.
+"""Plane waves with any time function in a uniform half-space: an incident wave and its reflections at the free surface.
 
-A plane wave v = a d S(t - n.(x - x0) / c) along n has d = n (P) or d across n (S), and bears the stress -(C : n d) a S / c. At a free
-surface the waves sent back have the same slowness along it; their amplitudes are such that no traction acts (Aki & Richards 2002,
-section 5.2).
+A plane wave v = a d S(t - n.(x - x0) / c) along n has d = n (P) or d normal to n (S), and the stress -(C : n d) a S /
+c. At a free surface, reflected waves have the same slowness along it; their amplitudes cancel the traction (Aki &
+Richards 2002, section 5.2).
 """
 
 from __future__ import annotations
@@ -14,19 +14,29 @@ import numpy as np
 
 @dataclass(frozen=True)
 class PlaneWave:
-    """``motion`` (3,) [m/s] where S is 1; ``slowness`` (3,) [s/m]; ``delay`` [s] of S at the origin of the coordinates."""
+    """Plane wave with the time function S.
+
+    Attributes
+    ----------
+    motion : (3,) array
+        Velocity [m/s] where S is 1.
+    slowness : (3,) array
+        Slowness [s/m].
+    delay : float
+        Delay of S at the origin of the coordinates [s].
+    """
 
     motion: np.ndarray
     slowness: np.ndarray
     delay: float
 
     def stress(self, lam: float, mu: float) -> np.ndarray:
-        """(6,) xx, yy, zz, xy, yz, xz where S is 1."""
+        """Return the stress (6,) xx, yy, zz, xy, yz, xz [Pa] where S is 1."""
         return stress_of(self.motion, self.slowness, lam, mu)
 
 
 def stress_of(motion: np.ndarray, slowness: np.ndarray, lam: float, mu: float) -> np.ndarray:
-    """(6,) of a plane wave: xx, yy, zz, xy, yz, xz."""
+    """Return the stress (6,) xx, yy, zz, xy, yz, xz [Pa] of a plane wave."""
     strain = -0.5 * (np.outer(slowness, motion) + np.outer(motion, slowness))
     tensor = lam * np.trace(strain) * np.eye(3) + 2.0 * mu * strain
     return np.asarray(tensor[[0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]])
@@ -35,7 +45,19 @@ def stress_of(motion: np.ndarray, slowness: np.ndarray, lam: float, mu: float) -
 def incoming(
     direction: np.ndarray, polarisation: np.ndarray | None, velocity: float, speed: float, reference: np.ndarray
 ) -> PlaneWave:
-    """A P wave along ``direction`` or, where there is a polarisation, an S wave; S counts from the ``reference`` (3,) [m]."""
+    """Return an incident plane wave: S with a polarisation, else P.
+
+    Parameters
+    ----------
+    direction, polarisation : (3,) array
+        Direction of propagation, and of motion of an S wave.
+    velocity : float
+        Amplitude [m/s].
+    speed : float
+        Wave speed [m/s].
+    reference : (3,) array
+        Point with zero delay [m].
+    """
     along = np.asarray(direction, float) / np.linalg.norm(direction)
     moved = along
     if polarisation is not None:
@@ -46,9 +68,12 @@ def incoming(
 
 
 def sent_back(wave: PlaneWave, rho: float, lam: float, mu: float, surface: float) -> list[PlaneWave]:
-    """The P and S waves that go down from a free surface at the height ``surface`` [m].
+    """Return the P and S waves reflected by a free surface at the height ``surface`` [m].
 
-    Raises ValueError where one of them would only creep along the surface: its shape in time would then be another.
+    Raises
+    ------
+    ValueError
+        If one of them would be evanescent: its time function would change.
     """
     level = wave.slowness[:2]
     flat = float(np.hypot(*level))

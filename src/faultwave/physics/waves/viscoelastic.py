@@ -1,12 +1,13 @@
-"""Isotropic viscoelasticity: a generalised Maxwell body (Emmerich & Korn 1987; Moczo & Kristek 2005; docs/theory/attenuation.md).
+"""Isotropic viscoelasticity: generalised Maxwell body (Emmerich & Korn 1987; Moczo & Kristek 2005).
 
-Beside an elastic spring, whose moduli are the relaxed ones, stand L Maxwell elements: a spring of moduli lambda_l, mu_l and a dashpot
-that lets its stress p_l relax at the rate w_l,
+In parallel with an elastic spring, whose moduli are the relaxed ones, are L Maxwell elements: a spring of moduli
+lambda_l, mu_l and a dashpot by which its stress p_l relaxes at the rate w_l,
 
     sigma_t = C_u : grad v - sum_l w_l p_l,     p_l,t = D_l : grad v - w_l p_l.
 
-C_u, the sum of all springs, are the unrelaxed moduli. They rule waves at faces, so the Riemann problem is that of elasticity and only
-velocity and stress cross a face; the p_l are memories, 6 numbers each.
+C_u, the sum of all springs, are the unrelaxed moduli. They determine waves at faces, so the Riemann problem is the
+elastic one and only velocity and stress cross a face; the p_l are memory variables with 6 components each
+(docs/theory/attenuation.md).
 """
 
 from __future__ import annotations
@@ -24,18 +25,21 @@ from faultwave.physics.waves.law import dot
 
 COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "xz")
 LARGEST_STEP = 0.5 * np.pi
-"""Largest step times the fastest rate, a quarter of its period (docs/decisions/0022)."""
+"""Largest product of time step and fastest rate, a quarter of its period (docs/decisions/0022)."""
 
 
 def element_names(number: int) -> tuple[str, str, str]:
-    """Parameters of Maxwell element ``number``: lambda_l, mu_l [Pa] and its rate w_l [1/s]."""
+    """Return the parameters of Maxwell element ``number``: lambda_l, mu_l [Pa] and its rate w_l [1/s]."""
     return f"element{number}_lambda", f"element{number}_mu", f"element{number}_rate"
 
 
 @dataclass(frozen=True)
 class Viscoelastic(Elastic):
-    """``rates_of_elements`` (L,) [1/s], the same in the whole medium. Where Maxwell elements are known, ``lambda`` and ``mu`` of a material
-    are unrelaxed. Without elements it is elastic: what they are follows from Qp, Qs and the band (``media.maxwell_elements``)."""
+    """Viscoelastic law with the relaxation rates ``rates_of_elements`` (L,) [1/s], equal in the whole medium.
+
+    If Maxwell elements are known, ``lambda`` and ``mu`` of a material are unrelaxed. Without elements the law is
+    elastic: elements follow from Qp, Qs and the frequency band (``media.maxwell_elements``).
+    """
 
     rates_of_elements: tuple[float, ...] = ()
 
@@ -72,7 +76,7 @@ class Viscoelastic(Elastic):
         return Viscoelastic(tuple(rates))
 
     def springs(self, values: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-        """lambda_l, mu_l of every element."""
+        """Return lambda_l and mu_l of every element."""
         names = [element_names(i + 1) for i in range(self.elements)]
         return [(values[lam], values[mu]) for lam, mu, _ in names]
 
@@ -102,11 +106,15 @@ class Viscoelastic(Elastic):
         return found
 
     def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
-        """The moment is that of stress now: what rock remembers is its own strain, and there a source has no part in it."""
+        """Return the right-hand side of a point source.
+
+        The moment acts on the present stress only: memory variables depend on the strain of the rock, to which a source
+        does not contribute.
+        """
         return np.concatenate([super().source(moment, force, values), np.zeros(6 * self.elements)])
 
     def energies(self, q: Any, values: Any) -> dict[str, Any]:
-        """What all springs store, that of the relaxed one by its own stress, and the power that the dashpots take [W/m^3]."""
+        """Return the energy of all springs, of the relaxed one by its own stress, and the power of the dashpots [W/m^3]."""
         springs, memories = self.springs(values), _memories(q, self.elements)
         stress, relaxed = list(q[:6]), {name: values[name] for name in ("lambda", "mu", "rho")}
         for (lam, mu), memory in zip(springs, memories, strict=True):
@@ -130,7 +138,7 @@ def _memories(q: Any, elements: int) -> list[Sequence[Any]]:
 
 
 def _spring_energy(stress: Sequence[Any], lam: Any, mu: Any) -> Any:
-    """Energy density of an isotropic spring; one without bulk or shear modulus never carries that stress."""
+    """Return the energy density of an isotropic spring; springs without bulk or shear modulus carry no such stress."""
     trace = (stress[0] + stress[1] + stress[2]) * (1.0 / 3.0)
     deviator = [x - trace for x in stress[:3]]
     bulk = lam + (2.0 / 3.0) * mu

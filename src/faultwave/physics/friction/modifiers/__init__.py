@@ -11,22 +11,34 @@ from faultwave.physics.friction.modifier import Modifier, with_modifiers
 
 
 def modifiers() -> dict[str, Modifier]:
-    """Every modifier by name: this package's and those of the entry points 'faultwave.physics.friction.modifiers'."""
+    """Return all modifiers by name: of this package and of the entry points 'faultwave.physics.friction.modifiers'."""
     return scan("faultwave.physics.friction.modifiers", Modifier)
 
 
 def modifier(name: str) -> Modifier:
-    """The modifier called ``name``; raises InputError with the names that exist."""
+    """Return the modifier called ``name``.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message lists the names that exist.
+    """
     return pick(modifiers(), name, "modifier", "fault.modifiers")
 
 
 def composed(name: str, modified_by: Sequence[str]) -> FrictionLaw:
-    """The friction law called ``name`` with the modifiers named; raises InputError with the names that exist."""
+    """Return the friction law called ``name`` with the named modifiers.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown; the message lists the names that exist.
+    """
     return with_modifiers(friction.law(name), [modifier(m) for m in modified_by])
 
 
 def names_of_modifiers() -> dict[str, str]:
-    """Every parameter and constant of a modifier by name and alias -> the modifier that has it."""
+    """Return the modifier that has each parameter or constant, by name and alias."""
     return {
         name: m.name
         for m in modifiers().values()

@@ -1,7 +1,11 @@
-"""Strength that follows its causes with a delay (Prakash & Clifton 1993; Rubin & Ampuero 2007): it makes slip between different rocks,
-whose normal traction changes with slip, a well-posed problem.
+"""Delayed response of strength to changes of the normal traction (Prakash & Clifton 1993; Rubin & Ampuero 2007).
 
-S_p' = -(|V| + V*)/L (S_p - S), S the strength of the friction law. Over a sub-step V is that of the sub-step before.
+The delay makes slip between different rocks, whose normal traction changes with slip, a well-posed problem. The
+strength S of the friction law is replaced by S_p with
+
+    S_p' = -(|V| + V*)/L (S_p - S).
+
+Over a sub-step, V is the slip rate of the sub-step before.
 """
 
 from __future__ import annotations
@@ -32,8 +36,8 @@ class PrakashClifton(Modifier):
     kernel_parameters = tuple(q.point.name for q in _UNIFORM)
     state = (State("regularised_strength", "Pa", "strength that follows the law's"),)
     solvers = ("closed-form",)
-    work = 0.0  # what it computes is as much as the projection that it leaves out
-    project = False  # of projected slip the delayed strength is unstable
+    work = 0.0  # its cost equals the cost of the projection, which is not needed
+    project = False  # delayed strength is unstable with projected slip
 
     def prepare(self, p: Values, c: Values) -> dict[str, np.ndarray]:
         return filled(p, c, _UNIFORM)

@@ -1,13 +1,15 @@
-"""Thermal pressurisation: frictional heat raises the pressure of the fluid in the fault's pores (Noda & Lapusta 2010).
+"""Thermal pressurisation: frictional heat raises the pore pressure of the fault (Noda & Lapusta 2010).
 
-Heat is made in a shear zone of Gaussian shape with the half-width w; heat and fluid diffuse away from it at right angles to the fault:
+Heat is generated in a shear zone of Gaussian shape with the half-width w; heat and fluid diffuse away from it, normal
+to the fault:
 
-    dT/dt = alpha_th T'' + (tau V / rho c) g(y),    dp/dt = alpha_hy p'' + Lambda dT/dt,    g = exp(-y^2 / 2 w^2) / (w sqrt(2 pi))
+    dT/dt = alpha_th T'' + (tau V / rho c) g(y),    dp/dt = alpha_hy p'' + Lambda dT/dt,    g = exp(-y^2 / 2 w^2) / (w
+    sqrt(2 pi))
 
-In the middle of the zone both are sums of what the heating of the past has left, each part of which decays at a rate of its own. The rates
-are the same for all points and for heat and fluid, so that a point keeps one set of numbers, and what is left of them after a sub-step
-is the same for all points (docs/theory/friction.md, "Thermal pressurisation"). Pressures have the sign of stress: P_f falls when the
-fluid's pressure rises.
+In the centre of the zone both are sums over components of the past heating, each of which decays at its own rate. The
+rates are equal for all points and for heat and fluid. Therefore a point stores one set of numbers, and the factors by
+which they decay in a sub-step are equal for all points (docs/theory/friction.md, "Thermal pressurisation"). Pressures
+have the sign of stress: P_f decreases when the fluid pressure rises.
 """
 
 from __future__ import annotations
@@ -28,19 +30,25 @@ from faultwave.physics.friction.uniform import check_filled, filled, point_or_un
 
 COUNT = 42
 SPACING = log(3.0) / 2.0
-"""Of the rates' logarithms: they grow by sqrt(3), so that exp(-r t) is the cube of what it is two rates before."""
+"""Spacing of the logarithms of the decay rates: rates grow by sqrt(3), so that exp(-r t) is the cube of its value two rates before."""
 
 FASTEST = 2e5
-"""[1/s]. What decays faster is gone after a sub-step; what heating in the sub-step itself leaves of it is known in closed form."""
+"""Largest decay rate [1/s].
+
+Faster components vanish within a sub-step; their contribution from the sub-step itself is known in closed form.
+"""
 
 RATES = [FASTEST * exp(-SPACING * (COUNT - 1 - i)) for i in range(COUNT)]
 WEIGHTS = [SPACING / (2.0 * pi) * sqrt(rate) for rate in RATES]
-"""Of the parts: the trapezoidal rule over the logarithm of the rate, which converges exponentially."""
+"""Quadrature weights of the components: trapezoidal rule over the logarithm of the rate, which converges exponentially."""
 
 SLOW = 4
-"""So many of the first parts also stand for all slower ones, to the power of the slowest rate times the time of the run."""
+"""Number of the slowest components that also represent all slower ones.
+
+It is the order of the error in the product of the slowest rate and the duration of the run.
+"""
 SLOWER = 120
-"""So many slower rates: the parts of others are below the rounding error."""
+"""Number of slower rates; components beyond them are below the rounding error."""
 
 _UNIFORM = (
     point_or_uniform("tp_thermal_diffusivity", "m^2/s", "thermal diffusivity alpha_th", positive=True,
@@ -57,7 +65,7 @@ _UNIFORM = (
 
 _OF_ZONE = ("tp_width_squared", "tp_thermal_diffusivity", "tp_hydraulic_diffusivity", "tp_response", "tp_gap", "tp_both", "tp_share",
             "tp_warming", "tp_spread0", "tp_spread1", "tp_steeper0", "tp_steeper1", "tp_gone0", "tp_gone1")  # fmt: skip
-"""What kernels get of the shear zone and its fluid; ``_zone`` makes it."""
+"""Kernel parameters of the shear zone and its fluid; ``_Zone.numbers`` computes them."""
 
 
 class ThermalPressurisation(Modifier):
@@ -117,7 +125,7 @@ class ThermalPressurisation(Modifier):
         return sigma - s["tp_pressure"]
 
     def evolve(self, p: Values, c: Values, s: Values, slip_rate: Any, load: Load) -> dict[str, Any]:
-        """Linear in the heat: a solver that tries many slip rates computes all else once."""
+        """Return pore pressure and heating after a sub-step; linear in the heat, so that solvers compute the rest once for all trials."""
         heat = m.maximum(load.shear() - load.eta * slip_rate, 0.0) * slip_rate
         square, time = p["tp_width_squared"], 2.0 * load.dt
         widths = m.sqrt(square + time * p["tp_thermal_diffusivity"]) + m.sqrt(
@@ -127,7 +135,7 @@ class ThermalPressurisation(Modifier):
         return {"tp_pressure": s["tp_pressure_unheated"] - rise * heat, "heating": heat}
 
     def rests(self, p: Values, c: Values, s: Values) -> Any:
-        """Where there never was heat: else pressure goes on changing."""
+        """Return where there never was heat; elsewhere the pressure continues to change."""
         return s["peak_slip_rate"] <= 0.0
 
     def of_step(self, times: int) -> tuple[State, ...]:
@@ -139,7 +147,7 @@ class ThermalPressurisation(Modifier):
         )  # fmt: skip
 
     def begin_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
-        """Pressure at the ends of all sub-steps by one pass over the past heating."""
+        """Compute the pressure at the ends of all sub-steps in one pass over the past heating."""
         kept, gains, n = *_of_substeps(lengths), len(lengths)
         ahead: list[Any] = [0.0] * n
         pushed: dict[tuple[int, int], Any] = {}
@@ -159,7 +167,7 @@ class ThermalPressurisation(Modifier):
         return {"tp_pressure_unheated": unheated, "ahead": ahead, "pushed": rows or none, "heats": [none] * n}
 
     def end_substep(self, p: Values, c: Values, s: Values) -> dict[str, Any]:
-        """All moves up by one sub-step."""
+        """Shift all vectors of the step by one sub-step."""
         heat, n = s["heating"], len(s["heats"])
         none = 0.0 * heat
         rows = s["pushed"] if n > 1 else []
@@ -171,7 +179,7 @@ class ThermalPressurisation(Modifier):
     def end_step(self, p: Values, c: Values, s: Values, lengths: Sequence[Any]) -> dict[str, Any]:
         kept, gains = _of_substeps(lengths)
         past: list[Any] = []
-        sums: list[Any] = [0.0] * 4  # side by side, which a processor does at once
+        sums: list[Any] = [0.0] * 4  # four sums, which a processor computes in parallel
         for i, gone in enumerate(_cubes(p["tp_gone0"], p["tp_gone1"])):
             x, left, heated = s["past_heating"][i], 1.0, 0.0
             for heat, gain, stays in reversed(list(zip(s["heats"], gains, kept, strict=True))):
@@ -185,7 +193,7 @@ class ThermalPressurisation(Modifier):
 
     @staticmethod
     def _pressing(p: Values) -> Iterator[Any]:
-        """Rise of pressure for each part of the past heating, one after the other."""
+        """Yield the rise of pressure per unit of each component of the past heating."""
         steeper = _cubes(p["tp_steeper0"], p["tp_steeper1"], p["tp_gap"])
         spread = _cubes(p["tp_spread0"], p["tp_spread1"])
         for i, (spread_now, steeper_now) in enumerate(zip(spread, steeper, strict=True)):
@@ -195,7 +203,19 @@ class ThermalPressurisation(Modifier):
 
 @dataclass(frozen=True)
 class _Zone:
-    """Shear zones (n,): half their squared width, diffusivities, ``response`` Lambda/(rho c) and ``capacity`` rho c."""
+    """Properties (n,) of shear zones.
+
+    Attributes
+    ----------
+    square
+        Half of the squared half-width w [m^2].
+    thermal, hydraulic
+        Diffusivities [m^2/s].
+    response
+        Lambda/(rho c).
+    capacity
+        Heat capacity by volume rho c [Pa/K].
+    """
 
     square: np.ndarray
     thermal: np.ndarray
@@ -213,7 +233,7 @@ class _Zone:
 
     @property
     def slow(self) -> np.ndarray:
-        """The smaller diffusivity."""
+        """Smaller of the two diffusivities [m^2/s]."""
         return np.minimum(self.thermal, self.hydraulic)
 
     @property
@@ -221,7 +241,7 @@ class _Zone:
         return np.maximum(self.thermal, self.hydraulic)
 
     def numbers(self) -> dict[str, np.ndarray]:
-        """Values of ``_OF_ZONE``."""
+        """Return the values of ``_OF_ZONE`` by name."""
         slow, fast = self.slow, self.fast
         values = (
             2.0 * self.square, self.thermal, self.hydraulic, self.response, fast - slow, *self.factors(),
@@ -231,18 +251,21 @@ class _Zone:
         return dict(zip(_OF_ZONE, values, strict=True))
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of ``_pressing``."""
+        """Return the first two factors of ``_pressing``."""
         root = np.sqrt(self.slow)
         return self.response / (np.sqrt(self.fast) + root), self.response * root
 
     def steeper(self, rate: float) -> np.ndarray:
-        """(1 - exp(-r w^2/2 (1/a - 1/b)))/(b - a) for the diffusivities a < b, and its limit where they are the same."""
+        """Return (1 - exp(-r w^2/2 (1/a - 1/b)))/(b - a) for the diffusivities a < b, or its limit if they are equal."""
         gap, bend = self.fast - self.slow, self.square / (self.slow * self.fast)
         safe = np.where(gap > 0.0, gap, 1.0)
         return np.where(gap > 0.0, -np.expm1(-rate * bend * gap) / safe, rate * bend)
 
     def slow_parts(self) -> dict[str, np.ndarray]:
-        """What the first parts take on for slower ones: sums of these times powers of their rates, made up of the first ones."""
+        """Return the additional weights by which the first components represent all slower ones.
+
+        Sums over the slower rates, multiplied by powers of these rates, are reproduced by the first components.
+        """
         powers, zero = np.arange(SLOW), np.zeros((SLOW, *self.square.shape))
         moments = {"pressing": zero, "warming": zero.copy()}
         for rate in RATES[0] * np.exp(-SPACING * np.arange(1, SLOWER + 1)):
@@ -256,13 +279,20 @@ class _Zone:
 
 
 def _pressing(both: Any, share: Any, spread: Any, steeper: Any) -> Any:
-    """Rise of pressure for a part of the past heating (kernel): (sqrt(b) e^(-r w^2/2b) - sqrt(a) e^(-r w^2/2a))/(b - a) for the
-    diffusivities a < b, written so that it has its limit where they are the same. ``spread``: 1 - e^(-r w^2/2b); ``_Zone.steeper``."""
+    """Return the rise of pressure per unit of a component of the past heating (kernel).
+
+    It is (sqrt(b) e^(-r w^2/2b) - sqrt(a) e^(-r w^2/2a))/(b - a) for the diffusivities a < b, in a form that has a
+    limit where they are equal. ``spread`` is 1 - e^(-r w^2/2b), ``steeper`` the result of ``_Zone.steeper``.
+    """
     return (1.0 - spread) * (both + share * steeper)
 
 
 def _of_substeps(lengths: Sequence[Any]) -> tuple[list[list[Any]], list[list[Any]]]:
-    """For every sub-step and rate what is left of past heating after it, and what a constant heating in it leaves at its end (kernel)."""
+    """Return two factors for each sub-step and rate (kernel).
+
+    The first is the fraction of past heating that remains after the sub-step, the second the component at its end for
+    unit heating in it.
+    """
     lost = [_lost(dt) for dt in lengths]
     kept = [[1.0 - x for x in row] for row in lost]
     gains = [[weight / rate * x for weight, rate, x in zip(WEIGHTS, RATES, row, strict=True)] for row in lost]
@@ -270,12 +300,12 @@ def _of_substeps(lengths: Sequence[Any]) -> tuple[list[list[Any]], list[list[Any
 
 
 def _lost(t: Any) -> list[Any]:
-    """1 - exp(-r t) for every rate (kernel): two exponentials, the others are their cubes' cubes."""
+    """Return 1 - exp(-r t) for every rate (kernel), from two exponentials by repeated cubes."""
     return list(_cubes(-m.expm1(-RATES[0] * t), -m.expm1(-RATES[1] * t)))
 
 
 def _cubes(first: Any, second: Any, gap: Any = 1.0) -> Iterator[Any]:
-    """(1 - e_i)/gap for every rate (kernel), one after the other, where each e_i is the cube of the one two before."""
+    """Yield (1 - e_i)/gap for every rate (kernel), where each e_i is the cube of the one two before."""
     for _ in range(COUNT):
         yield first
         share = gap * first

@@ -1,5 +1,6 @@
-"""Source files, one format each, named by the file.
+"""Readers of source files, one module per format, named after it.
 
-A module has ``read(path, setting, projection, warned) -> list[PointSource]``: ``projection`` is the case's, or None; ``warned`` takes
-warnings. Those of other packages register by the entry point group ``faultwave.physics.sources.readers``.
+A module has ``read(path, setting, projection, warned) -> list[PointSource]``: ``projection`` is the one of the case, or
+None; ``warned`` receives warnings. Other packages register readers by the entry point group
+``faultwave.physics.sources.readers``.
 """

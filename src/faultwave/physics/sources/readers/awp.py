@@ -1,7 +1,7 @@
-"""AWP-ODC's moment rates: of every subfault the indices of its node and six components a step, as text or binary.
+"""AWP-ODC moment rates as text or binary: grid indices and six components per time step of every subfault.
 
-A record is three integers, the node counted from 1 with z downwards, and steps times six numbers, xx yy zz xz yz xy [N m/s] in
-axes with z up; as text separated by blanks, or little-endian int32 and float32 (read_src of AWP-ODC).
+A record is three integers, the node counted from 1 with z downwards, and steps times six numbers, xx yy zz xz yz xy [N
+m/s] in axes with z up; as text separated by blanks, or little-endian int32 and float32 (read_src of AWP-ODC).
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
 
 ORDER = (0, 1, 2, 5, 4, 3)
-"""Place of xx yy zz xy yz xz among the components of the file."""
+"""Position of xx yy zz xy yz xz among the components of the file."""
 SAME = 1e-6
-"""Components that differ less than this from one function of time are one source (float32 rounds at 6e-8)."""
+"""Relative tolerance within which components share one time function and form one source (float32 rounds at 6e-8)."""
 
 STRAY = 0.05
-"""Share of bytes that are no text below which a file is text."""
+"""Largest fraction of non-text bytes in a text file."""
 LARGEST = 2**31 - 1
-"""Of a node's numbers, which the format keeps in 32 bits."""
+"""Largest grid index, limited by the 32 bits of the format."""
 LARGEST_RATE = 1e38
-"""[N m/s], about the largest of single precision."""
+"""Largest moment rate [N m/s], close to the limit of single precision."""
 
 Record = tuple[str, np.ndarray, np.ndarray]
-"""Where it stands, the node (3,), the rates (steps, 6) as in the file."""
+"""Location in the file, grid indices (3,), and rates (steps, 6) in the order of the file."""
 
 
 def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
@@ -39,10 +39,19 @@ def read(path: Path, setting: Any, projection: Projection | None, warned: Proble
 
 
 def read_awp(path: Path, nodes: Any) -> list[PointSource]:
-    """One record a subfault, or one a component where these do not have one time function.
+    """Return one source per subfault, or one per component if these do not share one time function.
 
-    ``nodes``: spacing [m], origin (x, y, z) of node (1, 1, 1), interval [s] and number of steps. Raises InputError with line or
-    subfault of everything wrong.
+    Parameters
+    ----------
+    path
+        File.
+    nodes
+        Spacing [m], origin (x, y, z) of node (1, 1, 1) [m], interval [s] and number of steps.
+
+    Raises
+    ------
+    InputError
+        With line or subfault of every problem.
     """
     try:
         data = path.read_bytes()
@@ -53,7 +62,7 @@ def read_awp(path: Path, nodes: Any) -> list[PointSource]:
     count = 0
     for where, node, rates in read(path, data, int(nodes.steps)):
         count += 1
-        wrong = np.argwhere(~(np.abs(rates) <= LARGEST_RATE))  # so for nan, too
+        wrong = np.argwhere(~(np.abs(rates) <= LARGEST_RATE))  # also true for NaN
         if len(wrong):
             step, component = wrong[0]
             what = f"subfault {count} has {len(wrong)} rates that are no finite numbers, the first at step {step + 1}"
@@ -71,7 +80,7 @@ def read_awp(path: Path, nodes: Any) -> list[PointSource]:
 
 
 def _is_binary(beginning: bytes) -> bool:
-    """Small integers and float32 are full of bytes that no text has; a stray one makes no text binary."""
+    """Return True for binary data, in which many bytes are not printable; a few stray ones are tolerated in text."""
     return sum(b < 9 or b > 126 for b in beginning) > STRAY * len(beginning)
 
 
@@ -103,7 +112,7 @@ def _text(path: Path, data: bytes, steps: int) -> Iterator[Record]:
             raise InputError(Problem(f"{path}:{lines[-1]}", what, f"3 integers and 6 x {steps} rates", "Check steps."))
         try:
             rates = np.array(part[3:], float)
-        except ValueError:  # exponents of Fortran, or no numbers
+        except ValueError:  # Fortran exponents, or not numbers
             given = [as_float(w) if finite_number(w) is None else finite_number(w) for w in part[3:]]
             rates = np.array([np.nan if v is None else v for v in given])
             bad = next((k for k, v in enumerate(given, first + 3) if v is None), None)
@@ -120,7 +129,7 @@ def _sources(path: Path, number: int, node: np.ndarray, rates: np.ndarray, nodes
     tensor_rate = rates[:, ORDER]
     if not tensor_rate.any():
         return []
-    padded = np.concatenate([tensor_rate, np.zeros((1, 6))])  # the last rate lasts for a step and ends
+    padded = np.concatenate([tensor_rate, np.zeros((1, 6))])  # the last rate is held for one step
     strongest = int(np.abs(padded).max(0).argmax())
     shape = padded[:, strongest]
     shares = padded.T @ shape / (shape @ shape)

@@ -1,4 +1,4 @@
-"""CMTSOLUTION: centroid moment tensors as text, thirteen lines a source (Global CMT: Ekstroem et al. 2012)."""
+"""CMTSOLUTION files: centroid moment tensors as text, thirteen lines per source (Global CMT: Ekstroem et al. 2012)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ DYNE_CM = 1e-7  # N m
 KEYS = ("time shift", "half duration", "latitude", "longitude", "depth", "Mrr", "Mtt", "Mpp", "Mrt", "Mrp", "Mtp")
 LINES = 2 + len(KEYS)
 SPECFEM = {"latorutm": "latitude", "longorutm": "longitude"}
-"""Keys of SPECFEM3D Cartesian, in small letters."""
+"""Lower-case keys of SPECFEM3D Cartesian and the keys that they stand for."""
 LARGEST = 1e35  # of a moment [dyne cm], far beyond any earthquake
 RANGES = {
     "time shift": (-1e9, 1e9), "half duration": (0.0, 1e6), "latitude": (-1e8, 1e8), "longitude": (-1e8, 1e8), "depth": (0.0, 7000.0),
     **dict.fromkeys(KEYS[5:], (-LARGEST, LARGEST)),
 }  # fmt: skip
-GAUSSIAN = 1.628  # half duration over the width of the Gaussian that has about the spectrum of that triangle
+GAUSSIAN = 1.628  # half duration over the width of a Gaussian with about the spectrum of the triangle
 DELAY = 1.5  # half durations from onset to centroid
 SHORTEST = 1e-3  # half duration [s]: 0 means a point in time
 
@@ -33,24 +33,24 @@ def read(path: Path, setting: Any, projection: Projection | None, warned: Proble
 
 
 def read_cmt(path: Path, projection: Projection | None) -> list[PointSource]:
-    """Return the sources of a file, one a record of thirteen lines.
+    """Return the sources of a file, one per record of thirteen lines.
 
-    The moment rate is a Gaussian of width half duration / 1.628, centred 1.5 half durations after the run's start plus
-    the file's time shift: so much later than the file's origin time everything happens. Where any latitude or longitude of the file is
-    beyond 90 or 360 all are y and x [m], as SPECFEM3D has it without its projection; numbers of a few hundred, which would be
-    degrees the other way round, are an error where the case has a projection.
+    The moment rate is a Gaussian of width half duration / 1.628, centred 1.5 half durations after the start of the run
+    plus the time shift of the file: everything occurs later than the origin time of the file by this. If any latitude
+    or longitude of the file is beyond 90 or 360, all are y and x [m], as in SPECFEM3D without projection; values of a
+    few hundred, which would be degrees if exchanged, are an error if the case has a projection.
 
     Parameters
     ----------
     path : Path
         The file.
     projection : Projection or None
-        The case's, by which longitudes and latitudes become x and y.
+        Projection of the case, which converts longitudes and latitudes to x and y.
 
     Raises
     ------
     InputError
-        With file and line of everything wrong.
+        With file and line of every problem.
     """
     try:
         listed = list(enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), 1))
@@ -75,7 +75,7 @@ def read_cmt(path: Path, projection: Projection | None) -> list[PointSource]:
 
 
 def _check_exchanged(path: Path, records: list[dict[str, float]], problems: Problems) -> None:
-    """Add an error where metres would be so few that they must be degrees, exchanged."""
+    """Add an error if coordinates are so small that they must be exchanged degrees instead of metres."""
     if all(abs(v["latitude"]) <= 360.0 and abs(v["longitude"]) <= 90.0 for v in records):
         beyond = next(v for v in records if abs(v["latitude"]) > 90.0)
         what = f"latitude {beyond['latitude']:g}, longitude {beyond['longitude']:g}"
@@ -83,7 +83,7 @@ def _check_exchanged(path: Path, records: list[dict[str, float]], problems: Prob
 
 
 def _first_amiss(path: Path, lines: list[tuple[int, str]]) -> str:
-    """File and line where the keys cease to be those of the format."""
+    """Return file and line of the first key that does not match the format."""
     for place, (number, line) in enumerate(lines):
         row = place % LINES
         if row >= 2 and _key(line) != KEYS[row - 2].lower():
@@ -92,7 +92,7 @@ def _first_amiss(path: Path, lines: list[tuple[int, str]]) -> str:
 
 
 def _key(line: str) -> str:
-    """Return the key of a line in small letters, that of the Global CMT for SPECFEM3D's."""
+    """Return the lower-case key of a line, translating keys of SPECFEM3D to Global CMT."""
     name = " ".join(line.partition(":")[0].split()).lower()
     return SPECFEM.get(name, name)
 

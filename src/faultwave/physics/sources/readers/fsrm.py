@@ -1,8 +1,8 @@
-"""FSRM: point sources as text, type 50 of SeisSol's decks.
+"""FSRM files: point sources as text, type 50 of SeisSol decks.
 
 The file adds +area M S(t) to the stress rate, so its M has the opposite sign of the moment tensor; here signs are
-physical. M and forces are given in a frame turned by strike, dip and rake (radians, as its own program uses them). In porous rock
-forces are not divided by a density, and a pressure and a force on the fluid may stand beside them.
+physical. M and forces are given in a frame rotated by strike, dip and rake (radians, as SeisSol uses them). In porous
+rock forces are not divided by a density, and a pressure and a force on the fluid can be given as well.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from faultwave.physics.sources.time_functions import Samples
 
 
 class _Lines:
-    """Reads a text file line by line and number by number, knowing where it is."""
+    """Reader of a text file by lines and numbers that knows its position."""
 
     def __init__(self, path: Path):
         try:
@@ -45,7 +45,7 @@ class _Lines:
         return self.lines[self.at - 1]
 
     def numbers(self, count: int, what: str) -> np.ndarray:
-        """The next ``count`` numbers, over as many lines as they take; the rest of the last line is left out."""
+        """Return the next ``count`` numbers, from as many lines as needed; the rest of the last line is ignored."""
         found: list[float] = []
         while len(found) < count:
             if self.at >= len(self.lines):
@@ -71,7 +71,7 @@ def read(path: Path, setting: Any, projection: Projection | None, warned: Proble
 
 
 def read_fsrm(path: Path) -> list[PointSource]:
-    """One record per source of the file; InputError with file:line where it cannot be read."""
+    """Return one source per source of the file; raises InputError with file:line if it cannot be read."""
     text = _Lines(path)
     text.header()
     tensor = text.numbers(9, "the moment tensor").reshape(3, 3)
@@ -107,7 +107,7 @@ def read_fsrm(path: Path) -> list[PointSource]:
 
 @dataclass(frozen=True)
 class _Acting:
-    """What all sources of a file do, in their own frames."""
+    """Strengths of all sources of a file, in their own frames."""
 
     tensor: np.ndarray  # (3, 3)
     velocity: np.ndarray
@@ -131,7 +131,7 @@ def _record(name: str, acting: _Acting, row: np.ndarray, function: Samples) -> P
 
 
 def rotation(strike: float, dip: float, rake: float) -> np.ndarray:
-    """(3,3) matrix from the source's frame to the model's: rake about z, -dip about x, -strike about z [rad]."""
+    """Return the matrix (3, 3) from the frame of the source to the model: rake about z, -dip about x, -strike about z [rad]."""
 
     def about_z(angle: float) -> np.ndarray:
         c, s = np.cos(angle), np.sin(angle)

@@ -1,7 +1,8 @@
-"""NRF: finite sources as NetCDF-4, written by SeisSol's rconv.
+"""NRF files: finite sources as NetCDF-4, written by SeisSol's rconv.
 
-Subfault i slips along tan1, tan2 and normal with sampled rates. Moment rate: area C : (direction x normal) rate; the
-record keeps area sym(direction x normal) as a potency, since mu = 0 in the file means 'take it from the cell'.
+Subfault i slips along tan1, tan2 and normal with sampled rates. Moment rate: area C : (direction x normal) rate. The
+source stores area sym(direction x normal) as a potency, because mu = 0 in the file means that the modulus of the cell
+is used.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def read(path: Path, setting: Any, projection: Projection | None, warned: Proble
 
 
 def read_nrf(path: Path) -> list[PointSource]:
-    """One record per subfault and slip direction that has samples; InputError if the file is not an NRF file."""
+    """Return one source per subfault and slip direction with samples; raises InputError if it is not an NRF file."""
     from faultwave.base.hdf5 import opened
 
     with opened(path, "NRF file (NetCDF-4)") as file:
@@ -36,7 +37,7 @@ def read_nrf(path: Path) -> list[PointSource]:
         centres = _table(path, file, "centres", 1, ("x", "y", "z"))
         subfaults = _table(path, file, "subfaults", 1, _SCALARS, _DIRECTIONS)
         offsets = _table(path, file, "sroffsets", 2)
-        # A direction without any samples may be a dimension of length 0 or absent.
+        # A direction without samples may be a dimension of length 0 or missing.
         names = [f"sliprates{d + 1}" for d in range(3)]
         rates = [_table(path, file, n, 1) if n in file else np.zeros(0) for n in names]
     _fit(path, len(centres), len(subfaults), offsets, [len(r) for r in rates])
@@ -49,7 +50,7 @@ def read_nrf(path: Path) -> list[PointSource]:
 def _table(
     path: Path, file: Any, name: str, dimensions: int, scalars: tuple[str, ...] = (), vectors: tuple[str, ...] = ()
 ) -> np.ndarray:
-    """A dataset of numbers, or of records with the numbers ``scalars`` and the ``vectors`` of x, y, z; InputError for others."""
+    """Return a dataset of numbers, or of records with numbers ``scalars`` and vectors ``vectors`` of x, y, z; else raise InputError."""
     import h5py
 
     from faultwave.base.hdf5 import held
@@ -68,12 +69,12 @@ def _table(
 
 
 def _part(kind: np.dtype | None, name: str) -> np.dtype | None:
-    """The type of a part of a compound type, None where there is none."""
+    """Return the type of a member of a compound type, None if there is none."""
     return kind.fields[name][0] if kind is not None and kind.fields is not None and name in kind.fields else None
 
 
 def _fit(path: Path, centres: int, subfaults: int, offsets: np.ndarray, lengths: list[int]) -> None:
-    """Raises InputError where the tables of a file do not belong together."""
+    """Raise InputError if the tables of a file are inconsistent."""
     if centres < subfaults or len(offsets) != subfaults + 1 or offsets.shape[1] < 3:
         what = f"{subfaults} subfaults, {centres} centres and sroffsets of shape {offsets.shape} do not belong together"
         raise InputError(Problem(str(path), what, "as many centres, one row of sroffsets more"))

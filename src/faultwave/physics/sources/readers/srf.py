@@ -1,9 +1,9 @@
 """SRF, Standard Rupture Format, versions 1.0 and 2.0 (Graves 2014): finite sources as text.
 
-Subfaults slip along the rake, at a right angle to it in the fault, and along the outward normal, with sampled rates in
-cm/s. Strike, dip and rake are those of Aki & Richards, angles from true north. Rates are linear between their samples and fall to
-zero within one interval before the first and after the last, so that slip is their sum times the interval, one sample or a boxcar
-included.
+Subfaults slip along the rake, perpendicular to it in the fault, and along the outward normal, with sampled rates in
+cm/s. Strike, dip and rake follow Aki & Richards, with angles from true north. Rates are linear between samples and fall
+to zero within one interval before the first and after the last, so that slip is their sum times the interval, also for
+one sample or a boxcar.
 """
 
 from __future__ import annotations
@@ -25,45 +25,45 @@ from faultwave.physics.sources.sampled import SampledFunctions
 from faultwave.physics.sources.table import Functions, Sources
 
 FEW_COLUMNS, MANY_COLUMNS = 8, 10
-"""Numbers of a subfault before its rake, without and with vs and density."""
+"""Number of values of a subfault before its rake, without and with vs and density."""
 COLUMNS = {"1.0": FEW_COLUMNS, "2.0": MANY_COLUMNS}
-"""By version; files with the other number are read, too."""
+"""Number of columns by version; files with the other number are read, too."""
 VERSIONS = tuple(COLUMNS)
 DEEPEST = 7000.0  # km
-LARGEST = 1e20  # of any number: beyond, products would overflow
+LARGEST = 1e20  # of any number, to avoid overflow of products
 SPEEDS, DENSITIES = (1e4, 1e6), (0.5, 10.0)  # cm/s, g/cm^3; files in SI lie outside
 AGREED = 0.05
-"""Relative difference between the slip that a subfault tells and that of its rates which rounding and cut tails explain."""
+"""Relative difference between the stated slip and the integral of the rates that rounding and truncation explain."""
 SMALL = 0.01
-"""Of the largest slip in a file; writers of the format leave out the rates of less."""
+"""Fraction of the largest slip in a file below which writers of the format omit rates."""
 
 
-DIRECTIONS = 3  # of slip: along the rake, across it, along the normal
+DIRECTIONS = 3  # directions of slip: along the rake, across it, along the normal
 HEAD = ("lon", "lat", "depth", "strike", "dip", "area", "onset", "step", "vs", "density", "rake")
 
 
 class _Subfaults:
-    """Subfaults as they are read: a row of numbers each, and the rates of those directions in which they slip."""
+    """Subfaults as read: one row of numbers each, and the rates of the directions in which they slip."""
 
     def __init__(self, path: Path):
         self.path = path
         self.rows, self.lines = (
             array("d"),
             array("q"),
-        )  # HEAD and the slips told [cm]; lines of the first and second row
-        self.rates = array("f")  # [m/s], with zeros where they begin and end
+        )  # HEAD and the stated slips [cm]; lines of the first and second row
+        self.rates = array("f")  # [m/s], with zeros at the ends
         self.lengths, self.early, self.owner = array("q"), array("b"), array("q")
-        """Of each direction that slips: its samples, whether a zero was put before them, and its subfault * DIRECTIONS + direction."""
+        """Number of samples, flag of a leading zero, and subfault * DIRECTIONS + direction of each direction that slips."""
         self.other_columns: tuple[int, int] | None = (
-            None  # line of the first with more or fewer than the version has, how many
+            None  # first line with another number of columns than its version, and this number
         )
-        self.summed = array("d")  # rates of each direction, times the interval [cm]
+        self.summed = array("d")  # sum of the rates of each direction times the interval [cm]
 
     def __len__(self) -> int:
         return len(self.lines) // 2
 
     def add(self, row: Sequence[float], lines: tuple[int, int], rates: Sequence[np.ndarray]) -> None:
-        """A subfault: the numbers of ``HEAD`` and three slips."""
+        """Add a subfault with the values of ``HEAD`` and three slips."""
         number, step = len(self), row[HEAD.index("step")]
         self.rows.extend(row)
         self.lines.extend(lines)
@@ -79,12 +79,12 @@ class _Subfaults:
                 self.owner.append(DIRECTIONS * number + direction)
 
     def columns(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Numbers (n,) by name and slips (n, 3) [cm] as told."""
+        """Return the values (n,) by name and the stated slips (n, 3) [cm]."""
         rows = np.frombuffer(self.rows, float).reshape(len(self), -1)
         return dict(zip(HEAD, rows.T, strict=False)), rows[:, len(HEAD) :]
 
     def check(self, problems: Problems) -> None:
-        """An error for all subfaults that are wrong in the same way."""
+        """Add one error for all subfaults with the same problem."""
         c, left = self.columns()[0], np.ones(len(self), bool)
         slips = np.bincount(np.array(self.owner, np.int64) // DIRECTIONS, minlength=len(self)) > 0
         for wrong, what, allowed in (
@@ -108,7 +108,7 @@ class _Subfaults:
                 )
 
     def check_slips(self, problems: Problems, warned: Problems) -> None:
-        """Add warnings where slip has no rates or the two differ, an error where no slip of the file has rates."""
+        """Add warnings where slip has no rates or differs from their integral, and an error if no slip of the file has rates."""
         told, summed = self.columns()[1].ravel(), np.array(self.summed)
         if not len(told):
             return
@@ -125,7 +125,7 @@ class _Subfaults:
             warned.warn(self._place_of_slip(worst), what, advice=advice)
 
     def _check_missing_rates(self, told: np.ndarray, summed: np.ndarray, problems: Problems, warned: Problems) -> None:
-        """Add a warning with what slip without rates would have had of the moment; ``told`` and ``summed`` (3 n,) [cm]."""
+        """Add a warning with the moment of slip without rates, from the stated and the integrated slips (3 n,) [cm]."""
         large = np.abs(told) > SMALL * max(np.abs(told).max(), np.abs(summed).max(), 1e-30)
         without = np.flatnonzero(large & (summed == 0))
         if not len(without):
@@ -149,7 +149,7 @@ class _Subfaults:
         )
 
     def modulus(self) -> np.ndarray:
-        """Return the shear modulus (n,) [Pa] of each subfault by its vs and density; nan where the file gives none."""
+        """Return the shear modulus (n,) [Pa] of each subfault from its vs and density; NaN if the file has none."""
         c = self.columns()[0]
         known = (c["vs"] > 0) & (c["density"] > 0)
         return np.where(known, 0.1 * c["vs"] ** 2 * c["density"], np.nan)  # dyne/cm^2
@@ -158,7 +158,7 @@ class _Subfaults:
         return f"{self.path}:{self.lines[2 * (number // DIRECTIONS) + 1]}"
 
     def sources(self, projection: Projection) -> Sources:
-        """One a subfault and direction with samples."""
+        """Return one source per subfault and direction with samples."""
         c, owner = self.columns()[0], np.array(self.owner, np.int64)
         subfault, direction = np.divmod(owner, DIRECTIONS)
         normal, along = slip_frame(*(np.radians(c[name]) for name in ("strike", "dip", "rake")))
@@ -183,7 +183,7 @@ def _outside(values: np.ndarray, bounds: tuple[float, float]) -> np.ndarray:
 
 
 class _Tokens:
-    """Words of an open file with their lines, comments left out; no more of them in memory than are asked for at once."""
+    """Words of an open file with their line numbers, without comments, read only as far as needed."""
 
     def __init__(self, path: Path, file: Iterable[str]):
         self.path, self.file = path, enumerate(file, 1)
@@ -192,7 +192,7 @@ class _Tokens:
         self.at, self.line = 0, 1
 
     def _fill(self, count: int) -> None:
-        """Have so many words ahead, if there are as many."""
+        """Read ahead until ``count`` words are available or the file ends."""
         if len(self.words) - self.at >= count:
             return
         del self.words[: self.at], self.lines[: self.at]
@@ -207,12 +207,12 @@ class _Tokens:
 
     @property
     def next_line(self) -> int:
-        """Number of that of the word ahead; at the end, of the last one."""
+        """Line number of the next word; at the end, of the last one."""
         self._fill(1)
         return self.lines[self.at] if self.at < len(self.lines) else self.line
 
     def words_ahead(self, count: int) -> tuple[int, int]:
-        """Return how many of the next words, of ``count`` at least, are on the line of the first and on the line after it."""
+        """Return how many of the next ``count`` or more words are on the line of the first word and on the line after it."""
         self._fill(count)
         ahead = self.lines[self.at : self.at + count]
         here = sum(line == ahead[0] for line in ahead)
@@ -262,7 +262,7 @@ class _Tokens:
                 self.at += 1
             self.at -= len(part)
             values = np.array(found)
-        sound = np.abs(values) <= LARGEST  # not so where it is nan
+        sound = np.abs(values) <= LARGEST  # False for NaN
         if not sound.all():
             self.at += int(np.flatnonzero(~sound)[0])
             raise InputError(
@@ -289,11 +289,24 @@ def read(path: Path, setting: Any, projection: Projection | None, warned: Proble
 
 
 def read_srf(path: Path, projection: Projection | None, warned: Problems | None = None) -> Sources:
-    """A source per subfault and direction with samples; InputError with file and line for what is wrong.
+    """Return one source per subfault and direction with samples.
 
-    ``warned`` takes warnings: slips without rates or that are not the integral of their rates. Locations lie on the projection's local
-    x, y at z = -depth. Version 2.0 gives each subfault's shear modulus by vs and density, and some files of 1.0 do; elsewhere that of the
-    place is taken.
+    Locations are in the local x, y of the projection at z = -depth. Version 2.0 gives the shear modulus of each
+    subfault by vs and density, and so do some files of 1.0; otherwise the modulus of the cell is used.
+
+    Parameters
+    ----------
+    path
+        File.
+    projection
+        Projection of the case.
+    warned
+        Receives warnings: slips without rates or different from the integral of their rates.
+
+    Raises
+    ------
+    InputError
+        With file and line of the problem.
     """
     try:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
@@ -311,7 +324,7 @@ def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> Source
         raise InputError(Problem(f"{path}:1", what, ", ".join(VERSIONS)))
     projection = needed(given, str(path))
     problems, announced, planes, found = Problems(), 0, "", _Subfaults(path)
-    extent = 0.0  # of the segments [cm^2]
+    extent = 0.0  # area of the segments [cm^2]
     while not tokens.done:
         place, word = tokens.place, tokens.word("PLANE or POINTS")
         if word == "PLANE":
@@ -351,7 +364,7 @@ def _read(tokens: _Tokens, given: Projection | None, warned: Problems) -> Source
 
 
 def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, float]:
-    """Number of subfaults and area [cm^2] of a segment: elon elat nstk ndip len wid, stk dip dtop shyp dhyp."""
+    """Return the number of subfaults and area [cm^2] of a segment: elon elat nstk ndip len wid, stk dip dtop shyp dhyp."""
     place = tokens.place
     lon, lat, along, down, length, width, _, dip, top, _, _ = tokens.numbers(11, f"segment {number}")
     for wrong, what, allowed in (
@@ -387,9 +400,10 @@ def _subfault(tokens: _Tokens, version: str, found: _Subfaults) -> None:
 
 
 def _columns(tokens: _Tokens, version: str) -> int:
-    """Return how many numbers come before the rake: those of the line, where the seven that follow have the next one for themselves.
+    """Return the number of values before the rake.
 
-    Writers put vs and density into files of version 1.0, and leave them out of 2.0.
+    It is the number of values on the line, if the seven others are alone on the next line. Writers add vs and density
+    to files of version 1.0, and omit them in 2.0.
     """
     on_line, on_next = tokens.words_ahead(MANY_COLUMNS + 8)
     return on_line if on_line in (FEW_COLUMNS, MANY_COLUMNS) and on_next == 7 else COLUMNS[version]
