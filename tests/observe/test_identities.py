@@ -68,15 +68,18 @@ def test_displacement_is_the_integral_of_velocity() -> None:
     assert len(violations(check_identities([late]))) == 1
 
 
-def test_motions_of_a_few_samples_are_left_out() -> None:
-    """A point that starts to move in the last samples: the onset lies anywhere within one of them."""
-    for samples, checked in ((5, False), (20, True)):
-        v = np.where(np.arange(401) > 400 - samples, 1.0, 0.0)
-        u = np.cumsum(v) * (TIME[1] - TIME[0])
-        found = check_identities(
-            [receivers_from_arrays(TIME, np.stack([v, u], -1)[:, None], ("v1", "u1"), np.zeros((1, 3)))]
-        )
-        assert bool(found) == checked
+@pytest.mark.parametrize("samples, onset, slope, holds", [
+    (3, 0.0, 1.0, True), (3, 0.5, 1.0, True), (3, 1.0, 1.0, True), (3, 3.0, 1.0, False),
+    (200, 0.0, 1.0, True), (200, 1.0, 1.0, True), (200, 0.5, 1.1, False),
+])  # fmt: skip
+def test_an_onset_lies_anywhere_between_two_samples(samples: int, onset: float, slope: float, holds: bool) -> None:
+    """A point that moves at full speed in the last samples, and began ``onset`` intervals before the first of them."""
+    moving = np.maximum(np.arange(401) - 400 + samples, 0)
+    v = np.where(moving > 0, 1.0, 0.0)
+    u = slope * np.where(moving > 0, moving - 1 + onset, 0.0) * (TIME[1] - TIME[0])
+    data = receivers_from_arrays(TIME, np.stack([v, u], -1)[:, None], ("v1", "u1"), np.zeros((1, 3)))
+    (found,) = check_identities([data])
+    assert found.holds == holds
 
 
 def test_moment_rate_integrates_to_the_moment() -> None:

@@ -20,9 +20,6 @@ RUPTURE_RATE = 1e-3
 SLIDING_RATE = 1e-2
 """Slip rate above which the traction of a point is compared with its strength [m/s]."""
 
-FEWEST = 10
-"""Number of samples of a motion below which its integral is not checked: the onset within one sample would dominate."""
-
 TOLERANCES = {
     "slip": 0.03,
     "path": 0.03,
@@ -185,15 +182,21 @@ def _of_point(
 def _integral(
     identity: str, time: np.ndarray, rate: np.ndarray, value: np.ndarray
 ) -> Iterator[tuple[str, float, float]]:
-    """Yield the difference between ``value`` (nt, n) and the trapezoidal integral of ``rate`` (nt, n), relative to the largest value."""
+    """Yield the difference between ``value`` (nt, n) and the trapezoidal integral of ``rate`` (nt, n), relative to the largest value.
+
+    A rate that jumps between two samples, as at the onset of slip, may jump at any time between them: the difference is reduced by
+    what the largest jump can change.
+    """
     steps = np.diff(time)[:, None]
     integral = np.concatenate([np.zeros((1, rate.shape[1])), np.cumsum((rate[1:] + rate[:-1]) / 2.0 * steps, 0)])
     change = value - value[0]
     scale = float(np.maximum(np.abs(change), np.abs(integral)).max())
-    moving = np.count_nonzero((np.diff(change, axis=0) != 0.0).any(1) | (rate[1:] != 0.0).any(1))
-    if scale < 1e-6 or moving < FEWEST:
+    if scale < 1e-6:
         return
-    difference = np.abs(integral - change).max(1)  # NaN if a value is NaN: the identity then fails
+    jump = 0.5 * float((np.abs(np.diff(rate, axis=0)) * steps).max())
+    difference = np.maximum(
+        np.abs(integral - change).max(1) - jump, 0.0
+    )  # NaN if a value is NaN: the identity then fails
     yield identity, float(difference.max() / scale), float(time[difference.argmax()])
 
 
