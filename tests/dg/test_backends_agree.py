@@ -29,10 +29,11 @@ from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel
 from faultwave.physics import friction as faults
 from faultwave.physics import waves as laws
-from faultwave.physics.friction.modifiers import composed, modifiers
+from faultwave.physics.friction.modifiers import composed
 from faultwave.physics.waves.law import LAYER
 from faultwave.physics.waves.viscoelastic import element_names
 from tests.backends.here import present
+from tests.physics.friction.sampling import sample_range
 from tests.physics.waves.pores import porous
 from tests.physics.waves.tensors import skewed
 
@@ -302,7 +303,7 @@ def friction_arguments(
     shear, sigma = rng.uniform(30e6, 85e6, count), rng.uniform(-130e6, -100e6, count)
     angle = rng.uniform(-np.pi, np.pi, count)
     bounds = MADE | PER_LAW.get(law.name, {})
-    given = law.given({p.name: rng.uniform(*bounds[p.name], count) for p in law.parameters}, count)
+    given = law.given({p.name: rng.uniform(*sample_range(p, bounds), count) for p in law.parameters}, count)
     directions = faults.Directions(*(np.stack([np.cos(angle), np.sin(angle), -np.sin(angle), np.cos(angle)])))
     p = law.prepare(given, constants, directions)
     wide = law.state_columns.widths.items()
@@ -528,8 +529,3 @@ def test_iterated_friction_to_rounding_when_asked(name: str, law: str) -> None:
         found["record"][..., breakdown] += found["record"][..., work]
     for argument in ("stress", "record", "waves", "state"):
         assert_same(kernel, {argument: got[argument]}, {argument: want[argument]}, 1e-11)
-
-
-def test_every_friction_law_has_data() -> None:
-    for law in (*faults.laws().values(), *modifiers().values()):
-        assert {p.name for p in law.parameters} <= set(MADE), f"give numbers for {law.name} in MADE"

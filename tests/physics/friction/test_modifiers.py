@@ -14,6 +14,7 @@ from faultwave.physics.friction.modifier import with_modifiers
 from faultwave.physics.friction.modifiers import modifier
 
 from .plug_ins import DRAINAGE, PORE_PRESSURE, friction_plug_ins
+from .sampling import required_values
 
 ETA, N = 4.6e6, 7
 GIVEN = {
@@ -25,7 +26,8 @@ GIVEN = {
 
 def started(law: Any, shear: np.ndarray, sigma: np.ndarray, **given: float) -> tuple[dict, dict, dict]:
     """Parameters, constants and state of N points."""
-    values = {name: np.asarray(v) for name, v in (GIVEN | given).items()}
+    known = GIVEN | given
+    values = {name: np.asarray(v) for name, v in (known | required_values(law, known)).items()}
     names = {n for q in law.parameters for n in (q.name, *q.aliases)}
     slow = {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-12, "rs_muw": 0.2}
     severe = {"rs_sr0": 0.1, "rs_b": 0.6} if "severe-velocity-weakening" in law.name else {}

@@ -8,7 +8,12 @@ from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import COMMON_STATE, Load
 from faultwave.physics.friction.modifiers import composed
 
-WEAKENING = pytest.mark.parametrize("name", [n for n, law in faults.laws().items() if law.solver == "closed-form"])
+from .sampling import required_values
+
+CLOSED_FORM = [law for law in faults.laws().values() if law.solver == "closed-form"]
+WEAKENING = pytest.mark.parametrize(
+    "name", [law.name for law in CLOSED_FORM if "cohesion" in {q.name for q in law.parameters}]
+)
 GIVEN = {"mu_s": 0.6, "mu_d": 0.4, "d_c": 0.5, "cohesion": -1e6}
 ETA = 4e6
 
@@ -17,7 +22,8 @@ def started(name, tau, sigma, **constants):
     law = composed(name, ["prakash-clifton"])
     n = len(tau)
     c = law.settings({"pc_vStar": 1.0, "pc_prakashLength": 0.01} | constants)
-    p = law.prepare(law.given({k: np.full(n, v) for k, v in GIVEN.items()}, n), c, None)
+    values = GIVEN | required_values(faults.law(name), GIVEN)
+    p = law.prepare(law.given({k: np.full(n, v) for k, v in values.items()}, n), c, None)
     return law, p, c, {x.name: np.zeros(n) for x in COMMON_STATE} | law.initial(p, c, tau, sigma)
 
 

@@ -11,6 +11,8 @@ from faultwave.physics.friction.law import Load
 from faultwave.physics.friction.modifiers import composed, modifier
 from faultwave.physics.friction.modifiers import thermal_pressurisation as tp
 
+from .sampling import required_values
+
 THERMAL = modifier("thermal-pressurisation")
 ROCK = {"tp_thermalDiffusivity": 1e-6, "tp_heatCapacity": 2.7e6, "tp_undrainedTPResponse": 1e5, "tp_iniTemp": 483.15,
         "tp_iniPressure": 0.0}  # fmt: skip
@@ -163,6 +165,7 @@ def started(law, n, c, shear=75e6, sigma=-120e6, **more):
     given = {"mu_s": 0.6, "mu_d": 0.55, "d_c": 0.4, "cohesion": 0.0, "rs_a": 0.01, "rs_sl0": 0.4, "rs_srW": 0.1,
              "rs_f0": 0.6, "rs_b": 0.014, "rs_muw": 0.2,
              "tp_half_width": 0.02, "tp_hydraulicDiffusivity": 4e-4} | (SEVERE if "severe" in law.name else {}) | more  # fmt: skip
+    given |= required_values(law, given)
     names = {x for q in law.parameters for x in (q.name, *q.aliases)}
     p = law.prepare(law.given({k: np.asarray(v, float) for k, v in given.items() if k in names}, n), c, None)
     first = law.initial(p, c, np.full(n, shear), np.full(n, sigma))
