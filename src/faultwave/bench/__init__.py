@@ -1,1 +1,1 @@
-"""How fast: the kernel proxy, the machine's roofs, and the picture of one under the other."""
+"""Benchmarks: the kernel proxy, measured roofs of the machine, and roofline figures."""

@@ -1,6 +1,6 @@
-"""A backend that keeps a book: every buffer it made, and on request every launch with its kernel, items and time.
+"""Backend wrapper that records every buffer and, on request, every launch with its kernel, items and time.
 
-It stands around any backend; the engine does not know. What the backend does beyond the protocol passes through.
+It wraps any backend without the engine's knowledge; attributes beyond the protocol are passed on to the wrapped backend.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from faultwave.kernels.language import Kernel, When, WhenAny
 
 @dataclass(frozen=True)
 class Entry:
-    """One launch: items [begin, end) in ``seconds``; ``again`` repeats it."""
+    """Record of one launch: items [begin, end) in ``seconds``; ``again`` repeats it."""
 
     kernel: Kernel
     begin: int
@@ -36,7 +36,7 @@ class Entry:
 
 
 class Book:
-    """A backend around ``inner``."""
+    """Recording backend around the backend ``inner``."""
 
     def __init__(self, inner: Backend):
         self.inner = inner
@@ -59,7 +59,7 @@ class Book:
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of one slot number."""
+        """Size [bytes] of one slot number."""
         return int(self.inner.index(np.zeros((self.inner.lanes, 1), np.int64)).nbytes) // self.inner.lanes
 
     def matrix(self, *args: Any, **options: Any) -> Any:
@@ -70,7 +70,7 @@ class Book:
         return buffer
 
     def nbytes(self) -> int:
-        """Bytes of all buffers made and still in use."""
+        """Return the bytes of all buffers that are still in use."""
         return sum(b.nbytes for b in (ref() for ref in self._buffers) if b is not None)
 
     def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[..., Any]]:
@@ -83,7 +83,7 @@ class Book:
 
     @contextmanager
     def written(self) -> Iterator[list[Entry]]:
-        """The launches inside the block, in order."""
+        """Record the launches inside the block, in order."""
         self.entries, self.open = [], True
         try:
             yield self.entries
@@ -92,7 +92,7 @@ class Book:
 
 
 class _Noted:
-    """A launch that writes itself into the book while it is open."""
+    """Launch that adds an entry to the book while recording is on."""
 
     def __init__(self, book: Book, kernel: Kernel, launch: Any, buffers: Mapping[str, Any]):
         self.book, self.kernel, self.launch, self.buffers = book, kernel, launch, buffers
@@ -123,7 +123,10 @@ class _Noted:
         )
 
     def _share(self, s: When | WhenAny, begin: int, end: int) -> float:
-        """A batch does what one of its items has a slot for. What depends on values is the book's ``occasion``."""
+        """Return the fraction of batches for which conditional work is done.
+
+        A batch does the work if one of its items has a slot for it. For conditions on values the fraction is the book's ``occasion``.
+        """
         if isinstance(s, WhenAny):
             return self.book.occasion
         slots = np.asarray(self.buffers[s.index.name].get())

@@ -7,7 +7,7 @@ from faultwave.base.errors import Problems
 
 
 def check_counts(problems: Problems, **counts: int | None) -> None:
-    """Problems of options by name; None is left out. All are at least 1, threads no more than OpenMP holds."""
+    """Report options by name whose number is below 1, or above the OpenMP limit for ``threads``; None is skipped."""
     for name, number in counts.items():
         if number is not None and number < 1:
             problems.error(f"--{name}", f"is {number}", "at least 1")

@@ -1,5 +1,4 @@
-"""The roofs of a device, measured by kernels that its backend lowers as any other: copying, and multiply-adds in registers and
-with an operand in fast memory."""
+"""Roofs of a device, measured by kernels that its backend generates: memory copy and multiply-adds in registers and from fast memory."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ SECONDS = 0.05
 
 
 def copying() -> Kernel:
-    """Every number once from and once to memory."""
+    """Return a kernel that reads and writes every number once."""
     k = Kernel("roof_copy")
     source, target = k.batch("source", ROWS, 8), k.batch("target", ROWS, 8, "out")
     k.pointwise(lambda x: [list(x)], [source], [target])
@@ -27,7 +26,7 @@ def copying() -> Kernel:
 
 
 def adding() -> Kernel:
-    """Chains of multiply-adds that depend on nothing but themselves."""
+    """Return a kernel of independent chains of multiply-adds in registers."""
     k = Kernel("roof_fma")
     given, made = k.batch("given", ROWS, 2), k.batch("made", ROWS, 1, "out")
 
@@ -45,7 +44,7 @@ def adding() -> Kernel:
 
 
 def multiplying() -> Kernel:
-    """Products with a full constant matrix, back and forth between two temporaries."""
+    """Return a kernel of products with a dense constant matrix, alternating between two temporaries."""
     k = Kernel("roof_fma_memory")
     data, one, two = k.batch("data", SIZE, COLUMNS, "inout"), k.temp("one", SIZE, COLUMNS), k.temp("two", SIZE, COLUMNS)
     matrix = np.random.default_rng(0).uniform(0.5, 1.0, (SIZE, SIZE))
@@ -68,7 +67,14 @@ FLOPS = {  # an item
 
 
 class DeviceRoofs:
-    """As ``roofs.Roofs``, of the device behind ``backend``; ``sweep``: bytes of an array that is copied."""
+    """Measurement of the roofs of the device behind a backend, with the interface of ``roofs.Roofs``.
+
+    Parameters
+    ----------
+    backend : Backend
+    sweep : int, optional
+        Bytes of the array that is copied; 256 MiB by default.
+    """
 
     def __init__(self, backend: Any, sweep: int | None = None):
         self.backend, self.samples = backend, dict[str, list[float]]()
@@ -90,7 +96,7 @@ class DeviceRoofs:
         self.items, self.rounds = items, dict.fromkeys(kernels, 1)
 
     def sample(self, names: Iterable[str] | None = None) -> dict[str, float]:
-        """One measurement of each [flop/s or bytes/s], also kept in ``samples``."""
+        """Return one measurement of each roof [flop/s or bytes/s]; it is also appended to ``samples``."""
         found = {}
         for name in self.launches if names is None else names:
             while (seconds := self._timed(name)) < SECONDS:
@@ -111,7 +117,7 @@ class DeviceRoofs:
         return time.perf_counter() - start
 
     def roof(self, name: str) -> Roof:
-        """Median and spread of the samples taken so far."""
+        """Return the median and spread of the samples taken so far."""
         values = self.samples[name]
         middle = float(np.median(values))
         return Roof(middle, (max(values) - min(values)) / middle, tuple(values))

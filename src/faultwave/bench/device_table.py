@@ -1,4 +1,4 @@
-"""The table of one graphics processor: proxies and a whole run beside what is wanted of them, all in one call."""
+"""Table of one graphics processor: proxies and a whole run, compared with target rates, in one call."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from faultwave.bench.table import apart
 FORMAT = "faultwave-bench-device-1"
 CELLS, FEW = 524_288, 4_096
 FINE = 160.0
-"""Edge on the fault [m] of a TPV5 of more than half a million cells."""
+"""Edge length [m] on the fault for a TPV5 of more than half a million cells."""
 WARM, MEASURED = 0.3, 1.0
-"""Seconds simulated before the measurement and in it."""
+"""Simulated time [s] before the measurement and during it."""
 
 
 @dataclass(frozen=True)
 class Aim:
-    """A proxy and what is wanted of it: updates a second, or so many times the rate of order 4 in double precision."""
+    """Proxy and its target: a rate [updates/s], or a multiple (``times``) of the rate of order 4 in double precision."""
 
     order: int
     precision: str
@@ -35,7 +35,7 @@ class Aim:
 
 
 def aims(cells: int, few: int) -> list[Aim]:
-    """Order 4 in double precision first: others are set beside it."""
+    """Return the proxies to measure; order 4 in double precision comes first, because others are compared with it."""
     first = [Aim(4, "double", cells, 150e6), Aim(6, "double", cells, 45e6), Aim(4, "single", cells, times=1.8)]
     others = [Aim(o, p, cells) for p in ("double", "single") for o in (2, 3, 5, 6) if (o, p) != (6, "double")]
     return [*first, Aim(4, "double", few, times=0.4), *others]
@@ -43,7 +43,21 @@ def aims(cells: int, few: int) -> list[Aim]:
 
 @dataclass(frozen=True)
 class Plan:
-    """``cells`` of the proxies, ``few`` of the small one, ``size`` [m] of elements on TPV5's fault; ``orders`` None: all."""
+    """Settings of the table.
+
+    Attributes
+    ----------
+    backend : str
+    cells, few : int
+        Number of cells of the proxies and of the small proxy.
+    size : float
+        Edge length [m] of the elements on TPV5's fault.
+    steps : int, optional
+        Steps per repeat; None for the proxy's default.
+    repeats : int
+    orders : tuple of int, optional
+        Orders to measure; None for all.
+    """
 
     backend: str
     cells: int = CELLS
@@ -55,7 +69,7 @@ class Plan:
 
 
 def check(plan: Plan, files: Files) -> None:
-    """Raises InputError with everything wrong, before anything is measured."""
+    """Check the settings before anything is measured; raise InputError with all problems."""
     problems = Problems()
     devices = [name for name in backends.names() if not backends.on_host(name)]
     if plan.backend not in devices:
@@ -85,7 +99,7 @@ def _check_orders(plan: Plan, problems: Problems) -> None:
 
 
 def measure(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
-    """All proxies, each in a process of its own, then the run; as plain data."""
+    """Measure all proxies, each in its own process, and then the run; return plain data."""
     proxies = []
     for aim in aims(plan.cells, plan.few):
         if plan.orders is not None and aim.order not in plan.orders:
@@ -106,7 +120,7 @@ def measure(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
 
 
 def tpv5(backend: str, size: float) -> dict[str, Any]:
-    """The example TPV5 at order 4 with local steps and all its outputs: cells, updates a second of time stepping."""
+    """Run the example TPV5 at order 4 with local time stepping and all outputs; return cells, clusters and the rate of time stepping."""
     from faultwave.run import simulate
 
     case, problems = _tpv5(size)
@@ -129,7 +143,7 @@ def tpv5(backend: str, size: float) -> dict[str, Any]:
 
 
 def _tpv5(size: float) -> tuple[dict[str, Any], Problems]:
-    """The example with elements of that ``size`` [m] on the fault, and what is wrong with that."""
+    """Return the example with elements of ``size`` [m] on the fault, and its problems."""
     from faultwave.case.load import load_case
 
     settings, problems = load_case("tpv5")
@@ -141,7 +155,7 @@ def _tpv5(size: float) -> tuple[dict[str, Any], Problems]:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """When and where, and a row for each proxy and the run beside what is wanted."""
+    """Return date, machine, and a table with a row for each proxy and the run, with rates and targets."""
     proxies = found["proxies"]
     first, base = proxies[0], proxies[0]["updates_per_second"]
     lines = [

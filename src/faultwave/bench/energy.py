@@ -30,7 +30,7 @@ def why_not(backend: Any) -> str:
 
 
 def _handle(backend: Any) -> Any:
-    """NVML numbers boards in its own way: the bus tells which is which."""
+    """Return the NVML handle of the board at the device's PCI bus address; NVML and CUDA number boards differently."""
     import pynvml
 
     return pynvml.nvmlDeviceGetHandleByPciBusId(backend.device.bus.encode())

@@ -1,4 +1,4 @@
-"""The stencil proxy: point updates a second of the engine fd on a box of one material, beside the bandwidth measured with it."""
+"""Stencil proxy: grid point updates per second of the engine fd on a box of one material, and the memory bandwidth measured with it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SMALLEST, WIDTH, RECEIVERS = 24, 10, 10
 SPACING = 100.0
 RHO, VP, VS, Q = 2700.0, 6000.0, 3464.0, 50.0
 PUBLISHED_FLOPS = 307
-"""Flops per point and step with attenuation by which AWP-ODC's published rates are counted."""
+"""Flops per point and step, with attenuation, by which the published rates of AWP-ODC are counted."""
 Say = Callable[[str], None]
 
 
@@ -50,7 +50,7 @@ class Setting:
 
 
 def check(s: Setting) -> None:
-    """Raises InputError with everything wrong."""
+    """Raise InputError with all problems of a setting."""
     problems = Problems()
     if min(s.cells) < SMALLEST:
         problems.error("--cells", f"is {s.cells}", f"at least {SMALLEST} along each axis")
@@ -67,7 +67,7 @@ def check(s: Setting) -> None:
 
 
 def operator(s: Setting) -> Operator:
-    """The engine of a run on the box of ``s``, moving all over."""
+    """Return the operator of a run on the box of ``s``, with nonzero fields everywhere."""
     nx, ny, nz = s.cells
     grid = Grid((0.0, 0.0, 0.0), SPACING, (nz, ny, nx))
     kind: SideKind = "absorbing" if s.boundaries else "rigid"
@@ -92,20 +92,20 @@ def operator(s: Setting) -> Operator:
 
 
 def _receivers(grid: Grid) -> np.ndarray:
-    """Points on the surface."""
+    """Return the receivers (n, 3) on the surface."""
     share = (np.arange(RECEIVERS) + 0.5) / RECEIVERS
     x, y, z = grid.upper
     return np.stack([share * x, share[::-1] * y, np.full(RECEIVERS, z)], 1)
 
 
 def bytes_per_point(attenuation: bool, itemsize: int) -> int:
-    """Bytes of one sweep that moves every array once: all are read, fields and memory variables written too."""
+    """Return the bytes that one sweep moves per point: every array is read once, fields and memory variables are also written."""
     precision = "single" if itemsize == 4 else "double"
     return bytes_a_point(attenuation, precision) + itemsize * len(fields(attenuation))
 
 
 def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> dict[str, Any]:
-    """Everything measured, as plain data (docs/benchmarks.md explains each key). Raises InputError."""
+    """Measure a proxy; return plain data (docs/benchmarks.md explains each key) or raise InputError."""
     check(s)
     say("preparing")
     op = operator(s)
@@ -157,7 +157,7 @@ def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> di
 
 
 def sections(r: dict[str, Any]) -> list[Section]:
-    """The result as tables."""
+    """Return the result as tables."""
     s, block = r["setting"], r["blocking"]
     what = "with attenuation" if s["attenuation"] else "elastic"
     sides = "CPML, free surface, receivers" if s["boundaries"] else "no boundaries"

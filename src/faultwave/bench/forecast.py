@@ -1,15 +1,15 @@
-"""How a run will scale, before it does: what kernels cost here, what messages cost there, and how a mesh is cut.
+"""Forecast of the scaling of a run: measured costs of kernels, assumed costs of messages, and partitions of the mesh.
 
-A process spends, in a largest time step,
+The time that a process spends in a largest time step has the parts
 
     compute = imbalance * (cell updates * cell + fault updates * face) / processes
-    begun   = cluster steps * step          every process steps every cluster, those it has few cells of too
+    begun   = cluster steps * step          (every process steps every cluster, even those in which it has few cells)
     packing = messages * MESSAGE + bytes / COPY
-    exposed = what of (messages * latency + bytes * tasks / bandwidth) is longer than the interior's share of compute
+    exposed = max(0, messages * latency + bytes * tasks / bandwidth - interior fraction * compute)
 
-``cell``, ``face`` and ``step`` are measured; messages, bytes and imbalance are those of real cuts, and beyond MOST parts follow
-from them: bytes as the surface of a part, (cells a part)^(2/3), imbalance above one as (cells a part)^(-1/3), neighbours as in the
-finest real cut.
+``cell``, ``face`` and ``step`` are measured. Messages, bytes and imbalance come from real partitions up to ``MOST`` parts; beyond, they are
+extrapolated from the finest one by their scaling laws: bytes as parts^(-2/3), boundary fraction and excess imbalance as parts^(1/3),
+and a constant number of messages.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from faultwave.dg.weights import weights_of
 from faultwave.domain.tets.partition import imbalance, partition
 
 MESSAGE = 8e-6
-"""Seconds to start, test and start again a message from Python, both ways."""
+"""Time [s] to start, test and restart a message from Python, for both directions."""
 
 COPY = 3e9
-"""Bytes a second that one core gathers into messages."""
+"""Rate [B/s] at which one core gathers data into messages."""
 
 MOST, FEWEST = 64, 100
-"""Largest number of parts that is really cut, and fewest cells of each."""
+"""Largest number of parts for which the mesh is really partitioned, and smallest number of cells per part."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """``tasks`` processes a node; ``latency`` [s] of a message between nodes, ``bandwidth`` [B/s] of a node."""
+    """Machine for which a run is forecast: processes per node, latency [s] between nodes, and bandwidth [B/s] of a node."""
 
     tasks: int = 1
     latency: float = 2e-6
@@ -52,7 +52,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of a cell update, of a fault face update, and of a cluster's step that has nothing to do, of one process."""
+    """Time [s] per process of a cell update, of a fault face update, and of a step of a cluster without cells."""
 
     cell: float
     face: float
@@ -61,8 +61,19 @@ class Costs:
 
 @dataclass(frozen=True)
 class Cut:
-    """A mesh in ``parts``: imbalance of the work; bytes and messages that the busiest part sends in a largest time step;
-    ``border``: share of its cells that have faces to others."""
+    """Partition of the mesh.
+
+    Attributes
+    ----------
+    parts : float
+        Number of parts.
+    imbalance : float
+        Largest work of a part over the mean.
+    bytes, messages : float
+        Amount that the busiest part sends in a largest time step.
+    border : float
+        Largest fraction of a part's cells that have faces to other parts.
+    """
 
     parts: float
     imbalance: float = 1.0
@@ -73,7 +84,17 @@ class Cut:
 
 @dataclass(frozen=True)
 class Load:
-    """Of a largest time step: its length [s], updates of cells and of fault faces, steps of clusters; cells in all."""
+    """Work in one largest time step.
+
+    Attributes
+    ----------
+    length : float
+        Length of the time step [s].
+    updates, faces, steps : float
+        Number of cell updates, fault face updates and cluster steps.
+    cells : float
+        Number of cells of the mesh.
+    """
 
     length: float
     updates: float
@@ -84,7 +105,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Seconds of a largest time step, by what they are spent on."""
+    """Time [s] of a largest time step, by cause."""
 
     processes: int
     compute: float
@@ -117,7 +138,10 @@ def measure(plan: Plan, solver: Solver, seconds: float) -> Costs:
 
 
 def _stepped(solver: Solver, seconds: float) -> tuple[float, float, float]:
-    """Return wall time, largest steps (a share of one where it takes far longer than ``seconds``) and seconds of friction."""
+    """Return wall time [s], number of largest steps and time in friction [s].
+
+    The number of steps is a fraction below one if one step takes far longer than ``seconds``.
+    """
     march = solver.march
     begun, first, at_first = clock.perf_counter(), solver.updates, solver.seconds["fault"]
     advance_for(solver, PATIENCE * seconds)  # warms caches and the friction state
@@ -134,7 +158,7 @@ def _stepped(solver: Solver, seconds: float) -> tuple[float, float, float]:
 
 
 def _tiny(plan: Plan) -> Plan:
-    """48 cells of the first cell's material, one cluster, and otherwise as the plan."""
+    """Return a plan like the given one, but with 48 cells of the first cell's material in one cluster."""
     n = plan.case.numerics
     asked: dict[str, Any] = {
         "law": plan.case.law, "end_time": 1.0,
@@ -177,7 +201,7 @@ def _cut(plan: Plan, parts: int) -> Cut:
 
 
 def cut_into(parts: int, known: Sequence[Cut], cells: float) -> Cut:
-    """As it was cut, between real cuts by their parts, beyond them by the laws of the module text; ``cells`` in all."""
+    """Return the partition into ``parts``, interpolated between real ones and extrapolated beyond them by the laws in the module text."""
     last = known[-1]
     if parts <= last.parts:
         at = np.log([k.parts for k in known])
@@ -200,13 +224,15 @@ def forecast(load: Load, costs: Costs, cut: Cut, machine: Machine) -> Forecast:
 
 
 def strong(load: Load, costs: Costs, known: Sequence[Cut], machine: Machine, parts: int) -> Forecast:
-    """The same mesh in more parts."""
+    """Return the forecast for the same mesh in more parts."""
     return forecast(load, costs, cut_into(parts, known, load.cells), machine)
 
 
 def weak(load: Load, costs: Costs, known: Sequence[Cut], machine: Machine, parts: int, one: int) -> Forecast:
-    """``one`` process's share of the mesh for each of ``parts`` processes: the cut of as many parts of a mesh that grows with
-    them is that of ``one`` in its surface, with all neighbours there can be."""
+    """Return the forecast for ``parts`` processes on a mesh that grows with them, each with 1 / ``one`` of the given mesh.
+
+    Each process has the surface of a part of the partition into ``one`` parts, and as many neighbours as any part can have.
+    """
     share = cut_into(max(one, 2) if parts > 1 else 1, known, load.cells)
     most = max(k.messages for k in known)
     grown = replace(share, parts=parts, messages=min(most, share.messages * max(1, parts - 1)))
@@ -216,8 +242,11 @@ def weak(load: Load, costs: Costs, known: Sequence[Cut], machine: Machine, parts
 
 
 def table(plan: Plan, costs: Costs, machine: Machine, nodes: int) -> list[tuple[str, ...]]:
-    """Rows for 1, 2, 4 ... ``nodes`` nodes: processes, cells of each, time of the run, efficiency of strong and of weak scaling,
-    shares of time that are no kernels. Weak: as many cells on every node as the whole mesh has."""
+    """Return rows for 1, 2, 4 ... ``nodes`` nodes.
+
+    Columns: nodes, processes, cells per process, run time, efficiency of strong and weak scaling, and fractions of the time outside
+    kernels. Weak scaling has as many cells on every node as the whole mesh.
+    """
     load, known = load_of(plan), cuts(plan)
     often = plan.case.end_time / load.length
     counts = sorted({*(2**i for i in range(14) if 2**i <= nodes), nodes})

@@ -1,4 +1,4 @@
-"""Boxes on grids whose steps are timed beside each other: a plain one, and others with one thing more."""
+"""Boxes on grids whose time steps are compared: a plain one, and others that add one feature each."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 SPACING = 100.0
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
 SLOW = 1e4
-"""Relaxation time [s] of rock that yields: so long that waves hardly lose any strength while they are timed."""
+"""Relaxation time [s] of yielding rock, so long that waves lose hardly any amplitude during the measurement."""
 STRENGTH = 28.0
-"""Cohesion [Pa] at a tenth of the box from its middle: with the waves of ``grids`` about 1 % of the points yield."""
+"""Cohesion [Pa] at a tenth of the box from its middle; with the waves of ``grids`` about 1 % of the points yield."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """``cells`` along each axis; ``numerics`` of the case."""
+    """Box with ``cells`` grid cells along each axis and the ``numerics`` of its cases."""
 
     cells: int
     numerics: Mapping[str, Any] = field(default_factory=dict)
 
     def case(self, sides: Mapping[str, str], upper: float | None = None, low: float | None = None, **more: Any) -> Any:
-        """Points from ``low`` cells of height up to 0, ``upper`` along x and y; ``more`` of the setting of the grid."""
+        """Return a case on a grid from ``low`` cells up to z = 0 and ``upper`` cells along x and y; ``more`` goes into the grid's settings."""
         h, wide = SPACING, self.cells if upper is None else upper
         bottom = -self.cells if low is None else low
         grid = {
@@ -39,7 +39,7 @@ class Box:
 
     @property
     def edge(self) -> float:
-        """[m]."""
+        """Edge length of the box [m]."""
         return self.cells * SPACING
 
 
@@ -52,7 +52,7 @@ LOSSY = {
 
 
 def cases(box: Box) -> dict[str, dict[str, Any]]:
-    """By name. All have the points of the plain box but those of blocks."""
+    """Return all cases by name; all but ``blocks`` have about as many points as the plain box."""
     n = box.cells
     halves = [{"below": n // 2 * SPACING, "spacing": 2 * SPACING}]
     return {
@@ -70,14 +70,14 @@ def cases(box: Box) -> dict[str, dict[str, Any]]:
 
 
 def _from_middle(box: Box, axes: str) -> str:
-    """Square of the distance from the middle along some axes, as text."""
+    """Return, as an expression, the squared distance from the middle of the box along some axes."""
     middle = {"x": 0.5, "y": 0.5, "z": -0.5}
     away = [f"({a} - {middle[a] * box.edge})" for a in axes]
     return " + ".join(f"{d}*{d}" for d in away)
 
 
 def _hill(box: Box) -> dict[str, Any]:
-    """Over a Gaussian hill."""
+    """Return a box below a Gaussian hill."""
     relief = 0.05 * box.edge
     shape = f"{relief} * exp(-({_from_middle(box, 'xy')}) / {(0.2 * box.edge) ** 2})"
     made = box.case(FREE, topography={"expression": shape, "receivers": "depth", "sources": "depth"})
@@ -86,7 +86,7 @@ def _hill(box: Box) -> dict[str, Any]:
 
 
 def _everything(box: Box) -> dict[str, Any]:
-    """Layers of ten points, attenuation, a free surface and receivers."""
+    """Return a box with absorbing layers of ten points, attenuation, a free surface and receivers."""
     n, h = box.cells, SPACING
     inner = n - 20
     points = [[inner * h * k / 11, inner * h / 2, 0.0] for k in range(1, 11)]
@@ -95,7 +95,7 @@ def _everything(box: Box) -> dict[str, Any]:
 
 
 def _fault(box: Box) -> dict[str, Any]:
-    """A vertical fault that slips all over, from the free surface to the middle of the box."""
+    """Return a box with a vertical fault that slips everywhere, from the free surface to mid-depth."""
     n, h = box.cells, SPACING
     first, last, deep, across = n // 8, n - n // 8, n // 2, n // 2 + 0.5
     plane = {"lower": [first * h, across * h, -deep * h], "upper": [last * h, across * h, 0]}
@@ -108,14 +108,14 @@ def _fault(box: Box) -> dict[str, Any]:
 
 
 def _yielding(box: Box, cohesion: str) -> dict[str, Any]:
-    """Without stress at rest, the cohesion [Pa] given as text."""
+    """Return a box with plasticity, without initial stress, and with the cohesion [Pa] as an expression."""
     rest = dict.fromkeys(("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"), 0.0)
     given = {"constant": {"bulk_friction": 0.0, **rest}, "expression": {"plastic_cohesion": cohesion}}
     return box.case(RIGID) | {"plasticity": {"parameters": given, "constants": {"relaxation_time": SLOW}}}
 
 
 def _soil(box: Box) -> dict[str, Any]:
-    """The uppermost tenth of the box is soil of ten yield surfaces."""
+    """Return a box whose uppermost tenth is soil with ten yield surfaces."""
     slow = f"if (z > {-0.1 * box.edge}) {{ return 300; }} return {ROCK['vs']};"
     material = {"expression": {n: str(v) for n, v in ROCK.items()} | {"vs": slow}}
     soil = {"slower_than": 500, "surfaces": 10, "parameters": {"constant": {"reference_strain": 1e-7}}}

@@ -1,4 +1,4 @@
-"""The stencils of a step on graphics processors that need not be here: what they take, what they move, how fast they could be."""
+"""Report on the stencils of a step, compiled for graphics processors that need not be present: resources, data moved, modelled rates."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from faultwave.kernels.mathematics import write_stencil
 from faultwave.kernels.stencil import Launch, Program, cost, record
 
 CELLS, WIDTH = 64, 10
-"""Points of the small grid whose program is looked at, and of its absorbing layers."""
+"""Points along each axis of the small grid whose program is examined, and width of its absorbing layers."""
 
 
 @functools.cache
 def program(attenuation: bool) -> Program:
-    """A step with layers of both kinds of sides and a free surface."""
+    """Return the program of a step with absorbing sides and a free surface."""
     grid = Grid((0.0, 0.0, 0.0), 100.0, (CELLS, CELLS, CELLS))
     sides: dict[str, SideKind] = dict.fromkeys(SIDES, "absorbing")
     sides["z+"] = "free-surface"
@@ -37,48 +37,51 @@ def program(attenuation: bool) -> Program:
 
 
 def launches(attenuation: bool) -> dict[str, Launch]:
-    """Every stencil of a step once, by name."""
+    """Return every stencil of a step once, by name."""
     return {launch.stencil.name: launch for level in program(attenuation).levels for launch in level}
 
 
 @dataclass(frozen=True)
 class Found:
-    """A stencil, in the program that has it; ``of``: that program's name."""
+    """Stencil launch with the program that contains it; ``of`` is the program's name."""
 
     of: str
     program: Program
     launch: Launch
 
     def single(self, asked: bool) -> bool:
-        """Whether it is compiled in single precision; some programs run in double precision only."""
+        """Return True if the stencil is compiled in single precision on request; some programs run in double precision only."""
         return asked and self.of not in DOUBLE
 
 
 PLAIN = {"plain": False, "attenuation": True}
-"""Programs with layers at the sides, and whether with attenuation."""
+"""Programs with absorbing sides, and True for attenuation."""
 PROGRAMS = (*PLAIN, *CASES)
 
 
 @functools.cache
 def plain_launches() -> dict[str, Found]:
-    """Those without attenuation, then what attenuation changes."""
+    """Return the stencils without attenuation, then those that differ with attenuation."""
     return _distinct({name: [program(attenuation)] for name, attenuation in PLAIN.items()}, {})
 
 
 @functools.cache
 def all_launches() -> dict[str, Found]:
-    """Every stencil of every program once. Where programs or blocks have different ones of one name, the later have theirs before it."""
+    """Return every stencil of every program once.
+
+    If programs or blocks have different stencils of the same name, the later ones are prefixed with their program's or block's name.
+    """
     return _distinct({name: programs(name) for name in CASES}, plain_launches())
 
 
 def launches_of(name: str) -> dict[str, Found]:
-    """What the programs of a case have beside the plain ones."""
+    """Return the stencils of a case that the plain programs do not have."""
     known = plain_launches()
     return {n: found for n, found in _distinct({name: programs(name)}, known).items() if n not in known}
 
 
 def _distinct(of: Mapping[str, Sequence[Program]], known: Mapping[str, Found]) -> dict[str, Found]:
-    """What is known, and what these programs have more."""
+    """Return the known stencils and those that these programs add."""
     found, signatures = dict(known), {name: _signature(f.launch) for name, f in known.items()}
     for program_name, blocks in of.items():
         for number, made in enumerate(blocks):
@@ -92,13 +95,13 @@ def _distinct(of: Mapping[str, Sequence[Program]], known: Mapping[str, Found]) -
 
 
 def _signature(launch: Launch) -> tuple[Any, ...]:
-    """What a stencil reads, beside which planes at ends of the grid, writes and computes."""
+    """Return what identifies a stencil: its reads with their planes at ends of the grid, its writes, and its cost."""
     reads, writes = record(launch.stencil)
     return frozenset(key for key in reads if key[0] != "on"), tuple(writes), cost(launch.stencil)
 
 
 def moved(made: Program, launch: Launch, single: bool) -> int:
-    """Bytes of a point: every array once for reading and once for writing, coefficients in their sixteen bits."""
+    """Return the bytes moved per point: every array is read and written once, coefficients in 16 bits."""
     reads, writes = record(launch.stencil)
     size = 4 if single else 8
     total = size * len(writes)
@@ -108,7 +111,7 @@ def moved(made: Program, launch: Launch, single: bool) -> int:
 
 
 def lowered(found: Found, arch: str, single: bool) -> StencilPlan:
-    """The text of a stencil for an architecture."""
+    """Return the source text of a stencil for an architecture."""
     target = TARGETS[arch] if arch == "opencl" else target_of(arch)
     made, dtype = found.program, np.float32 if found.single(single) else np.float64
     arrays = GridArrays(made, dtype, LINE // np.dtype(dtype).itemsize)
@@ -116,13 +119,13 @@ def lowered(found: Found, arch: str, single: bool) -> StencilPlan:
 
 
 def compiled(found: Found, arch: str, single: bool) -> Built[StencilPlan]:
-    """For an architecture. Raises BackendError without a compiler."""
+    """Compile a stencil for an architecture; raise BackendError without a compiler."""
     made = lowered(found, arch, single)
     return build_text(found.launch.stencil.name, made.text, made)
 
 
 def built(name: str, arch: str, single: bool) -> Built[StencilPlan]:
-    """Compiled. Raises BackendError without a compiler, InputError for names that do not exist."""
+    """Compile a stencil by name; raise BackendError without a compiler, InputError for an unknown name."""
     return compiled(_named(name), arch, single)
 
 
@@ -136,7 +139,7 @@ def _named(name: str) -> Found:
 
 
 def _asked(names: Sequence[str]) -> list[str]:
-    """Names of stencils; a program's name stands for those that it has first. All without any."""
+    """Return the names of stencils; a program's name stands for the stencils that it is the first to have, no name for all."""
     found: list[str] = []
     for name in names:
         of_program = [n for n, one in all_launches().items() if one.of == name] if name in PROGRAMS else []
@@ -147,9 +150,24 @@ def _asked(names: Sequence[str]) -> list[str]:
 def stencil_report(
     arch: str, names: Sequence[str] = (), precision: str = "single"
 ) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
-    """Title, header and rows: registers, spills and occupancy of every stencil (or those named, or of programs named), and its rate: at
-    most, by the data sheet's memory and arithmetic, and by ``backends.device.model``; then whole steps in the interior, velocity and
-    stress together."""
+    """Return title, header and rows of the report on stencils.
+
+    Parameters
+    ----------
+    arch : str
+        Architecture, such as ``sm_90``.
+    names : sequence of str, optional
+        Stencils or programs; all by default.
+    precision : {'single', 'double'}, optional
+
+    Returns
+    -------
+    title : str
+    header : tuple of str
+    rows : list of tuple
+        Registers, spills and occupancy of every stencil and its rates: the limit by the data sheet's memory and arithmetic, and the
+        prediction of ``backends.device.model``; then whole steps in the interior, velocity and stress together.
+    """
     single, target = precision == "single", target_of(arch)
     rows: list[tuple[str, ...]] = []
     for name in _asked(names):
@@ -174,14 +192,14 @@ def stencil_report(
 
 
 def step_cost(attenuation: bool, single: bool) -> tuple[int, int]:
-    """Bytes and flops of a point in a step away from all sides."""
+    """Return the bytes and flops per point of a step in the interior."""
     made, found = program(attenuation), launches(attenuation)
     inner = [found["velocity"], found["stress_q" if attenuation else "stress"]]
     return sum(moved(made, x, single) for x in inner), sum(cost(x.stencil)[0] for x in inner)
 
 
 ARCHITECTURES = {"cuda": "sm_90", "hip": "gfx90a", "opencl": "opencl"}
-"""The architecture for which ``stencil_stages`` writes the text of a backend."""
+"""Architecture for which ``stencil_stages`` generates the source of a backend."""
 
 
 def stencil_stages(name: str, backend: str, precision: str = "single") -> list[tuple[str, str]]:
@@ -226,7 +244,7 @@ def stencil_stages(name: str, backend: str, precision: str = "single") -> list[t
 
 
 def stencil_table() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Header and rows: program, name, flops and bytes of a point, in single precision where the program has it."""
+    """Return header and rows: program, name, flops and bytes per point, in single precision if the program supports it."""
     rows: list[tuple[str, ...]] = []
     for name, found in all_launches().items():
         size = moved(found.program, found.launch, found.single(True))

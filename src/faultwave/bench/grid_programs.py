@@ -1,4 +1,4 @@
-"""Small cases on grids, each with a capability that has stencils of its own, and the programs of a step that their plans give."""
+"""Small cases on grids, each with a capability that has its own stencils, and the programs of their time steps."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ AT_REST = {"rs_f0": 0.6, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-9}
 
 
 def _above(z: str, other: Settings) -> Settings:
-    """Material that is another above a height, which may be a function of x and y."""
+    """Return a material that changes above a height, which may be an expression of x and y."""
     return {"expression": {n: f"if (z > {z}) {{ return {other[n]}; }} return {ROCK[n]};" for n in ROCK}}
 
 
 def _case(lower: tuple[float, float, float], top: float = 0.0, blocks: bool = True, **changes: Any) -> Settings:
-    """In single precision, two blocks unless said otherwise; 2,400 m wide, and without layers at the sides
-    unless ``grid`` has other boundaries."""
+    """Return a case 2,400 m wide in single precision, with two blocks unless ``blocks`` is False.
+
+    It has no absorbing layers at the sides unless ``grid`` sets other boundaries.
+    """
     grid: Settings = {
         "lower": lower, "upper": [2400.0, 2400.0, top], "spacing": 100.0, "absorbing": {"width": 4},
         "boundaries": {"x": "rigid", "y": "rigid", "z-": "rigid", "z+": "free-surface"},
@@ -51,7 +53,7 @@ def _below_a_hill(**changes: Any) -> Settings:
 
 
 def _fault(law: str, parameters: Settings, **more: Any) -> Settings:
-    """A fault that breaks the ground, in a grid of one spacing."""
+    """Return a case with a surface-breaking fault in a grid of one spacing."""
     made = _case((-5500.0, -5625.0, -9000.0), blocks=False)
     made["grid"] |= {
         "upper": [5500.0, 5625.0, 0.0], "spacing": 250.0,
@@ -76,14 +78,14 @@ CASES: dict[str, Callable[[], Settings]] = {
     "fault-slip-weakening": lambda: _fault("linear-slip-weakening", WEAKENING),
     "fault-ageing": lambda: _fault("rate-and-state-ageing", AGEING, constants=AT_REST) | {"numerics": {"precision": "double"}},
 }  # fmt: skip
-"""By the name of the program."""
+"""Functions that return the cases, by the name of the program."""
 DOUBLE = frozenset({"fault-ageing"})
-"""Those that run in double precision only."""
+"""Programs that run in double precision only."""
 
 
 @functools.cache
 def programs(name: str) -> tuple[Program, ...]:
-    """Those of a case, one for each of its blocks, from the uppermost down."""
+    """Return the programs of a case, one for each block from top to bottom."""
     plan = simulate(CASES[name]()).plan
     return tuple(build_program(b.scheme, observers=observers(plan.parts, b.scheme, b.box)) for b in plan.blocks)
 

@@ -1,5 +1,7 @@
-"""What free surfaces, hills, blocks, layers, attenuation, faults, yielding rock and soft soil cost on grids: times of a step beside those
-of plain boxes, taken in turns."""
+"""Cost of features on grids: time per step with free surfaces, topography, blocks, attenuation, faults or yielding, relative to plain boxes.
+
+The steps of all cases are timed in turns.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,26 @@ from faultwave.run import simulate
 FORMAT = "faultwave-bench-grids-2"
 SMALLEST, REPEAT_SECONDS = 48, 1.0
 WAVES, SHORTEST = 12, 10
-"""How many plane waves the state is made of, and the points in the shortest of them."""
+"""Number of plane waves in the initial state, and points per wavelength of the shortest of them."""
 Seconds = Mapping[str, float]
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """What is ``told``, and ``asked`` of it; ``of``: two cases whose times of a step are compared, or (``each``) those of a point."""
+    """Ratio of the costs of two cases.
+
+    Attributes
+    ----------
+    told : str
+        Title in the table.
+    asked : str
+        Limit in the table.
+    of : tuple of str
+        Two cases whose times per step are compared.
+    each : bool
+        True to compare times per step and point.
+    """
 
     told: str
     asked: str
@@ -49,12 +63,12 @@ RATIOS = {
     "all-yield": Ratio("step where all points yield / plain", "at most 1.65", ("all-yield", "plain")),
     "soil": Ratio("step with a tenth of soil / with a surface", "at most 3", ("soil", "surface")),
 }
-"""By the case that they are named after."""
+"""Ratios by the name of their first case."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """``cells`` along each axis of the box, a multiple of 4; ``chosen`` of ``RATIOS``, none: all."""
+    """Settings of the benchmark; ``cells`` along each axis are a multiple of 4, ``chosen`` are names of ``RATIOS`` (none: all)."""
 
     cells: int = 256
     precision: str = "single"
@@ -64,7 +78,7 @@ class Setting:
 
     @property
     def ratios(self) -> dict[str, Ratio]:
-        """Those that are measured."""
+        """Ratios to measure, by name."""
         return {name: r for name, r in RATIOS.items() if name in (self.chosen or RATIOS)}
 
 
@@ -83,14 +97,14 @@ def check(s: Setting) -> None:
 
 
 def cases(s: Setting) -> dict[str, dict[str, Any]]:
-    """What has to be timed: the chosen ones and those that they are compared with."""
+    """Return the cases to time: the chosen ones and those that they are compared with."""
     wanted = {name for r in s.ratios.values() for name in r.of}
     made = grid_cases.cases(grid_cases.Box(s.cells, {"precision": s.precision, "threads": s.threads}))
     return {name: case for name, case in made.items() if name in wanted}
 
 
 def bench(s: Setting, say: Say = lambda _: None) -> dict[str, Any]:
-    """Seconds of a step of each case, in turns, and the ratios that matter, as plain data. Raises InputError."""
+    """Measure the time per step of each case, in turns, and the ratios; return plain data or raise InputError."""
     check(s)
     solvers: dict[str, Any] = {}
     for name, case in cases(s).items():
@@ -137,7 +151,7 @@ def _yields(operator: Any) -> float:
 
 
 def _shake(operator: Any) -> None:
-    """Waves all over, of other numbers in each field: zeros would be no work for some processors."""
+    """Fill every field with different waves everywhere, since some processors compute faster on zeros."""
     rng = np.random.default_rng(0)
     for op in operator.blocks:
         ny, nx = op.runner.view("u").shape[1:]
@@ -149,7 +163,10 @@ def _shake(operator: Any) -> None:
 
 
 def ratio(name: str, seconds: Seconds, points: Mapping[str, int], bent: float | None) -> float:
-    """One of ``RATIOS``; that of a hill is of a point of a bent plane over a flat one, where ``bent`` is the share of such planes."""
+    """Return one of ``RATIOS``.
+
+    For the hill it is the cost of a point of a curvilinear plane over that of a flat plane; ``bent`` is the fraction of curvilinear planes.
+    """
     r = RATIOS[name]
     one, other = (seconds[of] / points[of] if r.each else seconds[of] for of in r.of)
     if name == "hill":
@@ -159,7 +176,7 @@ def ratio(name: str, seconds: Seconds, points: Mapping[str, int], bent: float | 
 
 
 def sections(r: Mapping[str, Any]) -> list[Section]:
-    """The result as tables."""
+    """Return the result as tables."""
     s = r["setting"]
     title = f"{s['cells']}^3 points, {s['precision']}, {s['threads'] or 'all'} threads"
     yields = r["yielding_share"]

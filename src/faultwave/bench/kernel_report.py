@@ -1,4 +1,4 @@
-"""The kernels of a law and order: what they cost, and what they become."""
+"""Reports on the kernels of a law and order: cost, generated source, and resources on graphics processors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from faultwave.physics.waves import law as find_law
 
 
 def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
-    """Every kernel of a law at an order; rupture once for each friction law, yielding once for each rheology (elastic only)."""
+    """Return every kernel of a law at an order, by name; with friction kernels of each law and yielding kernels of each rheology (elastic)."""
     law = find_law(law_name)
     form = find_form(law, order)
     faults, split = kernels.Kept("stress" in law.roles), kernels.Kept(derivatives=False, parts=2)
@@ -55,7 +55,7 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
 
 
 def kernel_table(order: int, law: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Header and rows: name, useful flops and numbers moved per item."""
+    """Return header and rows: name, useful flops, and numbers and bytes moved per item."""
     rows: list[tuple[str, ...]] = []
     for name, kernel in all_kernels(order, law).items():
         c = cost(kernel)
@@ -121,9 +121,26 @@ def kernel_stages(
 def kernel_report(
     arch: str, names: Sequence[str] = (), order: int = 4, precision: str = "double", law: str = "elastic"
 ) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
-    """Title, header and rows: what every kernel (or those named) takes of a graphics processor that need not be here, and the
-    rate at which it could run on one: at most, by bytes and flops of an item against those of the data sheet, and by the model
-    of ``backends.device.model``."""
+    """Return title, header and rows of the report on kernels compiled for a graphics processor that need not be present.
+
+    Parameters
+    ----------
+    arch : str
+        Architecture, such as ``sm_90``.
+    names : sequence of str, optional
+        Kernels of ``all_kernels``; all by default.
+    order : int, optional
+    precision : {'double', 'single'}, optional
+    law : str, optional
+
+    Returns
+    -------
+    title : str
+    header : tuple of str
+    rows : list of tuple
+        Resources of each kernel and its rate: the limit by bytes and flops of an item against the data sheet, and the prediction of
+        ``backends.device.model``.
+    """
     known, single = all_kernels(order, law), precision == "single"
     for name in names:
         if name not in known:

@@ -1,27 +1,26 @@
-"""Useful flops of one element update: the minimum over known formulations, whatever an engine computes instead.
+"""Useful flops of one element update: the minimum over known formulations, independent of what an engine computes.
 
-Strong form, traces of characteristics, contravariant unknowns (docs/theory/formulation.md, "Strong form in space"): a
-step is the Taylor sum of the predictor minus the lifted jumps of four faces. Everything is counted from the nonzeros of
-the reference matrices and from the formulas below; constants of a cell or face are prepared before the run, a
-multiply-add counts two.
+Strong form, traces of characteristics, contravariant unknowns (docs/theory/formulation.md, "Strong form in space"): a step is the Taylor
+sum of the predictor minus the lifted jumps of four faces. Everything is counted from the nonzeros of the reference matrices and from the
+formulas below; constants of a cell or face are computed before the run, and a multiply-add counts two.
 
-Elastic solid, scaled unknowns v = J^-1 velocity and s = (dt / rho) J^-1 stress J^-T, so that the step is one:
+Elastic solid, scaled unknowns v = J^-1 velocity and s = (dt / rho) J^-1 stress J^-T, so that the time step is one:
 
 * derivatives along e1, e2 - e1/2 and e3 - e2, whose matrices are sparsest; 3 columns of s and 3 of v each.
   dv^a = sum_b d_b s^ab is the contraction itself; ds^ab = G^ab l + G^ac d_c v^b + G^bc d_c v^a with G = mu J^-1 J^-T.
-* trace of 6 columns per face. A face lies in a plane spanned by two of the cell's edges, so its traction is three of the
-  columns of s (for face 0 their sums) and rotating a vector to the face's orthonormal frame needs 1 + 5 + 5 flops.
+* trace of 6 columns per face. A face lies in a plane spanned by two edges of the cell, so its traction is three of the columns of s (for
+  face 0 their sums), and rotating a vector to the face's orthonormal frame needs 1 + 5 + 5 flops.
   There the impedance is diagonal: w = T - Z v is outgoing, u = T + Z_R v remains.
 * jump of v = (w_R - u) A with A = scale / (Z + Z_R), back to the cell's components, lifted: 3 columns.
-  Jump of T = Z jump of v has five nonzero entries in them. Both enter the formulas of the predictor in the places of
-  d_b s^ab and d_c v^a: face a adds to direction a, face 0 to all three.
+  Jump of T = Z jump of v has five nonzero entries in them. Both enter the formulas of the predictor in place of d_b s^ab and d_c v^a:
+  face a adds to direction a, face 0 to all three.
 
-A fluid, sigma / K and v = J^-1 velocity: dsigma = div v is the contraction, dv^a = G^ab d_b sigma; one trace column of
-sigma and one of v^a per face.
+A fluid, sigma / K and v = J^-1 velocity: dsigma = div v is the contraction, dv^a = G^ab d_b sigma; one trace column of sigma and one of
+v^a per face.
 
-Lossless electromagnetic waves, components of E and H along the cell's edges: the curl's components d_b h_c - d_c h_b are
-the contraction itself, two columns of each field per direction; a metric of six numbers transforms them to components
-along edges. A face sees the components along its own two edges, in which a change to its frame is triangular: 1 + 3 flops.
+Lossless electromagnetic waves, components of E and H along the cell's edges: the curl's components d_b h_c - d_c h_b are the contraction
+itself, two columns of each field per direction; a metric of six numbers transforms them to components along edges. A face needs the
+components along its own two edges, for which the change to its frame is triangular: 1 + 3 flops.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from faultwave.dg.basis import matrices, tet_size, triangle_size
 
 @dataclass(frozen=True)
 class Form:
-    """Flops of a law's leanest form: contraction columns, and pointwise work per mode."""
+    """Flops of the leanest form of a law: contraction columns, and pointwise work per mode."""
 
     derivative_columns: int  # a direction
     trace_columns: int  # a face
@@ -54,7 +53,7 @@ FORMS = {
         derivative_columns=6,
         trace_columns=6,
         lift_columns=3,
-        # div v 2, lambda / mu 1, G^bc d_c v^a 9 x 5; on the diagonal 1 + 2, beside it 1 + 2
+        # div v 2, lambda / mu 1, G^bc d_c v^a 9 x 5; diagonal entries 1 + 2, off-diagonal ones 1 + 2
         rate=2 + 1 + 45 + 6 * 3,
         taylor=2 * 9 * 2,
         flow=3 * 2,

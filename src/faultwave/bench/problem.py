@@ -26,14 +26,14 @@ from faultwave.physics.waves import laws
 from faultwave.physics.waves.anisotropic import isotropic
 
 EDGE = 100.0
-"""Edge of a brick [m]; six tetrahedra each."""
+"""Edge length [m] of a brick of six tetrahedra."""
 LEAST, MOST = 100_000, 1_000_000
-"""Cells of a proxy out of cache, unless the caches are larger than those; so many at most, for the time it takes to set up."""
+"""Smallest number of cells of a proxy out of cache unless caches are larger, and largest number, which limits the set-up time."""
 SMALLEST = 162  # three bricks a side: fewer would make a cell its own neighbour through the periodic sides
 MATERIAL = {"rho": 2670.0, "mu": 3.2038e10, "lambda": 3.2044e10, "Qp": 120.0, "Qs": 60.0}
 PORES = {"bulk_solid": 8.0e10, "bulk_fluid": 2.5e9, "porosity": 0.2, "rho_fluid": 1040.0, "tortuosity": 2.0, "permeability": 6e-13,
          "viscosity": 1e-3}  # fmt: skip
-"""Water in the rock, whose drag is far too stiff for explicit steps."""
+"""Water-filled pores, whose drag is far too stiff for explicit time steps."""
 FRICTION = {
     "T_n": -120e6, "T_s": 85e6, "T_d": 0.0, "mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0,
     "rs_a": 0.01, "rs_b": 0.014, "rs_sl0": 0.4, "rs_f0": 0.75, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1.0, "rs_srW": 0.1, "rs_muw": 0.2,
@@ -42,22 +42,43 @@ FRICTION = {
     "tp_undrained_response": 1e5, "tp_initial_temperature": 483.0, "tp_initial_pressure": 0.0,
     "pc_reference_rate": 1.0, "pc_length": 0.1,
 }  # fmt: skip
-"""Faults on which every point slips from the start: slip weakening is loaded above its strength, rate and state slips at 1 m/s."""
+"""Friction parameters for which every point slips from the start: slip weakening is loaded above its strength, rate-and-state slips at 1 m/s."""
 _FRICTION_OF = {
     "rate-and-state-ageing": {"rs_sl0": 0.02},
     "rate-and-state-slip": {"rs_sl0": 0.02},
     "severe-velocity-weakening": {"rs_b": 0.35, "rs_sl0": 0.2, "rs_sr0": 0.1},
 }
-"""What laws need otherwise."""
+"""Parameters that differ for some friction laws."""
 USUAL_FRICTION = "linear-slip-weakening"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a proxy runs. ``cells``: wanted, the box rounds; None: more memory than the caches have (``enough_cells``); ``steps`` a
-    repeat, None: half a second, ten at least; ``faults``: share of the faces between cells with friction, ``friction``: its law, with
-    modifiers after plus signs; ``plasticity``: share of the cells that yield in every step, of rock that could everywhere, None: elastic;
-    ``threads`` None: all cores; ``stored_waves``: as ``numerics`` has it."""
+    """Settings of a proxy.
+
+    Attributes
+    ----------
+    law : str
+        Wave law.
+    order : int
+    precision : {'double', 'single'}
+    cells : int, optional
+        Approximate number of cells; None for more memory than the caches have (``enough_cells``).
+    steps : int, optional
+        Steps per repeat; None for half a second, at least ten.
+    threads : int, optional
+        None for all cores.
+    faults : float
+        Fraction of the faces between cells with friction.
+    friction : str
+        Friction law, with modifiers after plus signs.
+    plasticity : float, optional
+        Fraction of the cells that yield in every step, of rock that may yield everywhere; None for elastic rock.
+    stored_waves : str, optional
+        Value of ``numerics.stored_waves``.
+    backend : str
+    repeats : int
+    """
 
     law: str = "elastic"
     order: int = 4
@@ -106,14 +127,17 @@ def check(s: Setting) -> None:
 
 
 def plain(s: Setting) -> Setting | None:
-    """The elastic solid that another solid's rate is set beside; None for elastic rock itself and for what is no solid."""
+    """Return the setting of the elastic solid that another solid is compared with; None for elastic rock and for laws without stress."""
     if (s.law, s.plasticity) == ("elastic", None) or "stress" not in laws()[s.law].roles:
         return None
     return replace(s, law="elastic", plasticity=None)
 
 
 def enough_cells(bytes_per_cell: float, cache: int) -> int:
-    """Cells that need twice the memory of the last cache: a virtual machine reports that of a whole processor, and has a part."""
+    """Return the number of cells that need twice the memory of the last-level cache, within ``LEAST`` and ``MOST``.
+
+    Twice, because a virtual machine reports the cache of the whole processor but owns only a part of it.
+    """
     return max(LEAST, min(MOST, math.ceil(2.0 * cache / bytes_per_cell)))
 
 
@@ -126,9 +150,9 @@ def bricks(cells: int) -> tuple[int, int, int]:
 
 
 def mesh(cells: int, faults: float = 0.0) -> tets.Mesh:
-    """Perturbed bricks with vertices in random order, periodic; ``faults`` of its faces tagged as fault.
+    """Return a periodic mesh of perturbed bricks with vertices in random order, and a fraction ``faults`` of its faces tagged as fault.
 
-    Faces of planes across y come first, from the middle outwards, so that a small share is a plane or a part of one.
+    Faces of planes across y come first, from the middle outwards, so that a small fraction is a plane or a part of one.
     """
     count = bricks(cells)
     upper = (count[0] * EDGE, count[1] * EDGE, count[2] * EDGE)
@@ -156,13 +180,18 @@ def _with_faults(made: tets.Mesh, count: tuple[int, int, int], share: float) -> 
 
 
 def _file_face(topology: tets.Topology, cell: np.ndarray, face: np.ndarray) -> np.ndarray:
-    """Number in the mesh's own order of a sorted cell's face: it is opposite the same vertex."""
+    """Return the number of a sorted cell's face in the mesh's own order: the face opposite the same vertex."""
     return FACE_OPPOSITE[topology.order[cell, face]]
 
 
 def solver(s: Setting) -> Solver:
-    """The solver of a run of ``s``, in motion, on a backend that keeps a book; no output, one global time step. Raises InputError where
-    this machine's memory does not hold it."""
+    """Return the solver of a proxy with nonzero waves, one global time step and no output, on a recording backend.
+
+    Raises
+    ------
+    InputError
+        If the memory of this machine is too small.
+    """
     from faultwave.case.load import load_case
 
     cells = LEAST if s.cells is None else s.cells
@@ -200,13 +229,13 @@ def solver(s: Setting) -> Solver:
 
 
 def _composed(friction: str) -> FrictionLaw:
-    """The law and its modifiers, named with plus signs between them."""
+    """Return the friction law with its modifiers, from names joined by plus signs."""
     name, *modified_by = friction.split("+")
     return composed(name, modified_by)
 
 
 def _needed(law: FrictionLaw) -> tuple[list[str], list[str]]:
-    """Parameters at points and constants that have no default."""
+    """Return the names of the pointwise parameters and of the constants that have no default."""
     constants = [q.name for q in law.constants if q.default is None or math.isnan(q.default)]
     return [q.name for q in law.parameters if q.default is None], constants
 
@@ -222,7 +251,7 @@ def _check_friction(friction: str, problems: Problems) -> None:
 
 
 def _fault(friction: str) -> dict[str, Any]:
-    """Settings of faults with a friction law: each of its numbers that has no default."""
+    """Return the settings of faults with a friction law: every parameter and constant without a default."""
     name, *modified_by = friction.split("+")
     law, known = _composed(friction), FRICTION | _FRICTION_OF.get(name, {})
     points, constants = _needed(law)
@@ -238,7 +267,10 @@ def _fault(friction: str) -> dict[str, Any]:
 
 
 def _plasticity(share: float, count: tuple[int, int, int]) -> dict[str, Any]:
-    """Rock that yields at any stress in a share of the cells, on one side, and nowhere else; slowly, so that stress stays."""
+    """Return settings of rock that yields at any stress in a fraction of the cells on one side, and nowhere else.
+
+    The relaxation is slow, so that stress persists.
+    """
     strength = f"if (x < {share * count[0] * EDGE}) {{ return 1; }} else {{ return 1000000000000000; }}"
     at_rest = dict.fromkeys(("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"), 0.0)
     return {
@@ -253,7 +285,7 @@ def _default(parameter: Parameter) -> float:
 
 
 def _set_wave(solver: Solver, size: np.ndarray) -> None:
-    """Cell averages of a wave through the box; numbers of the sizes of a run, never denormal."""
+    """Set the cell averages to a wave through the box, with values as in a real run and never denormal."""
     plan, quantities = solver.plan, len(solver.plan.law.quantities)
     phase = np.arange(quantities)
     scale = np.where(phase < max(1, quantities - 3), 1e6, 0.1)

@@ -1,4 +1,4 @@
-"""The kernel proxy: element updates a second of the engine of a real run, beside the roofs of the machine then and there."""
+"""Kernel proxy: element updates per second of the engine as in a real run, and the roofs of the machine measured at the same time."""
 
 from __future__ import annotations
 
@@ -28,14 +28,25 @@ from faultwave.output.manifest import machine, versions
 FORMAT = "faultwave-bench-proxy-1"
 REPEAT_SECONDS = 0.5
 LEAST_STEPS = 10
-"""Steps of a repeat: correction and prediction are one kernel between two steps, but not before the first and after the last."""
+"""Smallest number of steps of a repeat: correction and prediction are one kernel between steps, but not before the first or after the last."""
 Say = Callable[[str], None]
 
 
 def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None) -> dict[str, Any]:
-    """Run a proxy; everything measured, as plain data (docs/benchmarks.md explains each key).
+    """Run a proxy and return all measurements as plain data (docs/benchmarks.md explains each key).
 
-    ``sweep``: bytes of an array of the bandwidth measurement. Raises InputError with everything wrong with the setting.
+    Parameters
+    ----------
+    setting : Setting
+    say : callable, optional
+        Receives progress messages.
+    sweep : int, optional
+        Bytes of each array of the bandwidth measurement.
+
+    Raises
+    ------
+    InputError
+        With all problems of the setting.
     """
     problem.check(setting)
     known = facts()
@@ -89,7 +100,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
 
 
 def _update(samples: list[Sample], kernels: list[dict[str, Any]], cells: int, leanest: int | None) -> dict[str, Any]:
-    """The whole update, from its kernels and repeats."""
+    """Return the results of the whole update from its kernels and repeats."""
     executed, moved = (sum(k["items"] * k[f"{what}_per_item"] for k in kernels) / cells for what in ("flops", "bytes"))
     useful = leanest if leanest is not None else executed
     rates = [s.rate for s in samples]
@@ -128,7 +139,7 @@ def _update(samples: list[Sample], kernels: list[dict[str, Any]], cells: int, le
 
 
 def _face_updates(samples: list[Sample], cells: int, faces: int) -> float | None:
-    """What the friction of a face costs in updates of a cell: its time within a step, over that which all else takes for a cell."""
+    """Return the cost of friction of a face in cell updates: its time per face over the time of all other kernels per cell."""
     if not faces:
         return None
     spent = [{name: sum(e.seconds for e in entries) for name, entries in sample.launches.items()} for sample in samples]
@@ -136,7 +147,7 @@ def _face_updates(samples: list[Sample], cells: int, faces: int) -> float | None
 
 
 def facts() -> dict[str, Any]:
-    """When, on what machine, with what compiler and versions."""
+    """Return the date, the machine, the compiler and the versions."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine() | _compiled(),
@@ -145,7 +156,7 @@ def facts() -> dict[str, Any]:
 
 
 def _compiled() -> dict[str, Any]:
-    """How kernels of the processor are compiled; None where a machine has no C compiler, which devices do not need."""
+    """Return how CPU kernels are compiled; None values on a machine without a C compiler, which devices do not need."""
     names = ("compiler", "flags", "command", "vector_bytes")
     try:
         return dict(zip(names, (version(), list(flags()), list(compiler()), vector_bytes()), strict=True))
@@ -154,7 +165,7 @@ def _compiled() -> dict[str, Any]:
 
 
 def _advance(solver: Solver, steps: int, replay: bool = True) -> None:
-    """``replay``: as a run does, where launches go into a queue."""
+    """Advance by a number of steps; ``replay`` uses recorded launches where a run does, on backends with a launch queue."""
     end = solver.march.time + (steps - 0.5) * solver.march.tick
     if replay and solver.backend.asynchronous:
         while solver.march.time < end:
@@ -165,7 +176,7 @@ def _advance(solver: Solver, steps: int, replay: bool = True) -> None:
 
 
 def _enough_cells(setting: Setting) -> int:
-    """From the bytes of a cell of a small proxy, whose kernels this one uses again."""
+    """Return the number of cells of a proxy out of cache, from the bytes per cell of a small proxy with the same kernels."""
     small = problem.solver(replace(setting, cells=problem.SMALLEST))
     assert isinstance(small.backend, Book)
     cache = 0 if hasattr(small.backend, "device") else last_cache_bytes()
@@ -173,7 +184,7 @@ def _enough_cells(setting: Setting) -> int:
 
 
 def _enough_steps(solver: Solver) -> int:
-    """Steps that take about REPEAT_SECONDS, but LEAST_STEPS at least."""
+    """Return the number of steps that take about REPEAT_SECONDS, at least LEAST_STEPS."""
     start = time.perf_counter()
     _advance(solver, 1)
     return max(LEAST_STEPS, round(REPEAT_SECONDS / (time.perf_counter() - start)))
@@ -181,13 +192,13 @@ def _enough_steps(solver: Solver) -> int:
 
 @dataclass(frozen=True)
 class Sample:
-    """One repeat: the roofs, then the update, then each kernel in its steps and alone, all within a second or so."""
+    """Measurements of one repeat: roofs, the update, and each kernel within its steps and alone, all within about a second."""
 
     roofs: dict[str, float]
     rate: float  # updates a second
     launches: dict[str, list[Entry]]  # by kernel, of all steps
     alone: dict[str, float]  # seconds an item
-    elastic: float  # updates a second of elastic rock; 0 where it is not set beside
+    elastic: float  # updates per second of elastic rock; 0 if it is not compared
     per_joule: float | None  # updates; None where the driver does not count, or not as finely
 
 
@@ -208,7 +219,7 @@ def _sample(solver: Solver, book: Book, roofs: Any, steps: int, beside: Solver |
 
 
 def _rate(solver: Solver, steps: int, warm: int = 1) -> float:
-    """Updates a second, after ``warm`` steps."""
+    """Return the updates per second after ``warm`` steps."""
     if warm:
         _advance(solver, warm)
     before, start = solver.updates, time.perf_counter()
@@ -217,9 +228,9 @@ def _rate(solver: Solver, steps: int, warm: int = 1) -> float:
 
 
 def _seconds_an_item(launched: list[Entry], finish: Callable[[], None]) -> float:
-    """Launches each range once more, one after the other, twice, and times the second round.
+    """Launch each range twice in sequence and return the time [s] per item of the second round.
 
-    The state is of no use for physics afterwards, but its numbers stay numbers.
+    The state loses its physical meaning, but its values stay finite.
     """
     ranges = {(e.begin, e.end): e for e in launched}.values()
     for entry in ranges:
@@ -233,7 +244,7 @@ def _seconds_an_item(launched: list[Entry], finish: Callable[[], None]) -> float
 
 
 def _kernel_table(samples: list[Sample], book: Book, steps: int, cells: int) -> list[dict[str, Any]]:
-    """Every kernel, the one with the largest share first. Items are those of a step in the mean, padding included."""
+    """Return a row for every kernel, largest share of the time first; items are the mean per step, including padding."""
     rows = []
     for name, mine in samples[-1].launches.items():
         items, counted = sum(e.items for e in mine) / steps, cost(mine[0].kernel, mine[0].share)
@@ -269,7 +280,7 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A result of ``faultwave bench proxy --json``. Raises InputError where there is none."""
+    """Return a result of ``faultwave bench proxy --json``; raise InputError if the file is none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What the commands show: titles, headers and rows of results, as text."""
+"""Titles, headers and rows of results that the commands show."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ def _energy(r: dict[str, Any]) -> tuple[str, str]:
 
 
 def _beside(r: dict[str, Any]) -> list[tuple[str, ...]]:
-    """The rate over that of elastic rock, where it was measured."""
+    """Return the row of the rate relative to elastic rock, if it was measured."""
     share = r.get("elastic_fraction")
     rate = f"{r['elastic_updates_per_second']:,.0f} updates/s, measured in turn" if share else ""
     return [("share of the elastic rate", f"{share:.2f}", rate)] if share else []
 
 
 def _faults(r: dict[str, Any]) -> list[tuple[str, ...]]:
-    """What a fault face costs, where there are some."""
+    """Return the row of the cost of a fault face, if there are fault faces."""
     cost = r.get("fault_face_updates")
     return [("friction of a face", f"{cost:.1f} cell updates", r["setting"]["friction"])] if cost else []
 
 
 def proxy_sections(r: dict[str, Any]) -> list[Section]:
-    """The update, the roofs, and every kernel."""
+    """Return the sections of the update, the roofs, and the kernels."""
     s = r["setting"]
     where = "in" if r["in_cache"] else "out of"
     title = (
@@ -85,7 +85,7 @@ def proxy_sections(r: dict[str, Any]) -> list[Section]:
 
 
 def peak_section(rows: list[dict[str, Any]]) -> Section:
-    """Roofs by number of threads."""
+    """Return the section of roofs by number of threads."""
     threads = sorted({r["threads"] for r in rows})
     found: dict[tuple[str, str], dict[int, float]] = {}
     for r in rows:

@@ -1,4 +1,4 @@
-"""Rooflines (Williams et al. 2009): kernels and whole updates under the roofs measured beside them."""
+"""Roofline figures (Williams et al. 2009): kernels and whole updates below the roofs measured with them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from matplotlib.axes import Axes
 from faultwave.plot import style
 
 LEAST_SHARE = 0.02
-"""Of a step: lesser kernels are left out."""
+"""Smallest share of the time of a step for which a kernel is drawn."""
 
 
 @style.house()
 def draw(results: Sequence[dict[str, Any]], path: Path) -> Path:
-    """One panel for each precision and number of threads among the proxy results; PNG, whole or not at all.
+    """Draw one panel for each precision and number of threads among the proxy results; write a PNG, completely or not at all.
 
-    Full circles: kernels alone, as large as their share of a step. Squares: whole updates, executed flops; open squares:
-    useful ones. Intensity is flops per byte that the kernels declare to move.
+    Filled circles: kernels alone, sized by their share of a step. Filled squares: whole updates, executed flops; open squares: useful
+    flops. Intensity is flops per byte that the kernels declare to move.
     """
     groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for r in results:
@@ -74,7 +74,7 @@ def _colours(count: int) -> list[str]:
 
 
 def _point(ax: Axes, r: dict[str, Any], colour: str, only: bool) -> tuple[np.ndarray, np.ndarray]:
-    """One result's kernels and update; returns all intensities and rates drawn."""
+    """Draw the kernels and the update of one result; return all intensities and rates drawn."""
     shown = [k for k in r["kernels"] if k["share"] >= LEAST_SHARE]
     x = [k["flops_per_item"] / k["bytes_per_item"] for k in shown]
     y = [1e-9 * k["flops_per_second"] for k in shown]
@@ -101,14 +101,14 @@ def _point(ax: Axes, r: dict[str, Any], colour: str, only: bool) -> tuple[np.nda
 
 
 def label(r: dict[str, Any]) -> str:
-    """'elastic, order 4, out of cache'."""
+    """Return the label of a result, such as 'elastic, order 4, out of cache'."""
     s = r["setting"]
     faults = f", {100 * s['faults']:g} % faults" if s["faults"] else ""
     return f"{s['law']}, order {s['order']}, {'in' if r['in_cache'] else 'out of'} cache{faults}"
 
 
 def _roofs(ax: Axes, roofs: dict[str, float], left: float, right: float) -> None:
-    """Compute roofs from where the fastest memory reaches them, memory roofs up to the highest compute roof."""
+    """Draw compute roofs from where the fastest memory reaches them, and memory roofs up to the highest compute roof."""
     top = roofs["fma"]
     memory = [m for m in _MEMORY if m[0] in roofs]
     fastest = max(roofs[name] for name, *_ in memory)
@@ -126,7 +126,7 @@ def _roofs(ax: Axes, roofs: dict[str, float], left: float, right: float) -> None
         value = roofs[name]
         ax.plot([left, top / value], [left * value, top], line, color=style.INK, lw=1.0)
         x, beside = 1.05 * left, value * (1.12 if above else 0.89)
-        slope = np.degrees(np.arctan(beside))  # of the parallel line y = beside x in the data's units
+        slope = np.degrees(np.arctan(beside))  # slope of the line y = (offset roof) * x, in data units
         ax.text(
             x, x * beside, f"{text}: {value:.0f} GB/s", fontsize=7.5, rotation=slope,
             rotation_mode="anchor", transform_rotates_text=True, va="baseline" if above else "top",

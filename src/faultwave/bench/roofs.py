@@ -1,8 +1,8 @@
-"""Roofline of the machine: peaks and bandwidths measured by generated C, compiled and run as kernels are.
+"""Roofs of the machine: peak rates and memory bandwidths, measured by generated C that is compiled and run like kernels.
 
-Multiply-add peaks (Williams et al. 2009): on registers only, and with the operands of a contraction's inner loop (a broadcast
-and vectors of the nearest cache). Bandwidths out of cache: copy and triad as STREAM counts them (McCalpin 1995), with
-ordinary stores, which first read the line they write, and with streaming stores, which do not.
+Peaks of multiply-adds (Williams et al. 2009): with registers only, and with the operands of the inner loop of a contraction (a broadcast
+number and vectors in the first cache). Bandwidths out of cache: copy and triad, counted as in STREAM (McCalpin 1995), with ordinary stores,
+which read the cache line before they write it, and with streaming stores, which do not.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ TITLES = {
     "copy_streaming": "copy, streaming stores [GB/s]",
     "triad_streaming": "triad, streaming stores [GB/s]",
 }
-"""The roofs of one precision and number of threads; flop/s and bytes/s in the code."""
+"""Titles of the roofs of one precision and number of threads; values in the code are in flop/s and bytes/s."""
 
 
 def last_cache_bytes() -> int:
-    """Bytes of the largest cache this process sees; 32 MiB where the system does not say."""
+    """Return the size [bytes] of the largest cache; 32 MiB if the system does not report it."""
     sizes = [0]
     for level in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         text = level.read_text().strip()
@@ -45,7 +45,10 @@ def last_cache_bytes() -> int:
 
 
 def sweep_bytes() -> int:
-    """Bytes of each of the three arrays of a bandwidth: four last caches, 64 MiB to 512 MiB and a sixteenth of memory."""
+    """Return the bytes of each of the three arrays of a bandwidth test: four last-level caches, within 64 to 512 MiB.
+
+    They are also limited to a sixteenth of the memory.
+    """
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
@@ -55,7 +58,7 @@ def sweep_bytes() -> int:
 
 @dataclass(frozen=True)
 class Roof:
-    """Medians of the samples of one roof [flop/s or bytes/s], and their spread (max - min) / median."""
+    """Median [flop/s or bytes/s] of the samples of one roof, and their relative spread (max - min) / median."""
 
     value: float
     spread: float
@@ -63,7 +66,16 @@ class Roof:
 
 
 class Roofs:
-    """Measures the roofs of one precision with ``threads`` threads. ``sweep``: bytes of an array of the bandwidths."""
+    """Measurement of the roofs of one precision.
+
+    Parameters
+    ----------
+    precision : {'single', 'double'}
+    threads : int
+        Number of OpenMP threads.
+    sweep : int, optional
+        Bytes of each array of the bandwidth tests.
+    """
 
     def __init__(self, precision: str, threads: int, sweep: int | None = None):
         real, self.dtype = {"double": ("double", np.float64), "single": ("float", np.float32)}[precision]
@@ -83,11 +95,11 @@ class Roofs:
         self.samples: dict[str, list[float]] = {}
 
     def names(self) -> list[str]:
-        """Roofs that can be measured here: streaming stores need a compiler that knows them."""
+        """Return the roofs that can be measured here; streaming stores need compiler support."""
         return [name for name in TITLES if "streaming" not in name or self.library.streams()]
 
     def sample(self, names: Iterable[str] | None = None) -> dict[str, float]:
-        """One measurement of each [flop/s or bytes/s], also kept in ``samples``."""
+        """Return one measurement of each roof [flop/s or bytes/s]; it is also appended to ``samples``."""
         self.library.omp_set_num_threads(self.threads)
         found = {}
         for name in self.names() if names is None else names:
@@ -96,7 +108,7 @@ class Roofs:
         return found
 
     def roof(self, name: str) -> Roof:
-        """Median and spread of the samples taken so far."""
+        """Return the median and spread of the samples taken so far."""
         values = self.samples[name]
         middle = float(np.median(values))
         return Roof(middle, (max(values) - min(values)) / middle, tuple(values))
@@ -131,7 +143,7 @@ class Roofs:
         return (2 if kind == "copy" else 3) * arrays[0].nbytes / seconds
 
     def _memory(self) -> list[np.ndarray]:
-        """Arrays whose pages were first touched by the threads that will use them."""
+        """Return arrays whose pages were first touched by the threads that use them (NUMA placement)."""
         if not self._arrays:
             size = self._sweep // np.dtype(self.dtype).itemsize // self.lanes * self.lanes
             self._arrays = [_aligned(size, self.dtype) for _ in range(3)]
@@ -139,7 +151,7 @@ class Roofs:
         return self._arrays
 
     def release(self) -> None:
-        """Give the memory of the bandwidth measurements back."""
+        """Release the arrays of the bandwidth tests."""
         self._arrays = []
 
 
@@ -150,7 +162,7 @@ def _timed(work: Callable[[], Any]) -> float:
 
 
 def _aligned(size: int, dtype: Any) -> np.ndarray:
-    """Uninitialised numbers on a cache-line boundary."""
+    """Return an uninitialised array aligned to a cache line."""
     width = size * np.dtype(dtype).itemsize
     raw = np.empty(width + 64, np.uint8)
     start = -raw.ctypes.data % 64
@@ -162,13 +174,18 @@ def _pointer(array: np.ndarray) -> ctypes.c_void_p:
 
 
 def thread_counts(most: int) -> list[int]:
-    """1, 2, 4, ... and ``most``."""
+    """Return the thread counts 1, 2, 4, ... and ``most``."""
     return sorted({min(2**k, most) for k in range(most.bit_length() + 1)})
 
 
 def measure(threads: int | None, repeats: int = 5, sweep: int | None = None) -> list[dict[str, Any]]:
-    """Every roof for 1, 2, 4 ... ``threads`` threads (None: as many as a run takes), compute in both precisions: rows with
-    roof, precision, threads, value, spread."""
+    """Measure every roof for 1, 2, 4 ... ``threads`` threads (None: as many as a run uses), compute roofs in both precisions.
+
+    Returns
+    -------
+    list of dict
+        Rows with roof, precision, threads, value, spread and samples; the first sample of each roof is a warm-up and left out.
+    """
     rows = []
     for count in thread_counts(CpuBackend(threads=threads).threads):
         for precision in ("double", "single"):

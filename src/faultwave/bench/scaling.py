@@ -1,4 +1,4 @@
-"""Processes times threads: how a case's rate grows with them, what is sent, and which is best on this machine."""
+"""Scaling with processes and threads: rates, messages, and the best combination on this machine."""
 
 from __future__ import annotations
 
@@ -33,8 +33,25 @@ def check(
     delay: float = 0.0,
     weak: bool = False,
 ) -> None:
-    """Raises InputError with everything wrong, before anything is measured: a ``case`` that cannot be read with each set of overrides
-    in ``asked``, or not be made wider for ``weak`` scaling; times [s]; ``files`` that cannot be written."""
+    """Check the settings before anything is measured.
+
+    Parameters
+    ----------
+    case : path or dict
+    asked : sequence of mapping
+        Sets of overrides, with each of which the case must be valid.
+    seconds, delay : float
+        Duration of a repeat and delay of messages [s].
+    files : Files, optional
+        Output files that must be writable.
+    weak : bool, optional
+        True if the case must be extensible for weak scaling.
+
+    Raises
+    ------
+    InputError
+        With all problems.
+    """
     problems = Problems()
     for overrides in asked:
         settings, found = read_case(case, overrides)
@@ -65,8 +82,26 @@ def run(
     repeats: int = 3,
     delay: float = 0.0,
 ) -> dict[str, Any]:
-    """One measurement; ``repeats`` of about ``seconds`` of stepping; every other one on a network that is ``delay`` [s] slower.
-    Raises RunError with what the processes said."""
+    """Run one measurement and return its results.
+
+    Parameters
+    ----------
+    launcher : str
+        MPI launcher.
+    case : path or dict
+    ranks, threads : int
+    overrides : dict
+    seconds : float, optional
+        Approximate duration of a repeat [s].
+    repeats : int, optional
+    delay : float, optional
+        Delay [s] of every message in every second repeat.
+
+    Raises
+    ------
+    RunError
+        With the output of the processes, if they fail.
+    """
     asked = {
         "case": case,
         "overrides": {**overrides, "threads": threads},
@@ -95,13 +130,15 @@ def run(
 
 
 def cores_of(result: dict[str, Any]) -> int:
-    """Cores that a measurement took, those of the threads for messages among them."""
+    """Return the number of cores that a measurement used, including those of message threads."""
     return int(result["processes"] * (result["threads"] + (result["progress"] == "thread")))
 
 
 def scaling(results: Sequence[dict[str, Any]], weak: bool = False) -> tuple[Rows, tuple[str, ...]]:
-    """Table of strong scaling: efficiency of time stepping, and of the whole run with its start, against the first. ``weak``:
-    of cases that grow with the cores, whose whole run should take as long as the first's."""
+    """Return the table of strong scaling: efficiency of time stepping and of the whole run with its start, relative to the first result.
+
+    With ``weak``, cases grow with the cores and the whole run should take as long as the first one.
+    """
     first = results[0]
     cores = cores_of(first)
     rows: Rows = []
@@ -128,7 +165,7 @@ def scaling(results: Sequence[dict[str, Any]], weak: bool = False) -> tuple[Rows
 
 
 def _gigaflops(result: dict[str, Any]) -> str:
-    """Of the cells' updates; friction is not counted."""
+    """Return the GFLOP/s of the cell updates as text; friction is not counted."""
     if "flops_per_update" not in result:
         return ""
     names = ("flops_per_update", "useful_flops_per_update")
@@ -136,7 +173,7 @@ def _gigaflops(result: dict[str, Any]) -> str:
 
 
 def profile(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
-    """Calls a largest time step, and microseconds, of every process: sends begun, looks for messages, receives begun, waiting."""
+    """Return calls per largest time step and their microseconds, for every process: sends, tests, receives and waiting."""
     names, steps = ("send", "test", "receive", "wait"), result["steps"]
     rows: Rows = []
     for rank, calls in enumerate(result["calls"]):
@@ -146,8 +183,13 @@ def profile(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
 
 
 def widened(case: Any, times: int) -> dict[str, Any]:
-    """A case on a box ``times`` as long, with as many times as many cells: as much for each process. Raises InputError for
-    meshes that do not grow."""
+    """Return a case on a box that is ``times`` as long and has ``times`` as many cells, for weak scaling.
+
+    Raises
+    ------
+    InputError
+        If the mesh is not a generated box.
+    """
     settings, problems = load_case(case)
     problems.raise_errors()
     assert settings is not None
@@ -161,13 +203,13 @@ def widened(case: Any, times: int) -> dict[str, Any]:
 
 
 def weak_scaling(results: Sequence[dict[str, Any]]) -> tuple[Rows, tuple[str, ...]]:
-    """As ``scaling``, of cases that grow with the processes: rates a process against the first's."""
+    """Return the table of weak scaling, for cases that grow with the processes, relative to the first result."""
     rows, header = scaling(results, weak=True)
     return [(f"{r['cells']:,}", *row[:-1]) for r, row in zip(results, rows, strict=True)], ("cells", *header[:-1])
 
 
 def traffic(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
-    """Messages and bytes a largest time step between processes, as a matrix: rows send."""
+    """Return messages and bytes per largest time step between processes, as a matrix; rows send."""
     sent, steps, count = result["sent"], result["steps"], result["processes"]
     rows: Rows = []
     for rank, to in enumerate(sent):
@@ -180,7 +222,7 @@ def traffic(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
 
 
 def one_repeat(found: dict[str, Any], delay: float) -> list[tuple[str, str]]:
-    """Seconds of the last repeat, or of the one without ``delay``, and the rate."""
+    """Return the times of the last repeat (or of the one without ``delay``) and the rate."""
     last = found["repeats"][0 if delay else -1]
     return [
         ("stepping", f"{last['wall_s']:.3f} s"),
@@ -191,8 +233,10 @@ def one_repeat(found: dict[str, Any], delay: float) -> list[tuple[str, str]]:
 
 
 def slowed(result: dict[str, Any]) -> tuple[float, float]:
-    """Wall time [s] of a largest time step without late messages, and times that with them: medians, the second of the ratios of
-    repeats one after the other, which a machine whose clock drifts slows alike."""
+    """Return the wall time [s] of a largest time step without delayed messages, and the factor by which delays increase it.
+
+    Both are medians; the factor is that of ratios of consecutive repeats, on which a drift of the clock rate has little influence.
+    """
     steps = result["simulated_s"] / result["largest_step"]
     walls = [r["wall_s"] / steps for r in result["repeats"]]
     pairs = [late / early for early, late in zip(walls[0::2], walls[1::2], strict=False)]
@@ -200,7 +244,7 @@ def slowed(result: dict[str, Any]) -> tuple[float, float]:
 
 
 def candidates(cores: int) -> list[tuple[int, int, str]]:
-    """(processes, threads, progress mode) that fill the cores; a thread for messages takes one of each process's."""
+    """Return (processes, threads, progress mode) that fill the cores; a message thread takes one core of each process."""
     whole = [(n, cores // n) for n in range(1, cores + 1) if cores % n == 0]
     return [(*x, "polling") for x in whole] + [(n, k - 1, "thread") for n, k in whole if n > 1 and k > 1]
 
@@ -208,7 +252,7 @@ def candidates(cores: int) -> list[tuple[int, int, str]]:
 def tune(
     launcher: str, case: str, overrides: dict[str, Any], cores: int, say: Callable[[str], None], seconds: float = 2.0
 ) -> list[dict[str, Any]]:
-    """Measure every way to fill the cores, fastest first."""
+    """Measure every way to fill the cores; return the results, fastest first."""
     found = []
     for ranks, threads, mode in candidates(cores):
         say(f"{ranks} processes of {threads} threads, {mode}")
@@ -217,7 +261,7 @@ def tune(
 
 
 def draw(results: Sequence[dict[str, Any]], path: str | Path) -> Path:
-    """Rate against cores, with the line of perfect scaling from the first result; one colour a number of threads."""
+    """Draw rate against cores, with the line of perfect scaling from the first result and one colour per number of threads."""
     from faultwave.plot import style
 
     with style.house():

@@ -1,7 +1,7 @@
 """Scaling of time and memory with the mesh: boxes of ten thousand to ten million cells, each in its own process.
 
-Exponents of power laws are fitted by least squares of logarithms from ``LARGE`` cells on, below which cells fit into
-caches. Fitted is the excess over a box of ``TINY`` cells, the fixed cost of every run: libraries and kernels.
+Exponents of power laws are fitted by least squares of logarithms, for boxes of at least ``LARGE`` cells; smaller ones fit into caches. The
+fit is of the excess over a box of ``TINY`` cells, which measures the fixed cost of every run: libraries and kernels.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ ROOM = 0.97
 
 FORMAT = "faultwave-bench-size-1"
 LAWS = {"setup_s": "set-up", "first_step_s": "first step", "step_s": "a step", "bytes": "memory"}
-"""What is fitted, and what it is called."""
+"""Quantities that are fitted, with their titles."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """``cells``: about so many, of each box; ``steps`` in a row after the first one, several times: the median is told."""
+    """Settings of the benchmark: approximate ``cells`` of each box, and ``steps`` per repeat after the first step."""
 
     cells: Sequence[float] = SIZES
     order: int = 4
@@ -55,7 +55,7 @@ class Setting:
 
 
 def box(setting: Setting, cells: int) -> dict[str, Any]:
-    """A box of about so many cells in one rock below a free surface, with a point source and a receiver."""
+    """Return a box of about ``cells`` cells of one rock below a free surface, with a point source and a receiver."""
     bricks = [max(1, round((cells / 6) ** (1 / 3)))] * 2
     bricks.append(max(1, round(cells / 6 / bricks[0] ** 2)))
     edge = 100.0
@@ -79,12 +79,12 @@ def box(setting: Setting, cells: int) -> dict[str, Any]:
 
 
 def table_name(setting: Setting) -> str:
-    """Of the table in a page: one for each precision."""
+    """Return the name of the table in a page; there is one for each precision."""
     return f"{setting.precision} size"
 
 
 def check(setting: Setting, files: Files) -> None:
-    """Raises InputError with everything wrong, before minutes are spent. ``files``: written at the end."""
+    """Check the settings and output files before anything is measured; raise InputError with all problems."""
     problems = Problems()
     if not setting.cells or not all(6 <= n < float("inf") and n == int(n) for n in setting.cells):
         problems.error(
@@ -100,7 +100,10 @@ def check(setting: Setting, files: Files) -> None:
 
 
 def measure(setting: Setting, say: Callable[[str], None]) -> dict[str, Any]:
-    """All sizes that the machine's memory holds, the smallest first; ``left_out``: bytes that those need which it does not hold."""
+    """Measure all sizes that fit into the machine's memory, smallest first.
+
+    The result's ``left_out`` has the estimated bytes of the sizes that do not fit.
+    """
     found: list[dict[str, Any]] = []
     left_out: dict[int, float] = {}
     memory = machine_memory() or float("inf")
@@ -126,7 +129,7 @@ def measure(setting: Setting, say: Callable[[str], None]) -> dict[str, Any]:
 
 
 def _needed(setting: Setting, cells: int, found: Sequence[dict[str, Any]]) -> float:
-    """Bytes of a box: by the largest measured so far, by what every run keeps before there is one that tells."""
+    """Return the bytes of a box, estimated from the largest box measured so far, or as a lower bound while there is none."""
     if found and found[-1]["cells"] >= LARGE:
         return float(found[-1]["bytes"] / found[-1]["cells"] * cells)
     case, _ = load_case(box(setting, TINY))
@@ -135,7 +138,7 @@ def _needed(setting: Setting, cells: int, found: Sequence[dict[str, Any]]) -> fl
 
 
 def apart(case: dict[str, Any], steps: int) -> dict[str, Any]:
-    """One box in another process. Raises RunError with what it said where it fails."""
+    """Measure one box in another process; raise RunError with its output if it fails."""
     asked = json.dumps({"case": case, "steps": steps, "started": clock.time()})
     done = subprocess.run([*PYTHON, "-m", "faultwave.bench.size_worker", asked], capture_output=True, text=True)
     lines = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
@@ -147,8 +150,10 @@ def apart(case: dict[str, Any], steps: int) -> dict[str, Any]:
 
 
 def exponent(sizes: Sequence[dict[str, Any]], name: str, fixed: float = 0.0) -> tuple[float, float] | None:
-    """Exponent of cells in the power law of large boxes, of what is more than ``fixed``, and the largest factor by which a box is off; None
-    of fewer than two boxes."""
+    """Return the exponent of the power law in cells of the excess over ``fixed``, fitted to large boxes, and the largest misfit as a factor.
+
+    Returns None for fewer than two boxes.
+    """
     large = [s for s in sizes if s["cells"] >= LARGE and s[name] > fixed]
     if len(large) < 2:
         return None
@@ -170,7 +175,7 @@ HEADER = (
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """When and where, a row for each size, and the fitted exponents."""
+    """Return date and machine, a row for each size, and the fitted exponents."""
     m, sizes = found["machine"], found["sizes"]
     threads = sizes[0]["threads"]
     lines = [
@@ -204,7 +209,10 @@ def _cells(s: dict[str, Any]) -> tuple[str, ...]:
 
 @style.house()
 def draw(found: dict[str, Any], path: Path) -> Path:
-    """Seconds and memory against cells on log paper, with the fitted lines, dotted where nothing was fitted; PNG, whole or not at all."""
+    """Draw time and memory against cells on logarithmic axes with the fitted lines, dotted outside the fitted range.
+
+    Writes a PNG, completely or not at all.
+    """
     fig = style.figure(height=3.8)
     times, memory = style.mosaic(fig, 1, 2)[0]
     for colour, name in zip(style.COLOURS, ("setup_s", "first_step_s", "step_s"), strict=False):
@@ -225,7 +233,7 @@ def draw(found: dict[str, Any], path: Path) -> Path:
 
 
 def _line(axes: Any, found: dict[str, Any], name: str, unit: float, colour: str) -> None:
-    """What was measured, and the power law of large boxes through it, with what every run takes."""
+    """Plot the measured values and the power law of large boxes, including the fixed cost of every run."""
     sizes, law, fixed = found["sizes"], found["exponents"][name], unit * found["fixed"][name]
     x, y = np.array([s["cells"] for s in sizes], float), unit * np.array([s[name] for s in sizes])
     label = LAWS[name] if law is None else f"{LAWS[name]}, exponent {law[0]:.2f}"

@@ -1,6 +1,6 @@
-"""One box of ``bench.size``, in a process of its own (``python -m``): what setting up, the first step and later ones take, and memory.
+"""Measurement of one box of ``bench.size`` in its own process (``python -m``): set-up, first step, later steps, and memory.
 
-Reads what to do as JSON from its argument and prints the result as JSON.
+Reads its task as JSON from the argument and prints the result as JSON.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ REPEATS = 3
 
 
 def measure(case: dict[str, Any], steps: int, started: float) -> dict[str, Any]:
-    """Step the case: once, then ``REPEATS`` times so many steps in a row, as a run does between two outputs. ``started``: by the clock of
-    the day, when the process was asked for."""
+    """Step the case once, then ``REPEATS`` times ``steps`` steps without a break, as a run does between two outputs.
+
+    ``started`` is the wall-clock time [s since the epoch] at which the process was requested.
+    """
     from faultwave.dg import stepping
     from faultwave.run import simulate
 
@@ -34,8 +36,10 @@ def measure(case: dict[str, Any], steps: int, started: float) -> dict[str, Any]:
 
 
 def _advance(solver: Any, steps: int) -> float:
-    """Seconds of a largest step, of so many in a row: correction and prediction are one pass between two steps, but not before the first
-    and after the last."""
+    """Return the time [s] per largest step over ``steps`` consecutive steps.
+
+    Correction and prediction are one pass between two steps, but not before the first and after the last.
+    """
     begin = clock.perf_counter()
     solver.march.advance(solver.march.time + steps * solver.march.longest)
     solver.backend.finish()

@@ -21,9 +21,9 @@ from faultwave.bench.proxy import read
 from faultwave.bench.roofs import TITLES, last_cache_bytes
 
 IN_CACHE, OUT_OF_CACHE = 0.4, 8.0
-"""Memory of a proxy, in last caches."""
+"""Memory of a proxy out of cache and in cache, in multiples of the last-level cache."""
 QUIET = 0.15
-"""Spread of repeats that an idle machine does not exceed."""
+"""Spread of repeats that is not exceeded on an idle machine."""
 Case = tuple[str, int, str]  # law, order, precision
 GOALS: dict[Case, float] = {
     ("elastic", 3, "double"): 0.30,
@@ -33,14 +33,14 @@ GOALS: dict[Case, float] = {
     ("elastic", 7, "double"): 0.57,
     ("elastic", 4, "single"): 0.38,
 }
-"""Share of the multiply-add peak that useful flops should reach on one core out of cache."""
+"""Fraction of the multiply-add peak that useful flops should reach on one core out of cache."""
 CASES: tuple[Case, ...] = (*GOALS, ("acoustic", 4, "double"))
 
 
 def settings(
     case: Case, bytes_per_cell: float, threads: Sequence[int], repeats: int, cache: int | None = None
 ) -> list[Setting]:
-    """Proxies of a case in and out of cache, each with every number of threads."""
+    """Return the proxies of a case in and out of cache, each with every number of threads."""
     law, order, precision = case
     cache = last_cache_bytes() if cache is None else cache
     most = enough_cells(bytes_per_cell, cache)
@@ -51,7 +51,7 @@ def settings(
 def measure(
     threads: Sequence[int], repeats: int, say: Callable[[str], None], cases: Sequence[Case] = CASES, cache: int | None = None
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """Results of all cases, each proxy in a process of its own so that threads and memory start afresh."""
+    """Return the results of all cases, with each proxy in its own process so that threads and memory start afresh."""
     results = []
     for case in cases:
         law, order, precision = case
@@ -64,7 +64,7 @@ def measure(
 
 
 def apart(setting: Setting) -> dict[str, Any]:
-    """A proxy in another process. Raises RunError with what it said where it fails."""
+    """Run a proxy in another process; raise RunError with its output if it fails."""
     with tempfile.TemporaryDirectory(prefix="faultwave-bench-") as folder:
         target = Path(folder) / "proxy.json"
         options = [w for k, v in asdict(setting).items() if v is not None for w in (f"--{k.replace('_', '-')}", str(v))]
@@ -76,7 +76,7 @@ def apart(setting: Setting) -> dict[str, Any]:
 
 
 def markdown(results: Sequence[dict[str, Any]]) -> str:
-    """When and where, the roofs, and a row for each proxy."""
+    """Return date and machine, the roofs, and a row for each proxy."""
     first = results[0]
     m, repeats = first["machine"], first["setting"]["repeats"]
     threads = sorted({r["setting"]["threads"] for r in results})
@@ -113,7 +113,7 @@ def _threads(count: int) -> str:
 
 
 def _roof(results: Sequence[dict[str, Any]], name: str, precision: str, threads: int) -> float:
-    """Median over all results of one roof; 0 where none has it."""
+    """Return the median of one roof over all results; 0 if none has it."""
     found = [
         r["roofs"][name]["value"]
         for r in results
@@ -140,7 +140,7 @@ def _cells(r: dict[str, Any], results: Sequence[dict[str, Any]]) -> tuple[str, .
 
 
 def _like(r: dict[str, Any], results: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """The result with one thread and all else equal."""
+    """Return the result with one thread and otherwise equal settings."""
     apart = {"threads", "steps"}
     same = {k: v for k, v in r["setting"].items() if k not in apart}
     for other in results:
@@ -154,7 +154,7 @@ def _percent(share: float) -> str:
 
 
 def check(threads: Sequence[int], repeats: int, files: Files) -> None:
-    """Raises InputError with everything wrong, before minutes are spent."""
+    """Check the settings before anything is measured; raise InputError with all problems."""
     problems = Problems()
     for count in threads:
         check_counts(problems, threads=count)

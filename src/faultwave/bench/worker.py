@@ -1,6 +1,6 @@
-"""One measurement of a case on several processes; run by each of them under a launcher (``python -m``).
+"""Measurement of a case on several processes; each of them runs this module under a launcher (``python -m``).
 
-Reads what to do as JSON from its argument and prints the result as JSON on the first process.
+Reads its task as JSON from the argument and prints the result as JSON on the first process.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ MARK = "faultwave-measured:"
 
 
 def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, delay: float = 0.0) -> dict[str, Any]:
-    """Step the case, without output, ``repeats`` times for about ``seconds``; all processes together. ``delay`` [s]: how late
-    every message is handed over in every other repeat."""
+    """Step the case without output on all processes together, ``repeats`` times for about ``seconds``.
+
+    ``delay`` [s] is the time by which every message is delivered late in every second repeat.
+    """
     from faultwave.run import simulate
 
     started = clock.perf_counter()
@@ -53,7 +55,7 @@ def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, 
 
 
 def _flops(sim: Any) -> dict[str, float]:
-    """Of an update of a cell: what the kernels compute, and what the leanest formulation known would have to."""
+    """Return the flops per cell update: those of the kernels, and those of the leanest known formulation."""
     from faultwave.bench.leanest import useful_flops
     from faultwave.dg import kernels
     from faultwave.kernels.count import cost
@@ -80,7 +82,7 @@ def _one(solver: Any, march: Any, world: Any, share: float, advance: Any, steps:
 
 
 def _spent(solver: Any, march: Any) -> tuple[float, float]:
-    """Seconds so far with nothing to do but wait for others, and of copying and sending."""
+    """Return the time [s] so far spent waiting for other processes, and copying and sending."""
     exchange = solver.exchange
     return march.waited + (exchange.waited if exchange else 0.0), exchange.seconds if exchange else 0.0
 

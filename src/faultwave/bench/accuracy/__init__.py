@@ -1,1 +1,1 @@
-"""Time to accuracy: core-seconds that seismograms of a given error cost, over engines, orders, spacings and precisions."""
+"""Time to accuracy: core-seconds for seismograms of a given error, over engines, orders, spacings and precisions."""

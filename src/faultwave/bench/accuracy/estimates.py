@@ -1,4 +1,7 @@
-"""Estimated errors of seismograms beside true ones, on problems of known answer: how many are within a factor of two, and at what cost."""
+"""Comparison of estimated with true errors of seismograms on problems with a known solution.
+
+Measures how many estimates are within a factor of two of the true error, and the cost of the estimate.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +29,22 @@ from faultwave.verify.scec.benchmark import Domain, Resolution, find
 from faultwave.verify.scec.folder import write_case
 
 FACTOR = 2.0
-"""Within which an estimate is right."""
+"""Factor between estimate and true error within which an estimate counts as correct."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """True and estimated relative errors (n,) of the seismograms of one run; ``cost``: processor time of stepping with the estimate, over
-    that without."""
+    """True and estimated relative errors of the seismograms of one run.
+
+    Attributes
+    ----------
+    problem : str
+    setting : Setting
+    true, estimated : ndarray, shape (n,)
+        Relative errors of the receivers.
+    cost : float
+        Processor time of stepping with the runs for the estimate, relative to the run alone.
+    """
 
     problem: str
     setting: Setting
@@ -42,14 +54,23 @@ class Compared:
 
     @property
     def within(self) -> float:
-        """Share of the receivers whose estimate is within a factor of two."""
+        """Fraction of the receivers whose estimate is within a factor of two."""
         return float(np.mean(np.abs(np.log(self.estimated / self.true)) <= np.log(FACTOR)))
 
 
 @dataclass(frozen=True)
 class Truth:
-    """``case_of(setting)`` gives the case as settings within a context; ``expected()`` times (nt,), samples of the run among them, and
-    velocities (nr, nt, 3) there; ``settings``: what is run."""
+    """Problem with a known solution on which estimates are tested.
+
+    Attributes
+    ----------
+    case_of : callable
+        Function of a setting that returns a context with the case as a dictionary.
+    expected : callable
+        Function that returns times (nt,), all of them sample times of the run, and the exact velocities (nr, nt, 3).
+    settings : tuple of Setting
+        Settings to run.
+    """
 
     case_of: Callable[[Setting], Any]
     expected: Callable[[], tuple[Array, Array]]
@@ -57,7 +78,7 @@ class Truth:
 
 
 def compared(name: str, truth: Truth, setting: Setting) -> Compared:
-    """One run, its two coarser ones, and the truth."""
+    """Run a setting and its two coarser runs, and compare the estimated errors with the true ones."""
     times, exact = truth.expected()
     with truth.case_of(setting) as settings:
         case, problems = load_case(settings, {"threads": 1})
@@ -76,7 +97,7 @@ def compared(name: str, truth: Truth, setting: Setting) -> Compared:
 
 
 def _run(case: Any, until: float | None = None) -> tuple[Any, float]:
-    """A run that is over, at its end or ``until`` [s], and its processor time of stepping [s]."""
+    """Run a case to its end or ``until`` [s]; return the session and the processor time of stepping [s]."""
     session = simulate(case)
     before = time.process_time()
     session.run(until=until, write=False)
@@ -84,7 +105,7 @@ def _run(case: Any, until: float | None = None) -> tuple[Any, float]:
 
 
 def _velocities(session: Any, times: Array) -> Dataset:
-    """At ``times``, as far as it ran."""
+    """Return the velocities at those ``times`` that the run has reached."""
     data = session.receivers
     times = times[times < data["time"][-1] + 1e-6]
     kept = np.searchsorted(data["time"], times - 1e-6)
@@ -94,7 +115,7 @@ def _velocities(session: Any, times: Array) -> Dataset:
 
 
 def measure(truths: Mapping[str, Truth], say: Callable[[str], None]) -> list[Compared]:
-    """Every setting of every problem."""
+    """Return the comparison of every setting of every problem."""
     found = []
     for name, truth in truths.items():
         for setting in truth.settings:
@@ -104,7 +125,7 @@ def measure(truths: Mapping[str, Truth], say: Callable[[str], None]) -> list[Com
 
 
 def rows(found: Sequence[Compared]) -> list[tuple[str, ...]]:
-    """A row a run: true and estimated errors (root mean squares over receivers), share within a factor of two, cost."""
+    """Return a row per run: true and estimated errors (root mean square over receivers), fraction within a factor of two, cost."""
     return [
         (
             c.problem, f"{c.setting.engine}, order {c.setting.order}, {c.setting.size}", str(len(c.true)), _percent(c.true),
@@ -115,7 +136,7 @@ def rows(found: Sequence[Compared]) -> list[tuple[str, ...]]:
 
 
 def within(found: Sequence[Compared]) -> float:
-    """Share of all receivers of all runs."""
+    """Return the fraction of all receivers of all runs whose estimate is within a factor of two."""
     counts = [len(c.true) for c in found]
     return float(np.average([c.within for c in found], weights=counts))
 
@@ -134,16 +155,16 @@ _random = np.random.default_rng(5)
 TPV5_POINTS = np.stack(
     [_random.uniform(-3e3, 3e3, 12), np.array([-1, 1] * 6) * _random.uniform(600, 3e3, 12), -_random.uniform(4500, 11e3, 12)], 1
 )  # fmt: skip
-"""Receivers beside TPV5's fault, near where it starts."""
+"""Receivers on both sides of TPV5's fault, near the nucleation."""
 
 
 FACE = 1500.0
-"""Depth [m] at which the lower block of LOH.1 on blocks begins, below the layer and above the source."""
+"""Depth [m] of the top of the lower block of LOH.1 on two blocks, below the layer and above the source."""
 
 
 @contextmanager
 def on_blocks(setting: Setting) -> Iterator[Any]:
-    """LOH.1 with twice the spacing below the layer."""
+    """Yield LOH.1 with twice the grid spacing below the layer."""
     with layered.case_of(setting) as case:
         grid = case["grid"]
         yield {**case, "grid": {**grid, "blocks": [{"below": FACE, "spacing": 2.0 * grid["spacing"]}]}}
@@ -151,7 +172,7 @@ def on_blocks(setting: Setting) -> Iterator[Any]:
 
 @contextmanager
 def tpv5_case(setting: Setting) -> Iterator[Any]:
-    """TPV5 until the front has gone some kilometres."""
+    """Yield TPV5 until the rupture front has propagated a few kilometres."""
     tpv5 = find("tpv5")
     near = replace(tpv5, stations={"main": ((0.0, 7.5e3),)}, domain=Domain(margin=12e3, far_size=4e3))
     resolution = Resolution(TPV5_EDGE / setting.size, setting.order, TPV5_END, setting.precision, reach=4000.0)
@@ -165,7 +186,7 @@ def tpv5_case(setting: Setting) -> Iterator[Any]:
 
 @cache
 def tpv5_expected() -> tuple[Array, Array]:
-    """Velocities of the finest run."""
+    """Return times and velocities of the finest run."""
     times = 0.01 * np.arange(round(TPV5_END / 0.01) + 1)
     with tpv5_case(TPV5_FINEST) as settings:
         case, _ = load_case(settings, {"threads": 1})
@@ -190,6 +211,6 @@ TRUTHS = {
     "loh1-blocks": Truth(on_blocks, layered.expected, _all("fd", [(4, 16), (4, 20)], "single")),
     "tpv5": Truth(tpv5_case, tpv5_expected, _all("dg", [(4, 12), (4, 18), (5, 12)])),
 }
-"""By name."""
+"""Problems with a known solution, by name."""
 
 __all__ = ["HEADER", "TRUTHS", "Compared", "Truth", "compared", "measure", "rows", "within"]

@@ -1,4 +1,4 @@
-"""Climb the ladders: every problem, engine, order and precision from its coarsest size until the finest error asked for, or the budget."""
+"""Runs every problem, engine, order and precision from its coarsest size until the finest error level or the budget is reached."""
 
 from __future__ import annotations
 
@@ -14,12 +14,21 @@ from faultwave.bench.accuracy.problem import AccuracyProblem, Point, Setting
 from faultwave.bench.kept import Files
 
 BRIEF, REPEATS = 2.0, 3
-"""Runs shorter than so many core-seconds are repeated, and medians taken."""
+"""Duration [core-seconds] below which a run is repeated, and number of repeats, of which the median cost is taken."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What is measured. ``budget``: core-seconds that no run should exceed; ``engines`` and ``orders``: only these, none for all."""
+    """Selection of the measurements.
+
+    Attributes
+    ----------
+    problems : tuple of AccuracyProblem
+    budget : float
+        Core-seconds that no run should exceed.
+    engines, orders : tuple
+        Engines and orders to measure; empty for all.
+    """
 
     problems: tuple[AccuracyProblem, ...]
     budget: float = 40.0
@@ -28,8 +37,13 @@ class Ask:
 
 
 def check(ask: Ask, files: Files) -> None:
-    """InputError for engines and orders that no ladder of the chosen problems has, one by one and together, and for ``files`` that cannot
-    be written at the end."""
+    """Check that the requested engines and orders have ladders and that the ``files`` can be written at the end.
+
+    Raises
+    ------
+    InputError
+        If an engine, an order or their combination has no ladder in the chosen problems, or a file cannot be written.
+    """
     there = [key[:2] for problem in ask.problems for key in problem.ladders]
     names = ", ".join(problem.name for problem in ask.problems)
     problems = Problems()
@@ -54,12 +68,12 @@ def _asked(ask: Ask, engine: str, order: int) -> bool:
 
 
 def absent(problem: AccuracyProblem) -> bool:
-    """Whether a module that it needs is missing."""
+    """Return True if a module that the problem needs is missing."""
     return bool(problem.needs) and importlib.util.find_spec(problem.needs) is None
 
 
 def measure(ask: Ask, say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Every problem of which something was measured, with its points, as they are kept."""
+    """Measure all problems; return those with at least one point in the format of the results file."""
     found = []
     for problem in ask.problems:
         if absent(problem):
@@ -77,7 +91,7 @@ def measure(ask: Ask, say: Callable[[str], None]) -> list[dict[str, Any]]:
 
 
 def climb(problem: AccuracyProblem, rungs: Iterable[Setting], budget: float, say: Callable[[str], None]) -> list[Point]:
-    """Points of one ladder."""
+    """Return the points of one ladder."""
     points: list[Point] = []
     for rung in rungs:
         if points:
@@ -91,7 +105,7 @@ def climb(problem: AccuracyProblem, rungs: Iterable[Setting], budget: float, say
 
 
 def repeated(problem: AccuracyProblem, setting: Setting) -> Point:
-    """One point; its cost the median of a few runs where these are brief."""
+    """Return one point; its cost is the median of several runs if these are short."""
     first = problem.run(setting)  # compiles, too
     if first.core_seconds > BRIEF:
         return first
@@ -100,7 +114,7 @@ def repeated(problem: AccuracyProblem, setting: Setting) -> Point:
 
 
 def as_kept(problem: AccuracyProblem, points: Iterable[Point]) -> dict[str, Any]:
-    """A problem as the file has it."""
+    """Return a problem with its points in the format of the results file."""
     told = {name: getattr(problem, name) for name in ("name", "title", "distances", "volume_time", "levels", "unit")}
     return told | {"points": [_plain(p) for p in points]}
 

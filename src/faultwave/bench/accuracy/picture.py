@@ -1,4 +1,4 @@
-"""Error against cost, a panel for each problem."""
+"""Figure of error against cost, with a panel for each problem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ MARKS = {"double": "o", "single": "s"}
 
 @style.house()
 def draw(table: Kept, path: Path) -> Path:
-    """PNG, whole or not at all: errors at the largest distance of each problem; lines are ladders of sizes."""
+    """Write the figure as PNG: errors at the largest distance of each problem, with a line for each ladder of sizes.
+
+    The file is written completely or not at all.
+    """
     problems = [p for p in table["problems"] if p["points"]]
     columns = min(2, len(problems))
     rows = -(-len(problems) // columns)

@@ -1,4 +1,4 @@
-"""A planned case beside the table: which accuracy its settings promise, and which settings promise the one asked for."""
+"""Predicted accuracy of a planned case, and settings that reach a requested accuracy, from the measured table."""
 
 from __future__ import annotations
 
@@ -16,21 +16,27 @@ from faultwave.fd.plan import can_be_read, coarse_look
 from faultwave.physics.sources.spectrum import spectrum
 
 COUNTED = 10.0
-"""Points per wavelength of ``resolved_frequency``."""
+"""Points per wavelength by which ``resolved_frequency`` is defined."""
 SOURCES = ("sources", "point_sources")
-"""Names of the parts that hold point sources."""
+"""Names of the capabilities that hold point sources."""
 SAMPLES = 4096
-"""Of the sources' time functions over the run."""
+"""Number of samples of the source time functions over the run."""
 UNBOUNDED = 0.05
-"""Of its peak, what the spectrum of velocity may be at its end."""
+"""Largest amplitude of the velocity spectrum at its end, relative to its peak, for a spectrum that counts as bounded."""
 BEST = 3
 VARIED = 0.01
-"""Share by which the speed of one wave differs in material that changes."""
+"""Relative range of the wave speed above which a material counts as varying."""
 Rows = list[tuple[str, ...]]
 
 
 def source_frequency(made: Any) -> float:
-    """Frequency [Hz] below which 95 % of the energy lies that a plan's point sources radiate. InputError where it cannot be told."""
+    """Return the frequency [Hz] below which the point sources of a plan radiate 95 % of their wave energy.
+
+    Raises
+    ------
+    InputError
+        If there are no point sources, or if their spectrum does not decay at high frequencies.
+    """
     parts = made.parts.values() if isinstance(made.parts, Mapping) else made.parts
     sources = next((p.sources for p in parts if p.name in SOURCES), None)
     if sources is None or not len(sources):
@@ -51,7 +57,19 @@ def source_frequency(made: Any) -> float:
 
 
 def waves_of(made: Any, frequency: float) -> tuple[Waves, Series, float, float]:
-    """What accuracy depends on; the case's engine, order and precision; its fewest points per wavelength; the slowest speed [m/s]."""
+    """Return the properties of a planned case that determine its accuracy.
+
+    Returns
+    -------
+    waves : Waves
+        Wave law, variation of the material, distance and volume in wavelengths.
+    series : tuple
+        Engine, order and precision.
+    points : float
+        Fewest points per wavelength.
+    slowest : float
+        Slowest wave speed [m/s].
+    """
     case = made.case
     periods, precision = case.end_time * frequency, case.numerics.precision
     if case.engine == "fd":
@@ -79,12 +97,15 @@ def waves_of(made: Any, frequency: float) -> tuple[Waves, Series, float, float]:
 
 
 def changes(speed: Any) -> bool:
-    """Whether a speed, of the same wave everywhere, is not the same in the whole box."""
+    """Return True if the speed of one kind of wave varies in space."""
     return float(np.ptp(speed)) > VARIED * float(np.max(speed))
 
 
 def possible(case: Any, key: Series) -> bool:
-    """Whether a case can have this engine, order and precision: it is written for one engine, and says what goes with its order."""
+    """Return True if a case can be run with this engine, order and precision.
+
+    A case is written for one engine; with fd, other settings of the case may exclude an order.
+    """
     engine, order, precision = key
     if engine != case.engine:
         return False
@@ -98,7 +119,7 @@ def possible(case: Any, key: Series) -> bool:
 
 
 def unlike(case: Any) -> list[str]:
-    """Settings on which errors depend that the case has otherwise than the table, which was measured with defaults."""
+    """Return the settings that influence errors and differ from the defaults, with which the table was measured."""
     numerics, grid = case.numerics, case.grid
     set_by = {
         "numerics.cfl": numerics.cfl is not None,
@@ -110,7 +131,7 @@ def unlike(case: Any) -> list[str]:
 
 
 def section(made: Any, table: Kept, wanted: float, frequency: float | None = None) -> tuple[str, Rows]:
-    """Title and rows as ``faultwave plan`` shows them."""
+    """Return the title and rows that ``faultwave plan`` shows."""
     f = source_frequency(made) if frequency is None else frequency
     waves, key, points, slowest = waves_of(made, f)
     names = ", ".join(p["name"] for p in like(table, waves))
@@ -149,7 +170,7 @@ def _told(found: Estimate | None, waves: Waves, key: Series, points: float) -> s
 
 
 def _sizes(proposal: Estimate, wavelength: float) -> str:
-    """What to set, with the shortest wavelength [m]."""
+    """Return the settings as text, for the shortest wavelength [m]."""
     engine, order, precision = proposal.series
     if engine == "fd":
         return f"grid.spacing {_metres(wavelength / proposal.points)}, grid.order {order}"
@@ -157,5 +178,5 @@ def _sizes(proposal: Estimate, wavelength: float) -> str:
 
 
 def _metres(length: float) -> str:
-    """Three digits, none of them as a power of ten where that is longer, as a case may have it: without commas."""
+    """Return a length with three digits in the notation of a case: without commas, and without an exponent unless that is shorter."""
     return f"{float(f'{length:.3g}'):g} m"

@@ -1,10 +1,10 @@
-"""What accuracy is measured on: a problem with a known answer, run at many settings.
+"""Problems with a known solution, on which the accuracy of engines, orders and precisions is measured.
 
-Errors are relative L2 misfits of records, root mean square over receivers, in windows of time. What is seen in a window has travelled
-``distances`` wavelengths of its own, so that one run shows how errors grow on the way. Points per wavelength count the order as
-``faultwave plan`` does: edge / order is the wavelength over their number, the edge being that of a regular tetrahedron of a cell's volume.
-Wavelengths are the shortest at the frequency below which the source radiates 95 % of the energy of waves. ``numerics.cfl`` is the default
-of each engine, as in a case that does not say.
+Errors are relative L2 misfits of records within time windows, as a root mean square over the receivers. Waves recorded in a window have
+propagated over a known number of their wavelengths (``distances``), so that one run shows how errors grow with distance. Points per
+wavelength account for the order as in ``faultwave plan``: the wavelength divided by edge / order, where the edge is that of a regular
+tetrahedron of the volume of a cell. The wavelength is the shortest one at the frequency below which the source radiates 95 % of the wave
+energy. ``numerics.cfl`` has the default value of each engine, as in a case that does not set it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,25 @@ from faultwave.run import simulate
 
 Array = np.ndarray
 ENERGY = 0.95
-"""Share of the energy of waves that lies below the frequency by which wavelengths are counted."""
+"""Fraction of the wave energy radiated below the frequency that defines the wavelength."""
 REGULAR = 2.0 ** (1 / 6)
-"""Edge of a regular tetrahedron over that of a brick cut into six of its volume."""
+"""Edge of a regular tetrahedron relative to the edge of a cube that is cut into six tetrahedra of the same volume."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is varied: engine, order, pieces along the box (bricks of dg, points of fd) and precision."""
+    """Numerical settings of one measurement.
+
+    Attributes
+    ----------
+    engine : {'dg', 'fd'}
+    order : int
+        Order of accuracy in space.
+    size : int
+        Number of bricks (dg) or grid points (fd) along the box.
+    precision : str
+        'single' or 'double'.
+    """
 
     engine: Literal["dg", "fd"]
     order: int
@@ -37,13 +48,25 @@ class Setting:
 
     @property
     def series(self) -> tuple[str, int, str]:
-        """What a ladder of sizes has in common."""
+        """Engine, order and precision, which all sizes of a ladder share."""
         return self.engine, self.order, self.precision
 
 
 @dataclass(frozen=True)
 class Records:
-    """One run: times (nt,), found and expected (nr, nt, nq); processor time of stepping [s] and cell or point updates."""
+    """Computed and exact records of one run.
+
+    Attributes
+    ----------
+    times : ndarray, shape (nt,)
+        Times of the samples.
+    found, expected : ndarray, shape (nr, nt, nq)
+        Computed and exact quantities at the receivers.
+    core_seconds : float
+        Processor time of the time stepping [s].
+    updates : float
+        Number of updates of cells or grid points.
+    """
 
     times: Array
     found: Array
@@ -54,7 +77,7 @@ class Records:
 
 @dataclass(frozen=True)
 class Point:
-    """One measured point of the table: a setting, its points per wavelength, cost and errors, one for each distance of the problem."""
+    """Measured point of the table: a setting, its points per wavelength, its cost, and one error per distance of the problem."""
 
     setting: Setting
     points: float
@@ -65,10 +88,30 @@ class Point:
 
 @dataclass(frozen=True)
 class AccuracyProblem:
-    """``run(setting)`` gives records or what it makes of them; ``points(setting)`` the points per wavelength. ``distances`` in wavelengths,
-    ``volume_time``: cubic wavelengths of the box times periods of the run, for costs of other boxes. ``levels`` are the errors that
-    the table asks for. ``ladders``: sizes by (engine, order, precision), coarsest first. ``needs``: a module without which it is left out.
-    ``budgets``: how many budgets one run may take, more than one where even coarse runs cost much.
+    """Problem with a known solution and the settings at which it is run.
+
+    Attributes
+    ----------
+    name, title : str
+        Name on the command line and title in tables.
+    distances : tuple of float
+        Propagation distances at which errors are measured, in wavelengths.
+    volume_time : float
+        Volume of the box in cubic wavelengths times the duration in periods, by which costs are scaled to other boxes.
+    points : callable
+        Function of a setting that returns its points per wavelength.
+    run : callable
+        Function of a setting that runs it and returns its ``Point``.
+    ladders : mapping
+        Sizes from coarse to fine by (engine, order, precision).
+    levels : tuple of float
+        Error levels of the table.
+    unit : str
+        Unit of the errors; empty for relative errors.
+    needs : str
+        Module without which the problem is left out; empty if there is none.
+    budgets : float
+        Number of budgets that one run may spend; more than one where even coarse runs are expensive.
     """
 
     name: str
@@ -85,17 +128,20 @@ class AccuracyProblem:
 
 
 def problems() -> dict[str, AccuracyProblem]:
-    """Every problem by name."""
+    """Return all problems by name."""
     return scan("faultwave.bench.accuracy.problems", AccuracyProblem)
 
 
 def tail_of(setting: Setting, periods: float) -> float:
-    """How much longer [s] a run must go on: seismograms freed of time dispersion are not good at their end, where motion goes on."""
+    """Return the time [s] by which a run is extended beyond its records.
+
+    Seismograms corrected for time dispersion (engine fd, order 8) are inaccurate at their end if motion continues there.
+    """
     return periods if setting.engine == "fd" and setting.order == 8 else 0.0
 
 
 def stepped(case: Mapping[str, Any], initial: Any = None) -> tuple[Any, float, float]:
-    """A case run in memory on one thread: its receivers, processor time of stepping [s], updates of cells or points."""
+    """Run a case in memory on one thread; return its receivers, the processor time of stepping [s] and the number of updates."""
     numerics = {**case["numerics"], "threads": 1}
     sim: Any = simulate({**case, "numerics": numerics})
     if initial is not None:
@@ -106,19 +152,19 @@ def stepped(case: Mapping[str, Any], initial: Any = None) -> tuple[Any, float, f
 
 
 def updates(sim: Any) -> float:
-    """Cells or points times steps of a finished run of equal steps."""
+    """Return the number of cells or points times the number of steps of a finished run with a uniform time step."""
     march = getattr(sim.solver, "march", None)
     step = sim.plan.scheme.step if march is None else march.longest
     return float(sim.solver.size * sim.case.end_time / step)
 
 
 def velocity(data: Any) -> Array:
-    """Velocity (nr, nt, 3) of receivers."""
+    """Return the velocity (nr, nt, 3) of receivers."""
     return np.stack([data.quantity(f"v{i}") for i in (1, 2, 3)], -1).transpose(1, 0, 2)
 
 
 def windowed(records: Records, centres: Sequence[float], half: float) -> tuple[float, ...]:
-    """Relative L2 misfit in every window, root mean square over receivers."""
+    """Return the relative L2 misfit in every time window as a root mean square over the receivers."""
     errors = []
     for centre in centres:
         inside = np.abs(records.times - centre) <= half
@@ -127,14 +173,17 @@ def windowed(records: Records, centres: Sequence[float], half: float) -> tuple[f
 
 
 def misfits(records: Records, inside: Array) -> Array:
-    """Relative L2 misfit (nr,) in time, all quantities together."""
+    """Return the relative L2 misfit in time (nr,) of all quantities together."""
     difference = ((records.found - records.expected)[:, inside] ** 2).sum((1, 2))
     return np.asarray(np.sqrt(difference / (records.expected[:, inside] ** 2).sum((1, 2))))
 
 
 def energetic_frequency(frequencies: Array, amplitudes: Array) -> float:
-    """Frequency [Hz] below which a source of this spectrum of moment RATE or force rate radiates 95 % of the energy of waves; their
-    velocity far away goes as frequency times amplitude."""
+    """Return the frequency [Hz] below which a source radiates 95 % of its wave energy.
+
+    ``amplitudes`` is the spectrum of the moment *rate* or of the rate of the force; the far-field velocity is proportional to frequency times
+    amplitude.
+    """
     each = (frequencies * amplitudes) ** 2
     power = np.cumsum(each) - 0.5 * each  # a frequency stands for those around it
     return float(np.interp(ENERGY * power[-1], power, frequencies))

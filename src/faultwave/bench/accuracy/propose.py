@@ -1,10 +1,10 @@
-"""Settings that reach an accuracy, from the table: what a case's own settings promise, and what to set instead.
+"""Settings that reach a given accuracy according to the measured table.
 
-Errors are read off the ladders of the problems that are like the case, in logarithms between points per wavelength and between
-distances, and the worst problem counts. Nothing is promised beyond the points that were measured; what is farther away than was measured
-grows as between the two largest distances and in proportion to the distance at least, what is nearer errs as at the smallest, and both are
-marked. (Errors at the largest distance, told from the two before it, are then 0.94 to 2.9 times the measured ones over the table, and
-0.6 to 1.9 times without that least growth.)
+Errors are interpolated on the ladders of the problems that resemble the case, logarithmically in points per wavelength and in distance; the
+problem with the largest error decides. Nothing is predicted outside the measured points per wavelength. Beyond the largest measured distance
+errors grow as between the two largest distances, and at least in proportion to the distance; below the smallest distance they are those at
+the smallest. Both are marked. (Errors at the largest distance, predicted from the two smaller ones, are 0.94 to 2.9 times the measured
+ones over the table, and 0.6 to 1.9 times without the minimum growth.)
 """
 
 from __future__ import annotations
@@ -21,13 +21,26 @@ from faultwave.fd.block_layout import LEASTS
 LAWS: Mapping[str, tuple[str, ...]] = {
     "elastic": ("full-space", "loh1"), "viscoelastic": ("full-space", "loh1"), "maxwell": ("cavity",),
 }  # fmt: skip
-"""Problems that are like a law's cases; the second only where the material changes."""
+"""Problems that resemble the cases of a wave law; the second applies only if the material varies."""
 
 
 @dataclass(frozen=True)
 class Waves:
-    """What accuracy depends on: the law, whether the material changes, how many wavelengths the records have gone at their end, and the
-    box and time in cubic wavelengths times periods. ``across``: the box's shortest side in wavelengths."""
+    """Properties of a case on which its accuracy depends.
+
+    Attributes
+    ----------
+    law : str
+        Name of the wave law.
+    varied : bool
+        True if the material varies in space.
+    distance : float
+        Number of wavelengths that waves have propagated at the end of the records.
+    volume_time : float
+        Volume of the box in cubic wavelengths times the duration in periods.
+    across : float
+        Shortest side of the box in wavelengths.
+    """
 
     law: str
     varied: bool
@@ -38,8 +51,21 @@ class Waves:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A setting's error at the end of the records and its core-seconds on the table's machine. ``beyond`` and ``nearer``: the
-    distance is larger, or smaller, than any measured."""
+    """Predicted error of a setting at the end of the records, and its cost on the machine of the table.
+
+    Attributes
+    ----------
+    series : tuple
+        Engine, order and precision.
+    points : float
+        Points per wavelength.
+    error : float
+        Relative error.
+    core_seconds : float
+        Cost on the machine of the table [s].
+    beyond, nearer : bool
+        True if the distance is larger, or smaller, than all measured ones.
+    """
 
     series: Series
     points: float
@@ -50,7 +76,7 @@ class Estimate:
 
 
 def accuracy(text: str) -> float:
-    """'1%', '1 %' or '0.01' as a share."""
+    """Return '1%', '1 %' or '0.01' as a fraction; raise InputError unless it lies between 0 and 1."""
     try:
         number = text.strip()
         value = 0.01 * float(number[:-1]) if number.endswith("%") else float(number)
@@ -62,7 +88,7 @@ def accuracy(text: str) -> float:
 
 
 def like(table: Kept, waves: Waves) -> list[Kept]:
-    """The problems of a table by which a case is judged. InputError where there are none."""
+    """Return the problems of a table that resemble a case; raise InputError if there are none."""
     names = LAWS.get(waves.law, ())
     found = [problem_of(table, name) for name in (names if waves.varied else names[:1])]
     known = [problem for problem in found if problem is not None]
@@ -72,7 +98,7 @@ def like(table: Kept, waves: Waves) -> list[Kept]:
 
 
 def estimate(table: Kept, waves: Waves, key: Series, points: float) -> Estimate | None:
-    """Of one setting; None outside of what was measured."""
+    """Return the estimate of one setting, or None outside the measured range."""
     errors, seconds, beyond, nearer = [], [], False, False
     for problem in like(table, waves):
         ladder = dict(series(problem)).get(key)
@@ -92,8 +118,11 @@ def estimate(table: Kept, waves: Waves, key: Series, points: float) -> Estimate 
 
 
 def _at_distance(distances: Sequence[float], logs: Sequence[float], distance: float) -> float:
-    """Error at a distance; beyond the last it grows as between the last two, in proportion to the distance at least: phases drift apart
-    with every wavelength; before the first it is as there."""
+    """Return the error at a distance, with constant extrapolation below the first distance.
+
+    Beyond the last distance it grows as between the last two, and at least in proportion to the distance, because phase errors accumulate
+    with every wavelength.
+    """
     x = np.log(distances)
     if distance <= distances[-1]:
         return float(np.exp(np.interp(np.log(distance), x, logs)))
@@ -102,14 +131,16 @@ def _at_distance(distances: Sequence[float], logs: Sequence[float], distance: fl
 
 
 def fewest(key: Series, waves: Waves) -> float:
-    """Points per wavelength of the coarsest grid, or of elements as large as the box, that fits into it."""
+    """Return the points per wavelength of the coarsest grid that fits into the box, or of elements as large as the box."""
     engine, order, _ = key
     return (LEASTS[order] if engine == "fd" else order) / waves.across
 
 
 def proposals(table: Kept, waves: Waves, wanted: float, possible: Callable[[Series], bool]) -> list[Estimate]:
-    """The cheapest setting of every engine, order and precision that errs by at most ``wanted``, fits into the box and is ``possible``;
-    cheapest first."""
+    """Return the cheapest setting of every engine, order and precision whose error is at most ``wanted``, cheapest first.
+
+    Settings must fit into the box and be ``possible``.
+    """
     found = []
     for key, ladder in _ladders(table, waves, possible):
         for points in np.geomspace(*ladder, 200).clip(*ladder):
@@ -121,7 +152,7 @@ def proposals(table: Kept, waves: Waves, wanted: float, possible: Callable[[Seri
 
 
 def most_accurate(table: Kept, waves: Waves, possible: Callable[[Series], bool]) -> Estimate | None:
-    """The setting that errs least of all that were measured, fit into the box and are ``possible``; None where there is none."""
+    """Return the most accurate of all measured settings that fit into the box and are ``possible``; None if there is none."""
     made = [
         estimate(table, waves, key, float(points))
         for key, ladder in _ladders(table, waves, possible)
@@ -133,7 +164,7 @@ def most_accurate(table: Kept, waves: Waves, possible: Callable[[Series], bool])
 def _ladders(
     table: Kept, waves: Waves, possible: Callable[[Series], bool]
 ) -> Iterator[tuple[Series, tuple[float, float]]]:
-    """Series that fit into the box and are ``possible``, with their fewest and most points per wavelength."""
+    """Yield the series that fit into the box and are ``possible``, with their fewest and most points per wavelength."""
     for key, ladder in series(like(table, waves)[0]):
         first, last = max(ladder[0]["points"], fewest(key, waves)), ladder[-1]["points"]
         if first <= last and possible(key):

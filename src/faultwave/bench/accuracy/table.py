@@ -1,4 +1,4 @@
-"""Core-seconds to an error: interpolated on the ladders, as rows of the documentation and as the file that ``plan`` reads."""
+"""Cost in core-seconds of reaching an error, interpolated on the ladders; tables of the documentation and the file that ``plan`` reads."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Series = tuple[str, int, str]
 
 
 def written(found: Sequence[Kept]) -> dict[str, Any]:
-    """The whole file."""
+    """Return the content of the results file."""
     now = datetime.now(UTC).strftime("%Y-%m-%d")
     return {"format": FORMAT, "date": now, "version": __version__, "cpu": machine()["cpu"], "problems": list(found)}
 
 
 def read(path: Path | None = None) -> dict[str, Any]:
-    """A file of ``faultwave bench accuracy --json``; without a path the one that belongs to the package."""
+    """Return the content of a file of ``faultwave bench accuracy --json``; without a path, of the one in the package."""
     try:
         text = (
             resources.files(__package__).joinpath(KEPT).read_text("utf-8") if path is None else path.read_text("utf-8")
@@ -43,12 +43,12 @@ def read(path: Path | None = None) -> dict[str, Any]:
 
 
 def problem_of(table: Kept, name: str) -> Kept | None:
-    """One problem of a file, None where it was not measured."""
+    """Return one problem of a file, or None if it was not measured."""
     return next((p for p in table["problems"] if p["name"] == name), None)
 
 
 def series(problem: Kept) -> Iterator[tuple[Series, list[Kept]]]:
-    """Points of every ladder, coarsest first."""
+    """Yield the points of every ladder, coarsest first."""
     groups: dict[Series, list[Kept]] = {}
     for point in problem["points"]:
         groups.setdefault((point["engine"], point["order"], point["precision"]), []).append(point)
@@ -57,8 +57,22 @@ def series(problem: Kept) -> Iterator[tuple[Series, list[Kept]]]:
 
 
 def cost(points: Sequence[Kept], error: float, at: int) -> float:
-    """Core-seconds to an error, interpolated between points of a ladder in logarithms; NaN where the finest run errs by more, and the
-    coarsest point's where that errs by less. ``at``: number of the distance."""
+    """Return the core-seconds to reach an error, interpolated logarithmically between the points of a ladder.
+
+    Parameters
+    ----------
+    points : sequence
+        Points of a ladder, coarsest first.
+    error : float
+        Error to reach.
+    at : int
+        Index of the distance.
+
+    Returns
+    -------
+    float
+        NaN if the error of the finest run is larger; the cost of the coarsest run if its error is smaller.
+    """
     errors = np.array([p["errors"][at] for p in points])
     seconds = np.array([p["core_seconds"] for p in points])
     below = np.flatnonzero(errors <= error)
@@ -72,7 +86,7 @@ def cost(points: Sequence[Kept], error: float, at: int) -> float:
 
 
 def markdown(table: Kept) -> str:
-    """A table for each problem: rows are engines, orders and precisions, columns errors at each distance."""
+    """Return a table for each problem: rows are engines, orders and precisions, columns are errors at each distance."""
     lines = [
         f"{table['date']}, {table['cpu']}, one core, Faultwave {table['version']}: processor time of time stepping in seconds. "
         "*below*: the coarsest run errs by less; a dash: the finest run that was tried errs by more.",
@@ -109,7 +123,7 @@ def _cheapest(problem: Kept, error: float, at: int) -> Series | None:
 
 
 def level_name(problem: Kept, error: float) -> str:
-    """An error as people write it."""
+    """Return an error level as text, in percent or milliseconds."""
     return f"{1000 * error:g} ms" if problem["unit"] == "s" else f"{100 * error:g} %"
 
 

@@ -1,1 +1,1 @@
-"""What accuracy is measured on: every module-level ``AccuracyProblem`` in this folder is found by its name."""
+"""Problems for measurements of accuracy; every module-level ``AccuracyProblem`` in this folder is found by its name."""

@@ -1,7 +1,7 @@
-"""A cavity that rings: the lowest mode of three dimensions in a conducting cube, Maxwell's equations.
+"""Resonance of the lowest three-dimensional mode in a cube of perfectly conducting walls (Maxwell's equations).
 
-Judged are records of E and H at three places. A record off by a phase of 2 pi D times the relative error of the frequency errs by as
-much after D wavelengths, so the error of the frequency is at most the record's over 2 pi D.
+Errors are measured on records of E and H at three places. A relative error e of the frequency causes a phase error of 2 pi D e after D
+wavelengths, which is also the relative error of the record, so that the error of the frequency is at most the record's over 2 pi D.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ END = PERIODS[-1] / FREQUENCY + HALF
 
 
 def points(setting: Setting) -> float:
-    """Points per wavelength."""
+    """Return the points per wavelength."""
     return setting.order * setting.size / (REGULAR * FREQUENCY)
 
 
 def records(setting: Setting) -> Records:
-    """One run beside the exact records."""
+    """Run one setting and return its records together with the exact ones."""
     output = {"receivers": {"points": [list(p) for p in PLACES], "interval": INTERVAL}}
     case = closed_cube(setting.size, setting.order, END, output=output, numerics={"precision": setting.precision})
     data, seconds, count = stepped(case, MODE)
@@ -35,7 +35,7 @@ def records(setting: Setting) -> Records:
 
 
 def run(setting: Setting) -> Point:
-    """Errors after 5, 10 and 20 periods."""
+    """Return the point with errors after 5, 10 and 20 periods."""
     found = records(setting)
     errors = windowed(found, [n / FREQUENCY for n in PERIODS], HALF)
     return Point(setting, points(setting), found.core_seconds, found.updates, errors)

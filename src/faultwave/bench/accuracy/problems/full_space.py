@@ -1,7 +1,7 @@
-"""A moment tensor in a full space, in a periodic box: the exact answer is the sum over sources in a lattice.
+"""Moment tensor in a homogeneous full space, computed in a periodic box; the exact solution is a sum over a lattice of sources.
 
-The box is two wavelengths wide at the peak of the spectrum, with no sides to reflect, and small. Waves seen at the time t have gone t
-periods, whichever of the sources they come from: windows of time are distances.
+The box is two wavelengths wide at the peak frequency of the spectrum: it has no reflecting sides and is small. Waves recorded at the time
+t have travelled for t periods from whichever source of the lattice, so that time windows correspond to distances.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ END = DELAY + SECONDS[-1] + HALF
 _f = np.linspace(0.0, 8.0, 8001)
 FREQUENCY = energetic_frequency(_f, _f**2 * np.exp(-((_f / WAVELET) ** 2)))
 TOGETHER = 50
-"""Sources whose exact waves are found at once."""
+"""Number of sources whose exact waves are computed in one call."""
 
 
 @functools.cache
 def expected(whole: bool = False) -> tuple[Array, Array]:
-    """Times (nt,), those within windows or all, and exact velocities (nr, nt, 3)."""
+    """Return times (nt,), all or only within the windows, and exact velocities (nr, nt, 3)."""
     times = INTERVAL * np.arange(round(END / INTERVAL) + 1)
     if whole:
         times = times[times <= END]
@@ -72,14 +72,14 @@ def expected(whole: bool = False) -> tuple[Array, Array]:
 
 
 def points(setting: Setting) -> float:
-    """Points per S wavelength."""
+    """Return the points per S wavelength."""
     wavelength = ROCK.cs / FREQUENCY
     spacing = SIDE / setting.size if setting.engine == "fd" else REGULAR * SIDE / setting.size / setting.order
     return float(wavelength / spacing)
 
 
 def case_of(setting: Setting) -> dict[str, Any]:
-    """The case."""
+    """Return the case as a dictionary."""
     case: dict[str, Any] = {
         "law": "elastic", "end_time": END + tail_of(setting, 1.0), "material": {"constant": ROCK.parameters()},
         "sources": [{"kind": "moment-tensor", "location": SOURCE.tolist(), "tensor": MOMENT,
@@ -97,7 +97,7 @@ def case_of(setting: Setting) -> dict[str, Any]:
 
 
 def records(setting: Setting) -> Records:
-    """One run beside the exact records."""
+    """Run one setting and return its records together with the exact ones."""
     data, seconds, count = stepped(case_of(setting))
     times, exact = expected()
     kept = np.searchsorted(data["time"], times - 1e-6)
@@ -105,7 +105,7 @@ def records(setting: Setting) -> Records:
 
 
 def run(setting: Setting) -> Point:
-    """Errors after 2, 4 and 8 periods of the velocity's peak."""
+    """Return the point with errors 2, 4 and 8 s after the middle of the wavelet; velocity peaks at 1 Hz."""
     found = records(setting)
     errors = windowed(found, tuple(DELAY + SECONDS), HALF + 1e-9)
     return Point(setting, points(setting), found.core_seconds, found.updates, errors)

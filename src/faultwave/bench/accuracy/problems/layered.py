@@ -1,8 +1,8 @@
-"""LOH.1 (Day & Bradley 2001): a double couple below a layer, against wavenumber integration.
+"""LOH.1 (Day & Bradley 2001): a double couple below a layer over a half-space, compared with wavenumber integration.
 
-The box is periodic along x and y, so that no side reflects; the answer is the sum over sources in a lattice, and the bottom is so deep
-that nothing comes back. Bricks and points meet the interface. The layer, the source and its depth are those of the benchmark; its
-Gaussian lasts 0.2 s.
+The box is periodic along x and y, so that no side reflects; the exact solution is a sum over a lattice of sources. The bottom is so deep
+that its reflections do not return. The interface lies between bricks or on grid points. Layer, source and depth are those defined by the
+benchmark; the Gaussian has a duration of 0.2 s.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from faultwave.verify.cases.fd_layered import LAYERS, SIGMA, reference
 from faultwave.verify.meshes import as_setting
 
 PERIOD, LAYER, DEPTH = 4000.0, 1000.0, 2000.0  # [m] of the lattice, the layer's thickness, the source
-BELOW, ROWS = 1.3, 7  # bricks below the layer are so much higher; so many kilometres of them before
+BELOW, ROWS = 1.3, 7  # stretch factor of the bricks below the layer; their thickness [km] before stretching
 SOURCE = (130.0, -170.0)
 AWAY = ((600.0, 800.0), (1200.0, -1600.0), (-1500.0, 350.0))
 INTERVAL, HALF = 0.02, 0.4  # [s]
@@ -51,7 +51,7 @@ FREQUENCY = energetic_frequency(_f, np.exp(-((2 * np.pi * SIGMA * _f) ** 2) / 2)
 
 @functools.cache
 def expected() -> tuple[Array, Array]:
-    """Times (nt,) and exact velocities (nr, nt, 3)."""
+    """Return times (nt,) and exact velocities (nr, nt, 3)."""
     moment = np.zeros((3, 3))
     moment[0, 1] = moment[1, 0] = 1e18
     exact = reference(False, LAYERS, depth=DEPTH, moment=moment)
@@ -65,7 +65,7 @@ def expected() -> tuple[Array, Array]:
 
 
 def bricks(size: int) -> Mesh:
-    """``size`` bricks in the layer, those below higher; the interface is between cells, the source within one."""
+    """Return a mesh with ``size`` bricks across the layer and taller ones below; the interface lies between cells, the source within one."""
     half, bottom = PERIOD / 2, -(1 + ROWS) * LAYER
     count = round(PERIOD / LAYER) * size
     sides = {"x": "periodic", "y": "periodic", "z+": "free-surface"}
@@ -77,7 +77,7 @@ def bricks(size: int) -> Mesh:
 
 
 def points(setting: Setting) -> float:
-    """Points per S wavelength in the layer."""
+    """Return the points per S wavelength in the layer."""
     wavelength = SLOWEST / FREQUENCY
     edge = REGULAR * LAYER / setting.size / setting.order if setting.engine == "dg" else LAYER / setting.size
     return float(wavelength / edge)
@@ -85,7 +85,7 @@ def points(setting: Setting) -> float:
 
 @contextmanager
 def case_of(setting: Setting) -> Iterator[dict[str, Any]]:
-    """The case; its files last as long as the context."""
+    """Yield the case; its files exist as long as the context."""
     case: dict[str, Any] = {
         "end_time": END + tail_of(setting, 0.5),
         "sources": [{"kind": "moment-tensor", "location": [*SOURCE, -DEPTH], "tensor": {"xy": 1e18},
@@ -105,7 +105,7 @@ def case_of(setting: Setting) -> Iterator[dict[str, Any]]:
 
 
 def places() -> Array:
-    """Receivers (nr, 2), within the box."""
+    """Return the places (nr, 2) of the receivers, wrapped into the box."""
     return np.asarray((np.array(SOURCE) + AWAY + PERIOD / 2) % PERIOD - PERIOD / 2)
 
 
@@ -121,7 +121,7 @@ def _grid(setting: Setting) -> dict[str, Any]:
 
 
 def records(setting: Setting) -> Records:
-    """One run beside the exact records."""
+    """Run one setting and return its records together with the exact ones."""
     times, exact = expected()
     with case_of(setting) as case:
         data, seconds, count = stepped(case)
@@ -129,7 +129,7 @@ def records(setting: Setting) -> Records:
 
 
 def run(setting: Setting) -> Point:
-    """Errors of the direct waves, and of what has gone back and forth in the layer."""
+    """Return the point with errors of the direct waves and of the reverberations in the layer."""
     found = records(setting)
     errors = windowed(found, tuple(TIMES), HALF + 1e-9)
     return Point(setting, points(setting), found.core_seconds, found.updates, errors)

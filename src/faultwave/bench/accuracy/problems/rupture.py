@@ -1,7 +1,7 @@
-"""TPV5's rupture times against those of a finer run: how far off they are, in seconds, root mean square over the part that broke.
+"""Rupture times of TPV5 compared with a finer run: root mean square difference [s] over the area that ruptured.
 
-The first two and a half seconds, on a fault whose elements grow beyond the reach of the front by then. Points are those in the cohesive
-zone as Day et al. (2005) estimate it: edge / order goes into it so often.
+Runs cover the first 2.5 s on a fault whose elements grow in size beyond the distance that the rupture front reaches by then. Points are
+counted in the cohesive zone of Day et al. (2005): its length divided by edge / order.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from faultwave.verify.scec.benchmark import Domain, Resolution, find
 from faultwave.verify.scec.folder import write_case
 
 END, REACH, PIECES = 2.5, 4000.0, 12_000.0
-"""End [s], distance [m] from the start that the front does not reach by then, length [m] over which sizes are counted."""
+"""End time [s], distance [m] from the hypocentre that the front does not reach by then, and length [m] divided by the size of a setting."""
 FINEST = Setting("dg", 5, 64, "double")
-"""The run that the others are compared with."""
+"""Setting of the reference run."""
 ZONE = 828.0
-"""[m]: 9 pi / 32 mu d_c / ((1 - nu) (strength drop)), in plane."""
+"""Cohesive zone length [m] in plane: 9 pi / 32 mu d_c / ((1 - nu) (strength drop))."""
 
 
 def edge(setting: Setting) -> float:
-    """Of elements on the fault [m]."""
+    """Return the edge length [m] of the elements on the fault."""
     return PIECES / setting.size
 
 
 def points(setting: Setting) -> float:
-    """Points in the cohesive zone."""
+    """Return the number of points in the cohesive zone."""
     return ZONE * setting.order / edge(setting)
 
 
 def rupture(setting: Setting) -> tuple[measure.Rupture, float, float]:
-    """Rupture times, processor time of stepping [s], cell updates."""
+    """Return the rupture times, the processor time of stepping [s] and the number of cell updates."""
     tpv5 = find("tpv5")
     near = replace(tpv5, stations={"main": ((0.0, 7.5e3),)}, domain=Domain(margin=12e3, far_size=4e3))
     resolution = Resolution(edge(setting), setting.order, END, setting.precision, reach=REACH)
@@ -53,12 +53,12 @@ def rupture(setting: Setting) -> tuple[measure.Rupture, float, float]:
 
 @functools.cache
 def finest() -> measure.Rupture:
-    """Of the run that the others are compared with."""
+    """Return the rupture times of the reference run."""
     return rupture(FINEST)[0]
 
 
 def run(setting: Setting) -> Point:
-    """The difference of rupture times."""
+    """Return the point with the difference of rupture times from the reference run."""
     found, seconds, updates = rupture(setting)
     difference, _ = measure.differences(found, finest(), edge(FINEST))
     return Point(setting, points(setting), seconds, updates, (difference,))
