@@ -22,7 +22,10 @@ class Box:
     numerics: Mapping[str, Any] = field(default_factory=dict)
 
     def case(self, sides: Mapping[str, str], upper: float | None = None, low: float | None = None, **more: Any) -> Any:
-        """Return a case on a grid from ``low`` cells up to z = 0 and ``upper`` cells along x and y; ``more`` goes into the grid's settings."""
+        """Return a case on a grid from ``low`` cells up to z = 0 and ``upper`` cells along x and y.
+
+        ``more`` goes into the settings of the grid.
+        """
         h, wide = SPACING, self.cells if upper is None else upper
         bottom = -self.cells if low is None else low
         grid = {

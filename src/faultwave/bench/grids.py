@@ -1,4 +1,4 @@
-"""Cost of features on grids: time per step with free surfaces, topography, blocks, attenuation, faults or yielding, relative to plain boxes.
+"""Cost of features on grids: time per step with surfaces, topography, blocks, attenuation, faults or yielding against plain boxes.
 
 The steps of all cases are timed in turns.
 """

@@ -29,7 +29,10 @@ from faultwave.physics.waves import law as find_law
 
 
 def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
-    """Return every kernel of a law at an order, by name; with friction kernels of each law and yielding kernels of each rheology (elastic)."""
+    """Return every kernel of a law at an order by name.
+
+    Elastic ones come with the friction kernels of each law and the yielding kernels of each rheology.
+    """
     law = find_law(law_name)
     form = find_form(law, order)
     faults, split = kernels.Kept("stress" in law.roles), kernels.Kept(derivatives=False, parts=2)

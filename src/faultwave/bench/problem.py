@@ -42,7 +42,10 @@ FRICTION = {
     "tp_undrained_response": 1e5, "tp_initial_temperature": 483.0, "tp_initial_pressure": 0.0,
     "pc_reference_rate": 1.0, "pc_length": 0.1,
 }  # fmt: skip
-"""Friction parameters for which every point slips from the start: slip weakening is loaded above its strength, rate-and-state slips at 1 m/s."""
+"""Friction parameters for which every point slips from the start.
+
+Slip weakening is loaded above its strength, rate and state slips at 1 m/s.
+"""
 _FRICTION_OF = {
     "rate-and-state-ageing": {"rs_sl0": 0.02},
     "rate-and-state-slip": {"rs_sl0": 0.02},

@@ -28,7 +28,10 @@ from faultwave.output.manifest import machine, versions
 FORMAT = "faultwave-bench-proxy-1"
 REPEAT_SECONDS = 0.5
 LEAST_STEPS = 10
-"""Smallest number of steps of a repeat: correction and prediction are one kernel between steps, but not before the first or after the last."""
+"""Smallest number of steps of a repeat.
+
+Correction and prediction are one kernel between steps, but not before the first or after the last.
+"""
 Say = Callable[[str], None]
 
 

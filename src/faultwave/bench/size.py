@@ -150,9 +150,9 @@ def apart(case: dict[str, Any], steps: int) -> dict[str, Any]:
 
 
 def exponent(sizes: Sequence[dict[str, Any]], name: str, fixed: float = 0.0) -> tuple[float, float] | None:
-    """Return the exponent of the power law in cells of the excess over ``fixed``, fitted to large boxes, and the largest misfit as a factor.
+    """Return the exponent of the power law in cells of the excess over ``fixed``, fitted to large boxes, with its largest misfit.
 
-    Returns None for fewer than two boxes.
+    The misfit is a factor. Returns None for fewer than two boxes.
     """
     large = [s for s in sizes if s["cells"] >= LARGE and s[name] > fixed]
     if len(large) < 2:

@@ -181,8 +181,8 @@ def misfits(records: Records, inside: Array) -> Array:
 def energetic_frequency(frequencies: Array, amplitudes: Array) -> float:
     """Return the frequency [Hz] below which a source radiates 95 % of its wave energy.
 
-    ``amplitudes`` is the spectrum of the moment *rate* or of the rate of the force; the far-field velocity is proportional to frequency times
-    amplitude.
+    ``amplitudes`` is the spectrum of the moment *rate* or of the rate of the force; the far-field velocity is
+    proportional to frequency times amplitude.
     """
     each = (frequencies * amplitudes) ** 2
     power = np.cumsum(each) - 0.5 * each  # a frequency stands for those around it

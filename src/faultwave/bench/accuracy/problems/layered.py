@@ -65,7 +65,10 @@ def expected() -> tuple[Array, Array]:
 
 
 def bricks(size: int) -> Mesh:
-    """Return a mesh with ``size`` bricks across the layer and taller ones below; the interface lies between cells, the source within one."""
+    """Return a mesh with ``size`` bricks across the layer and taller ones below.
+
+    The interface lies between cells, the source within one.
+    """
     half, bottom = PERIOD / 2, -(1 + ROWS) * LAYER
     count = round(PERIOD / LAYER) * size
     sides = {"x": "periodic", "y": "periodic", "z+": "free-surface"}
