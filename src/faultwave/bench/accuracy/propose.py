@@ -1,9 +1,10 @@
 """Settings that reach a given accuracy according to the measured table.
 
-Errors are interpolated on the ladders of the problems that resemble the case, logarithmically in points per wavelength and in
-distance; the problem with the largest error decides. Nothing is predicted outside the measured points per wavelength. Beyond the largest measured distance
-errors grow as between the two largest distances, and at least in proportion to the distance; below the smallest distance they are those at
-the smallest. Both are marked. (Errors at the largest distance, predicted from the two smaller ones, are 0.94 to 2.9 times the measured
+Errors are interpolated on the ladders of the problems that resemble the case, logarithmically in points per
+wavelength and in distance; the problem with the largest error decides. Nothing is predicted outside the measured
+points per wavelength. Beyond the largest measured distance errors grow as between the two largest distances, and at
+least in proportion to the distance; below the smallest distance they are those at the smallest. Both are marked.
+(Errors at the largest distance, predicted from the two smaller ones, are 0.94 to 2.9 times the measured
 ones over the table, and 0.6 to 1.9 times without the minimum growth.)
 """
 
