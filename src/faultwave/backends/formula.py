@@ -172,8 +172,11 @@ def pointwise_lines(
     load: Callable[[View, int, int], tuple[str, bool]],
     store: Callable[[View, int, str], str],
 ) -> tuple[list[str], list[str]]:
-    """A pointwise statement as lines done once and lines done for every row. ``load(view, column, rows)``: the text of an input and whether
-    it depends on the row; ``store(view, column, name)``: the statement that writes the value called ``name``."""
+    """Return a pointwise statement as lines executed once and lines executed for every row.
+
+    ``load(view, column, rows)`` returns the text of an input and True if it depends on the row; ``store(view, column, name)`` returns
+    the statement that stores the value ``name``.
+    """
     inputs: dict[object, tuple[str, bool]] = {
         (i, c): load(v, c, s.rows) for i, v in enumerate(s.ins) for c in range(v.cols)
     }

@@ -1,7 +1,7 @@
-"""Formulas of stencils whose products and sums are joined as the formula says, not as a compiler finds them.
+"""Stencil formulas in which fused multiply-add operations are chosen by the formula and not by the compiler.
 
 A compiler joins a product and a sum (fused multiply-add, rounded once) where both stand in the same loop, and one of two products by
-their order there. The same formula beside an absorbing layer and without one would differ in its last bit, and so would results on
+their order there. The same formula next to an absorbing layer and without one would differ in its last bit, and so would results on
 different numbers of processes. So sources of stencils say themselves what is joined, and compilers join nothing.
 """
 
@@ -12,8 +12,10 @@ from faultwave.kernels.values import ROW, Value
 
 
 class FusedFormula(Formula):
-    """Writes a sum or difference with a product as ``fused(a, b, c)``, a b + c; of two products the first is joined. Products that are the
-    same for a whole row are numbers like others: they are worked out before it."""
+    """Formula that writes a sum or difference with a product as ``fused(a, b, c)``, a b + c.
+
+    Of two products the first is fused. Products that are the same for a whole row are computed before it, like other numbers.
+    """
 
     def text(self, value: Value, args: tuple[str, ...]) -> str:
         if value.op in ("add", "sub"):

@@ -42,8 +42,20 @@ SIDE_BY_SIDE = 2
 
 
 def lower(kernel: Kernel, real: str, lanes: int, registers: int = 32, assembled: bool = False) -> str:
-    """C source of ``kernel`` with ``real`` ('double' or 'float') numbers and ``lanes`` items a vector, for a machine
-    with so many vector ``registers``; ``assembled``: contractions as ``assembly`` writes them."""
+    """Return the C source of a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    real : {"double", "float"}
+        Type of the numbers.
+    lanes : int
+        Items per vector.
+    registers : int
+        Number of vector registers of the machine.
+    assembled : bool
+        True to write contractions in assembly language (``assembly``).
+    """
     return _Lowering(kernel, real, lanes, registers, assembled).source()
 
 

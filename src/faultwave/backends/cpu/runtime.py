@@ -254,9 +254,9 @@ class CpuBackend(Immediate):
         return f"{self.name}, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
     def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
-        """Let each thread touch first what it will work on, so that its pages lie in memory near it.
+        """Let each thread write first to the memory that it will work on, so that its pages are allocated on its own NUMA node.
 
-        ``buffers``: fresh ones, all zero; the parts of a store are those of the items in turn.
+        ``buffers`` are new and zero; the parts of a store follow the order of the items.
         """
         if not self.numa:
             return

@@ -1,11 +1,11 @@
-"""Formulas on vectors, written for what a processor waits for.
+"""Formulas on vectors, arranged to hide the latency of the processor.
 
-*Rows side by side.* In an iteration each round waits for the one before, and within a round functions wait for each other: a processor
-that has one row at a time is idle for a part of it. Another row beside it fills the gaps. Items keep their bits: whatever else is
-computed with them, their values change in the same rounds.
+*Interleaved rows.* In an iterative solver each round depends on the one before, and within a round functions depend on each other: a
+processor that works on one row at a time is partly idle. A second row fills the gaps. The results of an item do not depend on the rows
+computed together with it, because its values change in the same rounds.
 
-*Numbers that are the same for all items*, such as what follows from the length of a step, are read one by one where a row needs many of
-them: as vectors they would fill the first cache.
+*Numbers that are the same for all items*, such as functions of the time step, are read one by one where a row needs many of them: as
+vectors they would fill the first-level cache.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class VectorFormula(Formula):
         return self.rows if any(s.key is ROW for s in self.scopes) else self.rows[:1]
 
     def _is_same(self, number: int) -> bool:
-        """Whether a value is one number for all items."""
+        """Return True if a value is one number for all items."""
         if number not in self.same:
             value = self.numbering.values[number]
             if value.op == "input":
@@ -60,14 +60,14 @@ class VectorFormula(Formula):
         return self.same[number]
 
     def _operands(self, value: Value) -> tuple[str, ...]:
-        """Of a value before the rows: only sums and the like take a number beside a vector."""
+        """Return the operands of a value that is computed before the rows; only plain operations mix numbers and vectors."""
         names = super()._operands(value)
         if not self.by_one or value.op in _PLAIN:
             return names
         return tuple(f"SPLAT({n})" if self._alone(a) else n for a, n in zip(value.args, names, strict=True))
 
     def _of_row(self, value: Value) -> list[str]:
-        """What stands for the operands of a row's value: names, and places of the table."""
+        """Return the text of the operands of a row's value: variable names or entries of the table."""
         found = []
         for number in value.args:
             name = self._known(number) or ""
@@ -118,7 +118,7 @@ class VectorFormula(Formula):
         return [write(self.copy(name, k)).replace(" r *", f" {row} *") for k, row in enumerate(self.rows)]
 
     def _alone(self, number: int) -> bool:
-        """Whether a value stands for itself, not for a vector."""
+        """Return True if a value is represented by a number instead of a vector."""
         return number in self.scopes[0].names and self._is_same(number) and self.numbering.values[number].op != "const"
 
     def filled(self) -> list[str]:
@@ -134,7 +134,7 @@ class VectorFormula(Formula):
 
 
 def iterates(s: Pointwise) -> bool:
-    """Whether the formula of a statement has an iteration."""
+    """Return True if the formula of a statement contains an iteration."""
     waiting: list[Expr] = [e for columns in s.recorded() for e in columns]
     seen: set[int] = set()
     while waiting:

@@ -1,1 +1,1 @@
-"""What the backends of graphics processors share: one lowering with three dialects, buffers, launches."""
+"""Common part of the backends of graphics processors: code generation in three dialects, buffers and launches."""

@@ -73,7 +73,10 @@ class AbsentDevice:
 
 
 def backend(target: Target, precision: str = "double") -> DeviceBackend:
-    """What counts for a processor. Raises BackendError where a kernel does not fit its fast memory, when that is compiled."""
+    """Return a backend that counts the operations of kernels for a processor that need not be present.
+
+    Compiling a kernel that does not fit into the shared memory raises BackendError.
+    """
     return DeviceBackend(target.dialect, AbsentDevice(target), precision)
 
 

@@ -71,7 +71,7 @@ class DeviceBackend:
         """Nothing to do: there is one memory."""
 
     def take_memory(self, buffers: Any) -> None:
-        """Nothing to do: it was taken when it was asked for."""
+        """Do nothing: device memory is allocated when it is requested."""
 
     def finish(self) -> None:
         self.device.finish()
@@ -117,7 +117,7 @@ class DeviceBackend:
         return Injector(self.device, self.host, self.beside, self._moving, points, self._launched)
 
     def _moving(self, text: str, name: str) -> Any:
-        """A kernel of ``copier`` or ``injector``; those of one text are one."""
+        """Return the compiled kernel of ``copier`` or ``injector``, one for each source text."""
         if text not in self._made:
             self._made[text] = self.device.build(text, [name], None)[name]
         return self._made[text]
@@ -181,7 +181,7 @@ class IndexBuffer:
             device.upload(self.memory_on_device, np.ascontiguousarray(lined, np.int32))
 
     def get(self) -> np.ndarray:
-        """(items, columns)"""
+        """Return the values, shape (items, columns)."""
         lined = np.empty((self.items // self.lanes, self.columns, self.lanes), np.int32)
         self.device.download(self.memory_on_device, lined)
         return lined.transpose(0, 2, 1).reshape(self.items, self.columns)

@@ -20,8 +20,20 @@ class Numbers(Protocol):
 
 @dataclass(frozen=True)
 class Call:
-    """A launch: ``memory`` of the kernel's arguments, ``rest`` of its arguments, and its tables that ``change``. ``kind``: launches of one
-    kind on different ``items`` [begin, end) touch none of each other's numbers; None: they may. Nor do those of one ``block``."""
+    """Launch of a kernel.
+
+    Attributes
+    ----------
+    memory : list
+        Device memory of the arguments.
+    rest : list
+        Other arguments.
+    changing : Numbers or None
+        Tables that change between launches.
+    kind : hashable or None
+        Launches of one kind on different ``items`` [begin, end) access disjoint numbers, and so do launches of one ``block``; None if
+        they may overlap.
+    """
 
     function: Any
     groups: int

@@ -31,15 +31,15 @@ SHOWN = 2000
 
 HIPCC = "hipcc (Debian, Ubuntu: apt install hipcc rocm-device-libs)"
 CUDA_FLAGS = ("-std=c++14", "-ftz=true")
-"""As kernels of a run are compiled: CuPy adds the second, by which single numbers below 1.2e-38 count as zero."""
+"""Flags with which kernels of a run are compiled. CuPy adds the second, which flushes subnormal single numbers to zero."""
 
 
 class FunctionsMissing(BackendError):
-    """The compiler at hand has no library of functions, and one is asked for that is not among its own."""
+    """Error of a compiler without a device library if a kernel calls a function that is not built in."""
 
 
 class Shape(Protocol):
-    """What a kernel asks of a multiprocessor: bytes of fast memory and threads of a group."""
+    """Resources of a multiprocessor that a kernel needs: bytes of shared memory and threads per group."""
 
     @property
     def target(self) -> Target: ...
@@ -56,8 +56,19 @@ S = TypeVar("S", bound=Shape)
 
 @dataclass(frozen=True)
 class Built(Generic[S]):
-    """A compiled kernel: ``registers`` a thread; ``spilled`` bytes a thread moved to memory for want of them, ``stack`` bytes
-    of private memory a thread; ``size`` of the object."""
+    """Compiled kernel.
+
+    Attributes
+    ----------
+    registers : int
+        Registers per thread.
+    spilled : int
+        Spilled registers per thread [bytes].
+    stack : int
+        Private memory per thread [bytes].
+    size : int
+        Size of the object code [bytes].
+    """
 
     plan: S
     registers: int
@@ -94,7 +105,7 @@ def build_text(name: str, text: str, made: S) -> Built[S]:
 
 
 def target_of(arch: str) -> Target:
-    """Of an architecture's name; InputError with those there are."""
+    """Return the target of an architecture by name; raises InputError with the known names."""
     known = [n for n, t in TARGETS.items() if t.dialect != "opencl"]
     if arch not in known:
         raise InputError(Problem("--arch", f"'{arch}' is not known", ", ".join(known), suggest(arch, known)))

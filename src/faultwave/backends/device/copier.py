@@ -15,8 +15,11 @@ NAME = "readings"
 
 
 def text(real: Sequence[str], listed: Sequence[bool]) -> str:
-    """A kernel for parts of numbers of the types ``real``, one thread a number, part after part. Part i has c{i} numbers: of each item t{i}
-    from number f{i} on, or those in w{i} where they are ``listed``, out of the s{i} that it has in batches of n{i} lanes."""
+    """Return the source of a kernel that copies parts of numbers of the types ``real``, one thread per number, part after part.
+
+    Part i has c{i} numbers: t{i} of each item, from number f{i} on or as listed in w{i} (if ``listed``), out of the s{i} numbers of an
+    item, which is stored in batches of n{i} lanes.
+    """
     arguments, body = [], []
     for i, (r, table) in enumerate(zip(real, listed, strict=True)):
         arguments.append(f"GLOBAL const {r} *b{i}, GLOBAL const int *i{i}, GLOBAL {r} *l{i}")

@@ -29,7 +29,7 @@ class Amounts:
 
 
 class Injector:
-    """Launches one kernel; ``build(text, name)`` compiles it, ``launched`` is told of every launch."""
+    """Injector of sources by one kernel; ``build(text, name)`` compiles it, ``launched`` is called for every launch."""
 
     def __init__(
         self, device: Device, host: Host, beside: Beside, build: Callable[[str, str], Any], points: Points, launched: Callable[..., None]

@@ -46,7 +46,7 @@ def _every(phases: Sequence[Phase]) -> Iterator[Task]:
 
 
 def prelude(target: Target, single: bool, single_stores: bool) -> str:
-    """What the text of kernels builds on: R computes, S is what stores hold."""
+    """Return the head of kernel sources, which defines the types R of arithmetic and S of stored numbers."""
     dialect = {"hip": "cuda"}.get(target.dialect, target.dialect)  # the words of both are the same
     head = resources.files(__package__).joinpath(f"{dialect}.h").read_text()
     real, store = ("float" if s else "double" for s in (single, single_stores))
@@ -161,8 +161,11 @@ class _Writer:
                     self.when(f"{self.at(s.flag, 0)[:-1]} - lane + i] != 0", placed)
 
     def when(self, asked: str, placed: Placed) -> None:
-        """All threads of a group look at what is ``asked`` of all its items i and so agree; where it is 0, every loop starts behind
-        its end. A condition around them would do, but some compilers copy all that follows it for each way round a barrier."""
+        """Skip the phases of a group if the condition ``asked`` is false for all its items i.
+
+        All threads evaluate it for all items and so agree; if it is 0, every loop starts beyond its end. A branch around the loops
+        would do, but some compilers duplicate all code after it for each path around a barrier.
+        """
         self.lines += ["{ int any = 0;", f"for (int i = 0; i < {self.plan.share}; ++i) any |= {asked};"]
         self.lines.append("const int skip = any ? 0 : 1 << 24;")
         self.skip = " + skip"
@@ -181,8 +184,10 @@ class _Writer:
         self.lines.append("}")
 
     def round(self, variable: str, count: int, worker: int, stride: int = 1) -> str:
-        """Head of a loop over ``count`` pieces of work that begins at a worker. A comparison goes round: with a remainder the compiler
-        of PoCL 3.0 (LLVM 14) left out the second turn of some loops."""
+        """Return the head of a loop over ``count`` pieces of work that begins at a worker.
+
+        The start wraps around by a comparison: with a remainder, the compiler of PoCL 3.0 (LLVM 14) omits the second pass of some loops.
+        """
         workers = self.plan.workers
         start = f"(worker < {worker} ? worker + {workers - worker} : worker - {worker})" if worker else "worker"
         return f"for (int {variable} = {start}{self.skip}; {variable} < {count}; {variable} += {workers}) {{"

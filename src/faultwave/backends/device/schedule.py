@@ -46,7 +46,7 @@ Phase = tuple[Placed, ...]
 
 @dataclass(frozen=True)
 class Place:
-    """Where an array lies in fast memory: numbers [offset, end), ``pitch`` from a number of an item to the next."""
+    """Location of an array in shared memory: numbers [offset, end), with ``pitch`` between consecutive numbers of an item."""
 
     offset: int
     end: int
@@ -88,8 +88,11 @@ class Plan:
 
 
 def plan(kernel: Kernel, target: Target, single: bool) -> Plan:
-    """The shape of ``kernel`` on ``target``: as many items a group as leave room for a second group, and as many arguments in
-    fast memory as fit. Raises BackendError where not even one item fits."""
+    """Return the launch plan of a kernel on a target.
+
+    Groups have as many items as allow two groups per multiprocessor, and as many arguments as fit are staged in shared memory.
+    Raises BackendError if not even one item fits.
+    """
     size = 4 if single and not kernel.fixed else 8
     lanes = LINE // size
     tasks, arrays = split_temporaries(kernel, tasks_of(kernel))
@@ -216,7 +219,7 @@ def _levels(tasks: Sequence[Task]) -> list[list[Task]]:
 
 
 def _assign_workers(tasks: Sequence[Task], workers: int, together: int) -> Phase:
-    """Give each task of a phase the workers after those of the task before; a chain keeps its own."""
+    """Assign consecutive workers to the tasks of a phase; tasks of a chain share their workers."""
     placed, at, chains = [], 0, {}
     for t in tasks:
         if t.chain not in chains:

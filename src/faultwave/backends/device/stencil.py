@@ -1,7 +1,7 @@
-"""Lowers a stencil program for graphics processors: one kernel a launch, in the three dialects of ``lower``.
+"""Code generation of stencil programs for graphics processors: one kernel per launch, in the three dialects of ``lower``.
 
 A thread owns a column of points and goes up it, plane by plane. What a stencil reads in several planes of its own column is read
-once and handed on in registers; rows beside it come through the first cache, which neighbouring threads of a group fill for each
+once and passed on in registers; adjacent rows come through the first cache, which neighbouring threads of a group fill for each
 other. So every number crosses the memory bus once a launch, and that is what bounds the rate (docs/decisions/0010).
 The text of a kernel says nothing about its box: the same one works on any part of it.
 """
@@ -109,7 +109,7 @@ class _Writer:
         return f"LOAD_HALF(&{place})" if name in self.arrays.half_precision else place
 
     def columns(self) -> dict[tuple[str, int, int], list[int]]:
-        """What is read in several planes of one column: (array, y, x) -> planes, lowest first."""
+        """Return the planes, lowest first, of arrays that are read in several planes of one column, by (array, y, x)."""
         planes: dict[tuple[str, int, int], set[int]] = {}
         for key in self.reads:
             if key[0] == "at":

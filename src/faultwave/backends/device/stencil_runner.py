@@ -52,7 +52,7 @@ class DeviceStencilRunner:
     # ---- making it ready ------------------------------------------------------------------------------------------
 
     def _compile(self) -> tuple[list[StencilPlan], list[list[tuple[StencilPlan, Any]]]]:
-        """Plans of different kernels, and those of every launch, level by level, each with its function."""
+        """Return the distinct kernel plans, and for each level the plan and compiled function of every launch."""
         named: dict[str, StencilPlan] = {}
         listed: list[list[StencilPlan]] = []
         for level in self.program.levels:
@@ -79,14 +79,14 @@ class DeviceStencilRunner:
         return memory
 
     def _elements(self, name: str, points: np.ndarray) -> np.ndarray:
-        """Where points (n, 3) of an array lie in its group's memory."""
+        """Return the positions of points (n, 3) of an array in the memory of its group."""
         view = self.arrays.view(name, self.program.arrays[name].halo)
         offsets(self.program.arrays, name, points, view)  # checks them
         s = self.arrays.strides[name]
         return np.asarray(points @ np.array([s.plane, s.row, 1]) + self.arrays.origin[name])
 
     def _injections(self, level: int) -> dict[str, _Injected]:
-        """What is injected after a level, by group of arrays; every point once, its sources in the order they were given."""
+        """Return the injections after a level by group of arrays; each point occurs once, with its sources in the given order."""
         found: dict[str, list[tuple[np.ndarray, ...]]] = {}
         for i in self.program.injections:
             if i.level == level and len(i.points):
@@ -105,7 +105,7 @@ class DeviceStencilRunner:
         return result
 
     def _sample_lists(self) -> tuple[list[dict[str, _Taped]], int, list[tuple[int, int]]]:
-        """By level and group: points and their places in the buffer; numbers of a step; parts of the buffer that belong to each."""
+        """Return sample points and buffer positions by level and group, the samples per step, and the buffer range of each list."""
         at, parts, levels = 0, [], [dict[str, list[tuple[np.ndarray, ...]]]() for _ in self.program.levels]
         for t in self.program.sample_buffers:
             numbers = at + np.arange(len(t.points))
@@ -138,7 +138,7 @@ class DeviceStencilRunner:
         return self.arrays.view(name, halo)
 
     def values(self, name: str, halo: int = 0) -> np.ndarray:
-        """What ``view`` shows, to be read only."""
+        """Return a read-only view of an array, as ``view`` does."""
         self._fetch(self.arrays.group[name])
         found = self.arrays.view(name, halo)
         found.flags.writeable = False

@@ -1,4 +1,4 @@
-"""What the lowering must know of a device."""
+"""Properties of devices that code generation depends on."""
 
 from __future__ import annotations
 
@@ -13,13 +13,22 @@ LINE = 128
 
 @dataclass(frozen=True)
 class Target:
-    """``shared``: bytes of fast memory a group of threads may have; ``unit``: bytes a multiprocessor has for all its groups;
-    ``warp``: threads that run in step; ``threads``: of a group at most; ``registers``: 32-bit ones of a multiprocessor;
-    ``resident``: threads that it holds at once; ``functions``: registers that a thread needs for exponentials and the like, which
-    AMD's compiler writes out in place, several at once.
+    """Properties of a graphics processor.
 
-    ``device``: one of the kind, and by its data sheet ``bandwidth`` [B/s], ``peak`` [flop/s] of its vector units in double and
-    single precision, and ``memory`` [B].
+    Attributes
+    ----------
+    shared, unit : int
+        Shared memory [bytes] of a group of threads at most, and of a multiprocessor.
+    warp, threads : int
+        Threads that execute together, and the largest number in a group.
+    registers, resident : int
+        32-bit registers, and resident threads, of a multiprocessor.
+    functions : int
+        Registers of a thread for exponentials and similar functions, which AMD's compiler expands in place, several at once.
+    device : str
+        Name of a product with this processor.
+    bandwidth, peak, memory
+        Data sheet: memory bandwidth [B/s], vector performance [flop/s] in double and single precision, memory [B].
     """
 
     name: str
@@ -45,18 +54,21 @@ class Target:
         return 0 if self.dialect == "hip" else 1024
 
     def roof(self, moved: int, flops: int, single: bool) -> float:
-        """Items a second when each moves so many bytes and does so many flops, each at its best and both at once."""
+        """Return the roofline rate [items/s] for ``moved`` bytes and ``flops`` operations per item, which overlap."""
         return 1.0 / max(moved / self.bandwidth, flops / self.peak[single])
 
     def bound(self, groups: int, threads: int) -> int:
-        """The second number of a kernel's launch bounds, so that a multiprocessor holds so many groups of so many threads: with CUDA
-        those groups, with HIP waves of each of its four units (HIP documentation, C++ language extensions), eight at most."""
+        """Return the second launch bound of a kernel for ``groups`` groups of ``threads`` threads per multiprocessor.
+
+        For CUDA it is the number of groups, for HIP the number of waves of each of the four units (HIP documentation, C++ language
+        extensions), at most eight.
+        """
         if self.dialect != "hip":
             return groups
         return max(1, min(8, groups * threads // (4 * self.warp)))
 
     def with_shared(self, shared: int) -> Target:
-        """The same with as much fast memory as a driver tells of."""
+        """Return the target with the shared memory [bytes] that a driver reports."""
         return replace(self, shared=shared, unit=max(shared, min(self.unit, 2 * shared)))
 
 

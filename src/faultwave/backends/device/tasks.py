@@ -31,8 +31,10 @@ from faultwave.kernels.language import (
 
 @dataclass(frozen=True)
 class Region:
-    """Rows [row, end) and some columns of an array. ``spread``: the row that the first worker has, where each row belongs to
-    one worker; None where any thread may touch any number."""
+    """Rows [row, end) and some columns of an array.
+
+    ``spread`` is the row of the first worker if each row belongs to one worker; None if any thread may access any number.
+    """
 
     name: str
     row: int
@@ -46,7 +48,7 @@ class Region:
         )
 
     def aligned(self, other: Region) -> bool:
-        """Whether any number of both is touched by the same thread in both."""
+        """Return True if every number of both regions is accessed by the same thread in both."""
         return self.spread is not None and self.spread == other.spread
 
 
@@ -233,18 +235,18 @@ def _region(v: View, rows: int, cols: Sequence[int] | None = None, by_rows: bool
 
 
 Uses = dict[str, list[tuple[Region, int]]]
-"""What a task does with temporaries, by name: regions, each with a definition of its web."""
+"""Uses of temporaries by a task, by name: regions, each with a definition of its web."""
 
 
 class _Webs:
-    """Which definitions of temporaries reach a number, and which belong to one web (union-find)."""
+    """Reaching definitions of temporaries, and the webs that they form (union-find)."""
 
     def __init__(self, temporaries: Iterable[Array]):
         self.owner: list[int] = []  # of each definition, one of the same web, or itself
         self.reaching = {a.name: np.full((a.rows, a.cols), -1) for a in temporaries}
 
     def find(self, definition: int) -> int:
-        """The definition that stands for a web."""
+        """Return the definition that represents a web."""
         while self.owner[definition] != definition:
             definition = self.owner[definition]
         return definition
@@ -282,8 +284,10 @@ class _Webs:
 
 
 def split_temporaries(kernel: Kernel, tasks: list[Task]) -> tuple[list[Task], dict[str, Array]]:
-    """Tasks with one temporary for each web, and these by name. What a repetition touches, or
-    what is done for some batches only, stays as it is."""
+    """Return the tasks with one temporary for each web, and the temporaries by name.
+
+    Temporaries of repetitions and of tasks that run for some batches only are not split.
+    """
     repeated = {r.name for t in _unrepeated(tasks) if t.body for r in (*t.reads, *t.writes)}
     temps = {a.name: a for a in kernel.temps}
     webs = _Webs(a for n, a in temps.items() if n not in repeated)

@@ -25,7 +25,7 @@ BESIDE = 5
 """Streams for what may be done at the same time."""
 
 ASKED = 48 * 1024
-"""Bytes of fast memory above which NVIDIA's driver wants to be asked before a launch; AMD's does not."""
+"""Shared memory [bytes] above which NVIDIA's driver requires a request before a launch; AMD's does not."""
 
 INSTALL = {
     # CUDA release notes, CUDA minor version compatibility: the drivers that each major version asks for.
@@ -58,7 +58,7 @@ def missing(name: Name) -> str:
 
 
 def target_of(name: Name, properties: dict[str, Any]) -> Target:
-    """What a device is, from what its driver tells of it."""
+    """Return the target of a device from the properties that its driver reports."""
     if name == "hip":
         arch = properties["gcnArchName"].decode().partition(":")[0]
     else:
@@ -85,7 +85,7 @@ class Copied:
 
 
 class GpuAwareBuffer:
-    """Memory of the device as it is: whoever takes arrays by CUDA's interface takes its address, an MPI for HIP too."""
+    """Device memory whose address is passed on by the CUDA array interface, also to an MPI for HIP."""
 
     def __init__(self, device: CupyDevice, size: int):
         self.device, self.memory, self.buffer = device, device.allocate(size), self

@@ -39,13 +39,15 @@ def _doubles() -> list[Any]:
 
 
 NO_CACHE: Any = False
-"""For PyOpenCL: its cache of programs has no checksums."""
+"""Value that turns off the program cache of PyOpenCL, which has no checksums."""
 
 
 @functools.cache
 def _refusal(device: Any) -> str:
-    """What the device's compiler says of a kernel that all should compile, empty where it does: a PoCL that is older than the processor it
-    runs on finds that processor unknown."""
+    """Return the error message of the device's compiler for a trivial kernel, empty if it compiles.
+
+    A PoCL that is older than the processor it runs on does not know that processor.
+    """
     import pyopencl as cl
 
     try:
@@ -59,7 +61,7 @@ def _refusal(device: Any) -> str:
 
 
 def _devices() -> list[Any]:
-    """Those of them whose compilers work."""
+    """Return the double precision devices whose compilers work."""
     return [d for d in _doubles() if not _refusal(d)]
 
 
@@ -88,7 +90,7 @@ def rank() -> int:
 
 
 def _chosen(place: int) -> Any:
-    """Of the devices whose names hold $FAULTWAVE_OPENCL_DEVICE those of the first's kind, by number, counted round."""
+    """Return device ``place``, counted cyclically, among those of one type whose names contain $FAULTWAVE_OPENCL_DEVICE."""
     why = missing()
     if why:
         raise BackendError(why)
@@ -116,8 +118,10 @@ class Copied:
 
 
 class GpuAwareBuffer:
-    """Shared virtual memory, which has one address on the device and on the host: mapped for whoever is not a kernel (OpenCL 2.0,
-    section 5.6.1)."""
+    """Shared virtual memory, which has one address on the device and the host.
+
+    It is mapped for all uses except by kernels (OpenCL 2.0, section 5.6.1).
+    """
 
     mapped: Any
 
