@@ -1,4 +1,4 @@
-"""What a verification is: a named case that runs and returns measured against expected numbers.
+"""Verification cases: named runs that return measured and expected numbers.
 
 One file in ``verify/cases`` per case (or family of cases); every module-level ``VerificationCase`` there is found.
 """

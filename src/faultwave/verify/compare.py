@@ -1,4 +1,4 @@
-"""How far a run is from a reference: misfits of receivers, fault receivers and energies, each against a limit.
+"""Misfits between a run and a reference: receivers, fault receivers and energies, each against a limit.
 
 The misfit of a group of columns (the components of one vector are judged together) is the relative L2 norm in time
 
@@ -254,7 +254,7 @@ def _about_resolved(a: Results, b: Results, limits: dict[str, float], until: flo
 
 
 def _estimated(who: str, results: Results) -> list[str]:
-    """What the seismograms of one of both are estimated to err by, where that has been done."""
+    """Return a note on the estimated errors of the seismograms of a run, if they have been estimated."""
     known = [t.relative_error for t in results.traces["receiver"].values() if t.relative_error is not None]
     found = np.array([error for error in known if np.isfinite(error)])
     if not len(found):
@@ -303,7 +303,7 @@ def _span(
 
 
 def _slack(time: np.ndarray) -> float:
-    """How far two series may end apart and still end together."""
+    """Return the largest difference [s] of the ends of two series that count as simultaneous."""
     return 1.5 * float(np.max(np.diff(time), initial=0.0))
 
 

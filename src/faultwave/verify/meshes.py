@@ -47,11 +47,13 @@ def as_setting(mesh: Mesh) -> Iterator[dict[str, Any]]:
 def shells(
     radii: Sequence[float], sizes: tuple[float, float], names: Sequence[str], octant: bool = False, box: bool = False
 ) -> Mesh:
-    """Concentric balls by Gmsh: volumes ``names`` from the inside out, edges from ``sizes[0]`` within the first radius growing to
-    ``sizes[1]``; the last is a cube of that half width where ``box``; surface 'outside', and the planes 'x', 'y', 'z' through
-    the centre where only an ``octant`` is meshed.
+    """Return a mesh of concentric balls, made by Gmsh.
 
-    Vertices are scaled so that the innermost volume is that of its ball. ImportError or OSError without Gmsh.
+    The volumes are called ``names`` from the inside out; edges grow from ``sizes[0]`` within the first radius to ``sizes[1]``. With
+    ``box`` the last one is a cube of that half width. Surfaces are 'outside' and, if only an ``octant`` is meshed, the planes 'x', 'y',
+    'z' through the centre.
+
+    Vertices are scaled so that the innermost volume equals that of its ball. Raises ImportError or OSError without Gmsh.
     """
     import gmsh
 
@@ -106,7 +108,7 @@ def _graded(gmsh: Any, radii: Sequence[float], sizes: tuple[float, float]) -> No
 
 @contextmanager
 def as_gmsh(mesh: Mesh) -> Iterator[dict[str, Any]]:
-    """As ``as_setting``, with the names of surfaces and volumes: a Gmsh file."""
+    """Yield the setting of a mesh as ``as_setting`` does, from a Gmsh file with the names of surfaces and volumes."""
     with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as folder:
         path = Path(folder) / "mesh.msh"
         write_gmsh(path, mesh)

@@ -1,4 +1,4 @@
-"""How well a run fits observed records: scores of each station and component, after both were processed alike."""
+"""Goodness of fit of a run to observed records: scores of each station and component after equal processing."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ HEADER = ("station", "component", "Anderson", "", "envelope", "phase", "EM", "PM
 
 @dataclass(frozen=True)
 class Score:
-    """Of one component: Anderson's score, and those of envelope and phase, 0 to 10; the misfits they stand for; ``bands`` [Hz] and criteria
-    C1 to C10 (b, 10)."""
+    """Score of one component.
+
+    It has Anderson's score and the scores of envelope and phase, 0 to 10, with their misfits, and criteria C1 to C10 (b, 10) in ``bands``
+    [Hz].
+    """
 
     station: str
     component: str
@@ -38,7 +41,7 @@ class Score:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """As in tables: see HEADER."""
+        """Return the row of a table under HEADER."""
         numbers = (self.envelope, self.phase, self.envelope_misfit, self.phase_misfit)
         return (
             self.station,
@@ -51,7 +54,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Scores:
-    """Of all stations, with what was done to the records, and warnings."""
+    """Scores of all stations, with the processing of the records, and warnings."""
 
     run: Path
     data: Path
@@ -61,7 +64,7 @@ class Scores:
 
     @property
     def mean(self) -> float:
-        """Of Anderson's score over all stations and components."""
+        """Mean of Anderson's score over all stations and components."""
         return float(np.mean([s.anderson for s in self.scores]))
 
     def __repr__(self) -> str:
@@ -117,7 +120,7 @@ def score(
 
 
 def scored(pair: Pair, processing: Processing) -> Sequence[Score]:
-    """Of the components of a pair that were recorded and moved."""
+    """Return the scores of the components of a pair that were recorded and moved."""
     name = ".".join(word for word in (pair.trace.network, pair.trace.station) if word) or pair.record.name
     made = []
     for letter, mine, theirs, there in zip(LETTERS, pair.synthetic, pair.observed, pair.recorded, strict=True):

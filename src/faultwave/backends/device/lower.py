@@ -219,7 +219,7 @@ class _Writer:
         self.lines.append(f"for (int i = worker; i < {count}; i += {workers}) {move}")
 
     def transfer(self, s: Gather | Scatter, view: View) -> None:
-        """Between fast memory and slots of a store: neighbouring threads take neighbouring numbers of a slot."""
+        """Copy between shared memory and slots of a store; adjacent threads copy adjacent numbers of a slot."""
         if view.cols != view.array.cols or not isinstance(view.row, int):
             raise ValueError(f"kernel {self.kernel.name}: gather and scatter need whole rows of {view.array.name}")
         size, share, threads = view.rows * view.cols, self.plan.share, self.plan.threads
@@ -296,7 +296,7 @@ class _Writer:
         self.lines += [f"  {number} = a;", "}"]
 
     def table(self, kind: str, values: Sequence[str]) -> str:
-        """Its name in constant memory; those of one content are one."""
+        """Return the name of a table in constant memory; tables of equal content are stored once."""
         content = kind, ", ".join(values) or "0"
         if content not in self.known:
             self.known[content] = made = f"table_{len(self.known)}"

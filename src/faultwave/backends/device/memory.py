@@ -214,8 +214,10 @@ class Access:
     def _run(
         self, name: str, buffer: DeviceBuffer, items: Any, count: int, listed: Any, first: int, taken: int
     ) -> None:
-        """Move ``taken`` numbers from ``first`` on of each of ``count`` items, numbered in ``items`` on the device, between a buffer and
-        ``listed`` memory."""
+        """Copy numbers of items between a buffer and ``listed`` memory.
+
+        ``taken`` numbers from ``first`` on are copied for each of ``count`` items, whose numbers ``items`` are on the device.
+        """
         count *= taken
         if count > np.iinfo(np.int32).max:
             raise BackendError(
@@ -363,8 +365,10 @@ class DeviceBuffer:
     def message_source(
         self, rows: np.ndarray, gpu_aware: bool, rounding: str = "exact", errors: tuple[DeviceBuffer, int] | None = None
     ) -> DeviceSource:
-        """A message of the listed ``rows`` (2, n) of a store, in even and in odd steps; what rounding takes is left in ``errors``, another
-        store, from a row on."""
+        """Return a message of the listed ``rows`` (2, n) of a store in even and odd steps.
+
+        Rounding errors are written to ``errors``, another store with the first row for them.
+        """
         access, count = self.access, rows.shape[1]
         listed = [access.listed(x) for x in rows]
 

@@ -1,8 +1,9 @@
-"""Messages of a device's buffers. Kernels pack them into a message buffer on the device. GPU-aware MPI sends from it; else the numbers are
-copied to pinned memory of the host.
+"""Messages between the buffers of devices.
 
-Kernels fill a message buffer, then MPI sends it; MPI receives it, then kernels read it. ``MessageBuffer`` says which of them may touch it.
-Kernels run in the order of the device's queue and need not wait; MPI is no part of the queue and waits for a ``Crossing``.
+Kernels pack numbers into a message buffer on the device. GPU-aware MPI sends it; otherwise it is copied to pinned memory of the host.
+
+Kernels fill a message buffer, then MPI sends it; MPI receives it, then kernels read it. ``MessageBuffer`` states which of them may
+access it. Kernels run in the order of the device's queue and need not wait; MPI is no part of the queue and waits for a ``Crossing``.
 """
 
 from __future__ import annotations
@@ -67,8 +68,22 @@ class Staged:
 
 
 class DeviceMessage:
-    """Memory of a message of numbers (n, width). ``rounding``: 'exact', 'single' or 'zfp-BITS'; ``gpu_aware``: MPI is given memory of the
-    device. ``values``: where kernels write and read the numbers; ``held``: bytes of the device that the message takes."""
+    """Memory of a message of numbers (n, width).
+
+    Parameters
+    ----------
+    rounding : str
+        'exact', 'single' or 'zfp-BITS'.
+    gpu_aware : bool
+        True if MPI accesses device memory.
+
+    Attributes
+    ----------
+    values
+        Numbers that kernels write and read.
+    held : int
+        Device memory of the message [bytes].
+    """
 
     def __init__(self, device: Queue, kernels: Kernels, shape: tuple[int, int], gpu_aware: bool, rounding: str):
         exact = shape[0] * shape[1] * kernels.dtype.itemsize
@@ -82,8 +97,10 @@ class DeviceMessage:
 
 
 class DeviceSource(DeviceMessage):
-    """A message that kernels fill: ``gather(parity, into)`` asks for those that bring its numbers to memory of the device. ``lost()``: how
-    much rounding took from them, see ``Rounding.lost``."""
+    """Message to send; ``gather(parity, into)`` launches the kernels that collect its numbers in device memory.
+
+    ``lost()`` returns the rounding errors (see ``Rounding.lost``).
+    """
 
     def __init__(
         self, device: Queue, kernels: Kernels, shape: tuple[int, int], gpu_aware: bool, rounding: str,

@@ -1,10 +1,10 @@
-"""How fast a planned kernel should run: a model, not a bound.
+"""Performance model of planned kernels: an estimate, not a bound.
 
-A bound (``Target.roof``) takes bytes and flops at the data sheet's best. The model adds what the shape of a kernel costs. The threads of
-a group read and write numbers in fast memory, of which a multiprocessor moves so many bytes a cycle. And a group waits: for memory in
-every phase that reads it, and for the slowest thread at the end of every phase. Groups that are on a multiprocessor together fill each
-other's waits (Little's law): g groups, each of which takes T alone, of which it works t on the busiest unit, are done at the rate
-min(g / T, 1 / t). Latencies are assumed to be the same everywhere; nothing of this has been measured yet.
+A bound (``Target.roof``) takes bytes and flops at the data sheet's best. The model adds what the shape of a kernel costs. The threads
+of a group read and write numbers in fast memory, of which a multiprocessor moves a fixed number of bytes per cycle. And a group waits:
+for memory in every phase that reads it, and for the slowest thread at the end of every phase. Groups that are on a multiprocessor
+together fill each other's waits (Little's law): g groups, each of which takes T alone, of which it works t on the busiest unit, are
+done at the rate min(g / T, 1 / t). Latencies are assumed to be the same everywhere; nothing of this has been measured yet.
 """
 
 from __future__ import annotations

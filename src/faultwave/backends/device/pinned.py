@@ -1,5 +1,4 @@
-"""Buffers that are reused: pinned memory of the host, from and to which a device copies by itself, and memory of a device where numbers
-are packed for such copies."""
+"""Pools of reused buffers: pinned host memory for asynchronous copies, and device memory in which numbers are packed for them."""
 
 from __future__ import annotations
 
@@ -29,8 +28,11 @@ class PooledBuffer:
 
 
 class BufferPool:
-    """Buffers by size, each a power of two; ``make(bytes)`` allocates a new one. ``nbytes``: of all; beyond ``most`` a request waits for
-    the copies of a buffer that was given back rather than allocate another of its size."""
+    """Pool of buffers by size, a power of two; ``make(bytes)`` allocates a new one.
+
+    ``nbytes`` is the size of all buffers. Beyond ``most`` bytes a request waits for the copies of a returned buffer of its size instead
+    of allocating another.
+    """
 
     def __init__(self, make: Callable[[int], Any], most: int):
         self.make, self.most, self.nbytes = make, most, 0

@@ -33,7 +33,7 @@ class Queue(Protocol):
 
 
 class Kernels:
-    """Those of a device for numbers of one kind; built when they are first asked for."""
+    """Rounding kernels of a device for one type of numbers, compiled at their first use."""
 
     def __init__(self, device: Queue, dtype: np.dtype):
         self.device, self.dtype = device, np.dtype(dtype)
@@ -46,14 +46,14 @@ class Kernels:
 
 
 def texts(target: Target, single: bool) -> tuple[str, str]:
-    """Of what rounds and unrounds, and of what adds up what is lost."""
+    """Return the sources of the kernels that round and expand numbers, and of the kernel that sums the rounding errors."""
     head, folder = prelude(target, False, single), resources.files(__package__)
     rounding, fold = (head + folder.joinpath(f"{name}.h").read_text() for name in ("rounding", "fold"))
     return rounding, fold
 
 
 class Rounding:
-    """Of messages of ``count`` items of ``width`` numbers: 'single', or 'zfp-BITS'. ``size``: bytes of one."""
+    """Rounding of messages of ``count`` items of ``width`` numbers to 'single' or 'zfp-BITS'; ``size`` is that of a message [bytes]."""
 
     def __init__(self, kernels: Kernels, name: str, count: int, width: int):
         self.kernels, self.numbers, self.width = kernels, count * width, width
@@ -70,8 +70,10 @@ class Rounding:
         self.nbytes = 3 * 8 * (self.groups * GROUP + 1)
 
     def pack(self, values: Any, packed: Any, error: Any, at: int) -> None:
-        """Ask for ``values`` to be rounded into ``packed``, and for the errors of that in ``error`` from number ``at`` on, which may be
-        ``values`` themselves."""
+        """Launch the rounding of ``values`` into ``packed``.
+
+        The errors are written to ``error`` from number ``at`` on, which may be ``values`` itself.
+        """
         if not self.numbers:
             return
         k, stride = self.kernels, self.groups * GROUP

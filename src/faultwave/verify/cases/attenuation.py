@@ -23,7 +23,7 @@ from faultwave.verify.exact.plane_wave import Wave
 ROCK = {"rho": 1.0, "lambda": 2.0, "mu": 1.0, "Qp": 20.0, "Qs": 10.0}
 BAND = {"low": 0.1, "high": 10.0, "reference": 1.0}
 FREQUENCIES = {"P": 10.98488087631 + 0.27721321562j, "S": 5.39438851766 + 0.29126842162j}
-"""Of the waves, found as eigenvalues of the first-order system."""
+"""Complex frequencies of the waves, computed once as eigenvalues of the first-order system."""
 K, BACK = (np.pi, np.pi, np.pi), (-np.pi, -np.pi, -np.pi)
 WAVES = {"P": Wave("P", K), "S": Wave("S", BACK, polarisation=(1.0, -1.0, 0.0))}
 END = 0.5

@@ -31,8 +31,11 @@ LIMITS = {"double": 1e-11, "single": 1e-4}  # of the largest number, after some 
 DECKS: dict[str, tuple[float, dict[str, float]]] = {
     "tpv5": (1e-9, {}), "tpv5-nuc": (1e-9, {}), "tpvyoffe": (1e-9, {}), "tpv101": (1e-6, {"slip rate": 1e-2}),
 }  # fmt: skip
-"""Decks, and the misfit allowed, of some groups another: iterations of rate and state may end a round earlier or later, and at points that
-creep at 1e-12 m/s the slip rate is a difference of tractions of 75 MPa."""
+"""Decks with their largest misfit, and other limits for some groups.
+
+Iterations of rate and state may stop one iteration earlier or later, and at points that creep at 1e-12 m/s the slip rate is a difference
+of tractions of 75 MPa.
+"""
 END, DECK_ORDER = 0.5, 3
 
 

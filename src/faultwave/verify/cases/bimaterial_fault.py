@@ -28,11 +28,20 @@ POINTS = [[10.0, 0.0, 20.0], [-100.0, 0.0, 65.0]]
 
 @dataclass(frozen=True)
 class Load:
-    """How the fault, soft below y = 0 and stiff above, is brought from its strength to ``RISE`` beyond.
+    """Loading of a fault from its strength to ``RISE`` beyond; the rock is soft below y = 0 and stiff above.
 
-    ``bricks`` along y, ``end_time`` [s], ``duration`` of the smooth step [s] (0: a jump), ``sign`` of slip, ``plus``
-    the sign of y on the plus side, ``incident``: by a pulse from below, which lasts ``duration``, instead of a stress on
-    the fault.
+    Attributes
+    ----------
+    bricks : int
+        Number of bricks along y.
+    end_time, duration : float
+        End of the run and duration of the smooth step [s]; a duration of 0 is a jump.
+    sign : int
+        Sign of slip.
+    plus : int
+        Sign of y on the plus side.
+    incident : bool
+        True to load the fault by an incident pulse from below, which lasts ``duration``, instead of a stress on the fault.
     """
 
     label: str

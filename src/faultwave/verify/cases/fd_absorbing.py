@@ -31,7 +31,7 @@ LAYERED = {
     "Vp/Vs 1.73": {"rho": (1800, 2300, 2700), "vp": (1500, 4000, 6000), "vs": (866, 2000, 3464)},
     "Vp/Vs 9.1": {"rho": (1700, 2300, 2700), "vp": (1600, 4000, 6000), "vs": (175, 2000, 3464)},
 }
-"""Of three layers from the surface down; the ratio is that of the uppermost."""
+"""Density [kg/m^3] and speeds [m/s] of three layers from the surface down, by Vp/Vs of the uppermost."""
 SOFTEST = "Vp/Vs 9.1"
 
 

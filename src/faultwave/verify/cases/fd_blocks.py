@@ -32,12 +32,12 @@ VARIED = {"vp": "3400 - 0.4*z + 0.05*x", "vs": "2000 - 0.2*z + 0.04*y", "rho": "
 NAMES = ("xx", "yy", "zz", "xy", "yz", "xz")
 TENSORS = np.array([[4e14, -1e14, 2e14, 1e15, -3e14, 5e14], [0.0, 0.0, 0.0, 1e14, 0.0, -2e14]])
 ERRORS = {(2, 6): 2.0, (3, 6): 2.0, (2, 10): 1.0, (3, 10): 1.0}
-"""By ratio of spacings and points: the error [%]."""
+"""Largest error [%] by ratio of spacings and points per wavelength."""
 Fields = dict[str, Array]
 
 
 class LeapfrogEnergy:
-    """What leapfrog keeps of the fields of all blocks of a grid together [J]."""
+    """Energy [J] of all blocks of a grid that the leapfrog scheme conserves."""
 
     def __init__(self, operator: Operator):
         self.operator, self.blocks = operator, operator.blocks
@@ -58,7 +58,7 @@ class LeapfrogEnergy:
         return [{n: np.array(op.filled_values(n), float) for n in (*VELOCITY, *NORMAL, *SHEAR)} for op in self.blocks]
 
     def between(self, before: Sequence[Fields], after: Sequence[Fields]) -> float:
-        """Of two states, a step apart."""
+        """Return the energy [J] between two states one step apart."""
         total = 0.0
         for op, a, b, (weight, share, inverse) in zip(self.blocks, before, after, self.shares, strict=True):
             own = sum((weight[n] * a[n] * b[n] * inverse[f"b_{axis}"]).sum() for n, axis in VELOCITY.items())

@@ -63,7 +63,7 @@ def on_grid(spacing: float) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Broken:
-    """Of the friction points: places (n, 2) along the fault and z, rupture times, 0 where they held, and slip; and the moment."""
+    """Rupture of the friction points: places (n, 2) along the fault and z, rupture times (0 if unbroken), slip; and the moment."""
 
     at: np.ndarray
     time: np.ndarray

@@ -27,7 +27,7 @@ ALONG = (75, 85, 95, 105)
 SHAPES = {0.71: (10.0, 12.0), 1.23: (10.0, 7.0)}
 """Largest slope of a hill: its height and width, in spacings."""
 LIMITS = {(0.71, 6): 8.0, (0.71, 8): 3.7, (0.71, 12): 0.8, (1.23, 6): 9.8, (1.23, 8): 3.8, (1.23, 12): 0.9}
-"""By slope and points a wavelength: the error [%]."""
+"""Largest error [%] by slope and points per wavelength."""
 STEPS, LOOKS = 100_000, 50
 
 
@@ -82,7 +82,7 @@ UPWARDS = np.array([-3000.0, -2600, -2200, -1800, -1400, -1100, -850, *np.arange
 
 
 def height(x: Array, y: Array) -> Array:
-    """Of the hill [m]."""
+    """Return the height of the hill [m]."""
     return np.asarray(HILL * np.exp(-(x * x + y * y) / WIDTH**2))
 
 
@@ -168,7 +168,7 @@ def long_case(rigid: bool) -> dict[str, Any]:
 
 
 def energies(case: dict[str, Any]) -> Array:
-    """Of the grid [J], after each of LOOKS parts of STEPS."""
+    """Return the energy of the grid [J] after each of LOOKS parts of STEPS."""
     operator: Any = simulate(case).solver.operator  # type: ignore[attr-defined]
     found = []
     for _ in range(LOOKS):

@@ -1,9 +1,11 @@
-"""Engine fd: waves let into a box. From a record of the same grid they are exact to rounding; a record of points twice as far apart and a
-plane wave leave no more than is told.
+"""Injection of waves into a box with the engine fd.
 
-A source outside of a box that reaches the free surface shakes a grid with attenuation. Its waves, recorded around the box, are let into
-the same grid without the source: inside moves what moved before, outside nothing. With a soft block in the box, the field outside is the
-difference of two whole runs, with the block and without (double precision).
+Waves from a record of the same grid are exact to rounding; the errors of a record with twice the spacing and of a plane wave stay below
+the reported ones.
+
+A source outside of a box that reaches the free surface radiates into a grid with attenuation. Its waves, recorded around the box, are
+injected into the same grid without the source: the motion inside is the same as before, and zero outside. With a soft block in the
+box, the field outside is the difference of two whole runs, with the block and without (double precision).
 """
 
 from __future__ import annotations

@@ -28,14 +28,16 @@ LAYERS = ((0.0, 4000.0, 2000.0, 2600.0, 120.0, 40.0), (1000.0, 6000.0, 3464.0, 2
 BAND = {"low": 0.05, "high": 5.0, "reference": 2.5}
 SIGMA, LIMIT = 0.2, 0.03
 SPACINGS = {8: (100.0, LIMIT), 6: (137.5, 0.06)}
-"""By points of the shortest S wavelength: the spacing [m], and the largest misfit."""
+"""Spacing [m] and largest misfit by points per shortest S wavelength."""
 RECEIVERS = ((6000.0, 8000.0), (600.0, 800.0), (3000.0, 4000.0))
 
 
 def constant_q(q: float) -> Modulus:
-    """Complex modulus of a constant quality factor over that of the wave speed at the reference frequency (Kjartansson 1979), whatever
-    the grid makes of it: it goes as (i f)^(2 g), tan(pi g) = 1/q, and its phase speed there is the square root of its size over
-    cos(pi g / 2)."""
+    """Return the complex modulus of a constant quality factor relative to that of the reference frequency (Kjartansson 1979).
+
+    It is proportional to (i f)^(2 g) with tan(pi g) = 1/q, and its phase speed at the reference frequency is the square root of its
+    absolute value over cos(pi g / 2). The grid approximates it.
+    """
     g = np.arctan(1.0 / q) / np.pi
     return lambda frequency: np.cos(np.pi * g / 2) ** 2 * (1j * frequency / BAND["reference"]) ** (2 * g)
 
@@ -48,7 +50,7 @@ def reference(attenuation: bool, layers: Any, sigma: float = SIGMA, **source: An
     ]
 
     def spectrum(w: np.ndarray) -> np.ndarray:
-        """Of the moment rate; of a force's rate of change."""
+        """Return the spectrum of the moment rate, or of the rate of change of a force."""
         return np.exp(-((w * sigma) ** 2) / 2 + 6j * w * sigma) * (-1j * w if "force" in source else 1.0)
 
     return LayeredHalfSpace(made, spectrum=spectrum, **source)

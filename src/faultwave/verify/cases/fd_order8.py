@@ -21,7 +21,7 @@ ROCK = Medium(RHO, RHO * SHEAR**2, RHO * SHEAR**2)
 POINTS = 4.0
 """An S wavelength has in the full space where the source's spectrum has fallen to 5 %."""
 SIGMA, FALLEN, ON_TOP = 0.3, 2.45, 6.0
-"""Of the force on the surface: width of its Gaussian [s], 2 pi f sigma where the spectrum has fallen to 5 %, points a wavelength there."""
+"""Force on the surface: width of its Gaussian [s], 2 pi f sigma where the spectrum is 5 % of its peak, points per wavelength there."""
 SPACING = 2 * np.pi * SIGMA / FALLEN * SHEAR / ON_TOP
 RAYLEIGH = {4: 0.05, 6: 0.03}
 """Points a Rayleigh wavelength, and the largest error of the phase speed [%]."""

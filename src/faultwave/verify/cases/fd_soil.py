@@ -71,7 +71,7 @@ def overlay(path: Array, of: iwan.Surfaces) -> Array:
 
 
 def cell_error() -> float:
-    """Of the stress at a point of a grid at rest, over its largest."""
+    """Return the error of the stress at a point of a grid at rest, relative to the largest stress."""
     of, shape, modulus, rho = iwan.along_curve(20), (12, 8, 8), 1e8, 1800.0
     sides: Any = dict.fromkeys(SIDES, "periodic")
     grid, speed = Grid((0.0, 0.0, 0.0), 1.0, shape), float(np.sqrt(3.0 * modulus / rho))

@@ -24,7 +24,7 @@ from faultwave.verify.exact.surface_force import bump, vertical_displacement
 
 SHEAR, RHO, SPACING = 1000.0, 1500.0, 100.0
 PERIODS = 100.0
-"""Of Rayleigh waves in which their frequency is measured."""
+"""Number of periods of Rayleigh waves over which their frequency is measured."""
 RATIOS = {"1.73": 3**0.5, "3": 3.0}
 POINTS = {6: 0.4, 10: 0.2}
 """Points a Rayleigh wavelength, and the largest error of the phase speed [%]."""

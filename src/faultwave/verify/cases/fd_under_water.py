@@ -21,7 +21,7 @@ WATER = (1000.0, 1500.0)
 FLOORS = {"rock": (12.0, (2200.0, 3000.0, 1500.0)), "mud": (8.0, (1800.0, 2000.0, 750.0))}
 """Points of the shortest wavelength; density, P and S speed."""
 HEIGHT, FALLEN, END = 1.25, 2.45, 2.2
-"""Of the source above the floor in shortest wavelengths; 2 pi f sigma where its spectrum has fallen to 5 %; run [s]."""
+"""Height of the source above the floor in shortest wavelengths; 2 pi f sigma where its spectrum is 5 % of its peak; run [s]."""
 SIGMA = 0.06
 PLACES = {"in the water": 0.1875, "in the floor": -0.25}
 """Heights over the shortest wavelength."""
@@ -30,7 +30,7 @@ LIMIT = 0.03
 
 
 def misfits(floor: tuple[float, float, float], points: float, **numerics: Any) -> dict[tuple[str, float], float]:
-    """By place and distance."""
+    """Return the misfits by place and distance."""
     slowest = min(WATER[1], floor[2])
     shortest = 2 * np.pi * SIGMA / FALLEN * slowest
     spacing = shortest / points

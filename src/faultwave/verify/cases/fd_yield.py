@@ -18,7 +18,7 @@ from faultwave.verify.exact.medium import Array
 RECEIVERS = ((400.0, 300.0, 0.0), (-500.0, 400.0, -10.0), (300.0, -200.0, -310.0), (500.0, 100.0, -150.0))
 LOWER, UPPER = (-1800.0, -1800.0, -1800.0), (1800.0, 1800.0, 0.0)
 COHESION, DEPTH, PRESSURES = 3e4, 50.0, (6, 7, 8, 1, 0, 0)
-"""Of rock at the surface [Pa], the depth in which it grows by e, and stress at rest [Pa/m] xx, yy, zz, xy, yz, xz."""
+"""Cohesion of rock at the surface [Pa], depth [m] over which it grows by e, initial stress gradient [Pa/m] xx, yy, zz, xy, yz, xz."""
 SPACING, EDGE, END = 36.0, 3600.0 / 22, 1.4
 LIMIT, LINEAR_LIMIT, WORK_LIMIT, CHANGE = 0.05, 0.03, 0.1, 0.3
 

@@ -1,5 +1,6 @@
-"""Waves at a fluid-solid interface: Scholte's guided wave and Snell's law
-(docs/theory/exact-solutions.md, "Fluid-solid interfaces").
+"""Waves at a fluid-solid interface: Scholte's guided wave and Snell's law.
+
+See docs/theory/exact-solutions.md, "Fluid-solid interfaces".
 
 Both run in boxes periodic in x (one horizontal wavelength) and y. Scholte's wave has decayed to 5e-8 at the absorbing
 ends in z. Snell's waves fill all space: there only the part of the box is judged that the fastest wave cannot have

@@ -23,7 +23,7 @@ from faultwave.verify.meshes import as_setting
 RECEIVERS = ((1500.0, 2000.0), (1800.0, 2400.0), (2400.0, 3200.0))
 ORDER, SPACING, LIMIT, END = 5, 100.0, 0.03, 3.4
 LOWER, UPPER, EDGE, BELOW = (-7400.0, -6700.0, -8000.0), (8600.0, 9300.0, 0.0), 1000.0, 1.3
-"""Of the box, before everything below the layer is stretched by ``BELOW``."""
+"""Corners and edges [m] of the box, before everything below the layer is stretched by ``BELOW``."""
 
 
 def layered_box() -> Mesh:

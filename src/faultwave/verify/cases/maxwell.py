@@ -62,7 +62,7 @@ def bump(points: np.ndarray, t: float) -> np.ndarray:
 
 
 def frequencies(order: int = 4, n: int = 4, time: float = 30.0) -> list[Row]:
-    """Of the five lowest frequencies from three probes, against pi sqrt(m^2 + n^2 + p^2)."""
+    """Return rows for the five lowest frequencies from three probes, against pi sqrt(m^2 + n^2 + p^2)."""
     points = [(0.23, 0.31, 0.42), (0.61, 0.27, 0.18), (0.37, 0.66, 0.59)]
     receivers = {"points": points, "interval": 0.02}
     sim = setups.started(closed_cube(n, order, time, output={"receivers": receivers}), bump).run(write=False)
@@ -100,8 +100,9 @@ def run(progress: Progress, grids: Mapping[int, tuple[int, ...]] = GRIDS) -> Res
 
 
 def leapfrog_energy(steps: int, windows: int, order: int = 3) -> tuple[float, float]:
-    """Of white noise in a conducting cube: drift of the discrete energy [share a 10^4 steps] by the slope of a line over each
-    window, the largest, and its largest relative change from step to step.
+    """Return the drift and the largest step-to-step change of the discrete energy of white noise in a conducting cube.
+
+    The drift, relative and per 10^4 steps, is the largest slope of a line fitted to each window.
 
     The energy that leapfrog conserves is sum |J| (eps E^n.E^n + mu H^(n-1/2).H^(n+1/2)) / 2
     (docs/theory/time-stepping.md, "Method of lines").

@@ -45,8 +45,10 @@ def cavity_error(size: float = 0.1, order: int = 3, time: float = 25.0) -> float
 def scattered(
     sizes: tuple[float, float], order: int, angles: np.ndarray, until: float = 38.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bistatic radar cross sections [m^2], measured and exact, of a ball of permittivity 4 at k a = 2, in both planes. A matched
-    layer ends the cube around it."""
+    """Return the measured and exact bistatic radar cross sections [m^2] of a ball of permittivity 4 at k a = 2 in both planes.
+
+    A perfectly matched layer surrounds the cube around it.
+    """
     mesh = meshes.shells([1.0, 1.5, HALF_WIDTH], sizes, ["ball", "around", "far"], box=True)
     frequency = 2.0 / (2 * np.pi)
     with meshes.as_gmsh(mesh) as setting:

@@ -17,7 +17,7 @@ ORDERS = (2, 3, 4, 5)
 
 
 def mode(number: int) -> Ocean:
-    """Of water one deep and ten wide."""
+    """Return a mode of an ocean of depth 1 and width 10."""
     return Ocean(WATER, GRAVITY, number, (np.pi / WIDTH, np.pi / WIDTH), 1.0)
 
 

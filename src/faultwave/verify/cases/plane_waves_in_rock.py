@@ -29,7 +29,7 @@ GRIDS: Grids = {
     8: (4, 8),
 }
 SKEWED_GRIDS: Grids = {**GRIDS, 4: (6, 12), 5: (6, 12)}
-"""Of the anisotropic waves, the shortest of which 4^3 bricks resolve too little for the rate of these orders to show."""
+"""Grids for anisotropic waves; 4^3 bricks resolve the shortest ones too little to show the convergence rate of these orders."""
 K, BACK = (np.pi, np.pi, np.pi), (-np.pi, -np.pi, -np.pi)
 
 SKEWED = {"rho": 1.0} | dict(zip(CONSTANTS, (
@@ -45,7 +45,7 @@ POROUS = {
     "rho": 1.0, "tortuosity": 2.0, "viscosity": 0.1,
 }  # fmt: skip
 FREQUENCIES = (11.74831113394 + 2.16895e-4j, 6.18100566739 + 1.451578708e-3j, 4.45988544914 + 0.01623471764j)
-"""Of fast P, S and slow P waves along K, found once from the dispersion relation."""
+"""Complex frequencies of fast P, S and slow P waves along K, computed once from the dispersion relation."""
 
 ANISOTROPIC_WAVES = LawWaves(law("anisotropic"), SKEWED, (Mode(K, 0), Mode(BACK, 1, 0.8, 0.3), Mode(K, 2, 0.6, 1.1)))
 POROUS_WAVES = LawWaves(law("poroelastic"), POROUS, (Mode(K, 0), Mode(BACK, 1, 0.8, 0.3), Mode(K, 3, 0.6, 1.1)))

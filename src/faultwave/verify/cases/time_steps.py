@@ -1,9 +1,8 @@
-"""The time step limits of every order: growth of white noise on small meshes (docs/theory/time-stepping.md,
-"Stable time step").
+"""Time step limits of every order: growth of white noise on small meshes.
 
-The largest modulus of the one-step operator is estimated by letting it act many times: noise brings in every mode and
-the fastest growing one dominates in the end. Judged are the default step and the largest one a case may ask for; both
-laws; a distorted periodic mesh and a box with free sides, which asks for the smallest step of all in a fluid.
+The spectral radius of the one-step operator is estimated by power iteration: noise contains every mode, and the fastest growing one
+dominates in the end. The default step and the largest one that a case may request are tested with both laws, on a distorted periodic
+mesh and in a box with free sides, which in a fluid requires the smallest step. See docs/theory/time-stepping.md, "Stable time step".
 """
 
 from __future__ import annotations

@@ -27,8 +27,11 @@ Modulus = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Layer:
-    """``top`` depth [m] of a layer; density [kg/m^3], P and S speed [m/s]; complex moduli over those of the speeds as
-    functions of complex frequency [Hz] for time as exp(+i w t), None where elastic."""
+    """Layer of a half-space.
+
+    ``top`` is its upper depth [m]; density [kg/m^3], P and S speed [m/s]. Complex moduli relative to those of the speeds are functions
+    of complex frequency [Hz] for the time dependence exp(+i w t), None for an elastic layer.
+    """
 
     top: float
     rho: float
@@ -60,8 +63,10 @@ class LayeredHalfSpace:
     force: Array | None = None
 
     def velocity(self, points: Array, window: float, highest: float) -> tuple[Array, Array]:
-        """Times (nt,) over ``window`` [s] and velocity (n, nt, 3) at points (n, 2) [m] on the surface, the source at (0, 0),
-        of frequencies up to ``highest`` [Hz]."""
+        """Return times (nt,) over ``window`` [s] and velocities (n, nt, 3) at points (n, 2) [m] on the surface.
+
+        The source is at (0, 0); frequencies up to ``highest`` [Hz] are included.
+        """
         points = np.asarray(points, float).reshape(-1, 2)
         count = int(np.ceil(highest * window)) + 1
         omega = 2 * np.pi * np.arange(count) / window + 1j * QUIET / window
@@ -126,8 +131,10 @@ class LayeredHalfSpace:
         """(k, 2, 4): u_r and u_z at the surface for unit jumps of u_r, u_z, s_rz, s_zz across the source (above - below)."""
 
         def modes(layer: Layer, drop_up: float, drop_down: float) -> np.ndarray:
-            """(k, 4, 4): u_r u_z s_rz s_zz of P and S that decay downwards, ``drop_up`` below their top, and upwards,
-            ``drop_down`` above their bottom."""
+            """Return the modes (k, 4, 4) of a layer: u_r, u_z, s_rz, s_zz of P and S.
+
+            Two decay downwards, evaluated ``drop_up`` below their top, and two upwards, ``drop_down`` above their bottom.
+            """
             lam, mu = (complex(x[0]) for x in layer.moduli(np.array([omega])))
             p = np.sqrt(k**2 - omega**2 * layer.rho / (lam + 2 * mu) + 0j)
             s = np.sqrt(k**2 - omega**2 * layer.rho / mu + 0j)

@@ -1,4 +1,4 @@
-"""What exact solutions share: the medium, the order of quantities, stress from a velocity gradient."""
+"""Common part of exact solutions: the medium, the order of quantities, stress from a velocity gradient."""
 
 from __future__ import annotations
 

@@ -27,8 +27,10 @@ def coefficients(size: float, index: complex) -> tuple[Array, Array]:
 
 
 def bistatic(size: float, index: complex, scattering: Array, plane: Array) -> Array:
-    """Radar cross section over pi a^2, at angles ``scattering`` [rad] from forward and ``plane`` [rad] from the incident
-    electric field."""
+    """Return the radar cross section relative to pi a^2 at angles ``scattering`` from forward and ``plane`` from the electric field.
+
+    Angles are in rad; the field is that of the incident wave.
+    """
     a, b = coefficients(size, index)
     mu = np.cos(np.asarray(scattering, float))
     first, second = np.zeros_like(mu), np.ones_like(mu)  # pi_0, pi_1

@@ -34,8 +34,10 @@ def step_integral(tau: Array) -> Array:
 
 
 def vertical_velocity(medium: Medium, distance: float, times: Array, sigma: float, centre: float) -> Array:
-    """Velocity upwards [m/s] at ``distance`` [m] and ``times`` [s] of an upward force, a Gaussian of unit integral and standard deviation
-    ``sigma`` around ``centre`` [s]."""
+    """Return the upward velocity [m/s] at ``distance`` [m] and ``times`` [s] of an upward force on the surface.
+
+    The force is a Gaussian of unit integral and standard deviation ``sigma`` around ``centre`` [s].
+    """
     if not np.isclose(medium.lam, medium.mu):
         raise ValueError("the solution is that of Poisson's ratio 1/4")
     s = np.arange(-8 * FINE, 8 * FINE + 1) / FINE  # of the Gaussian

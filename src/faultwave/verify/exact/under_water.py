@@ -20,15 +20,18 @@ from scipy.special import j0, j1
 from faultwave.verify.exact.medium import Array
 
 QUIET = 1e-5
-"""What comes a window late, over what it was."""
+"""Factor by which signals are damped that wrap around by a window."""
 DECAYED = 28.0
-"""Exponent of what evanescent waves have fallen to where the integral ends."""
+"""Decay exponent of evanescent waves at the end of the integral."""
 
 
 @dataclass(frozen=True)
 class UnderWater:
-    """``water`` (rho, c), ``rock`` (rho, cp, cs) [SI]; a Gaussian moment rate of isotropic ``moment`` [N m], width ``sigma`` and centre
-    6 sigma [s], ``height`` [m] above the floor."""
+    """Explosion in water above a rock half-space.
+
+    ``water`` (rho, c) and ``rock`` (rho, cp, cs) are in SI units. The source at ``height`` [m] above the floor has a Gaussian moment rate
+    of isotropic ``moment`` [N m], width ``sigma`` and centre 6 sigma [s].
+    """
 
     water: tuple[float, float]
     rock: tuple[float, float, float]

@@ -1,4 +1,4 @@
-"""What a benchmark is: geometry, medium, friction, start and checks, declared in one record.
+"""Definition of a benchmark: geometry, medium, friction, nucleation and checks in one record.
 
 Coordinates: x along the main fault, y across it, z up, the free surface at z = 0, SI. On a fault: s along strike from its origin,
 d down dip from z = 0. The plus side is that of smaller y (the footwall of a fault that dips towards +y), so that positive slip along
@@ -24,8 +24,11 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Fault:
-    """A rectangle: ``along`` and ``down`` are its extents in s and d, ``strike`` turns from +x to +y, ``dip`` leans it to its left
-    (+y for strike 0), ``origin`` (x, y) is where s = d = 0. ``patches`` (s0, s1, d0, d1) are rectangles that faces must follow."""
+    """Rectangular fault.
+
+    ``along`` and ``down`` are its extents in s and d, ``strike`` turns from +x to +y, ``dip`` leans it to its left (+y for strike 0),
+    ``origin`` (x, y) is the point s = d = 0. ``patches`` (s0, s1, d0, d1) are rectangles whose edges faces must follow.
+    """
 
     name: str
     along: tuple[float, float]
@@ -79,9 +82,11 @@ class Domain:
 
 @dataclass(frozen=True)
 class Resolution:
-    """Element edge on the fault [m], order, end time [s], and precision of the wave field. ``coarser``: edges of the run that is compared
-    with, over these. ``reach``: distance [m] from where rupture starts beyond which edges on the fault grow, for runs that end before
-    the front gets there."""
+    """Element edge on the fault [m], order, end time [s], and precision of the wave field.
+
+    ``coarser`` is the ratio of the edges of the run for comparison to these. Edges on the fault grow beyond the distance ``reach`` [m]
+    from the hypocentre, for runs that end before the rupture front arrives there.
+    """
 
     size: float
     order: int
@@ -100,7 +105,7 @@ def quick(
 
 @dataclass(frozen=True)
 class Start:
-    """Where rupture starts: fault, place, and the radius within which it is made to start [m]."""
+    """Nucleation: fault, place, and radius of the nucleation zone [m]."""
 
     place: Place
     radius: float
@@ -109,8 +114,11 @@ class Start:
 
 @dataclass(frozen=True)
 class OnGrid:
-    """How the engine fd runs it: ``spacings`` [m], quick and full, precision of the wave field, the time when full runs end if that is
-    before the benchmark's, and by name texts of parameters with sharp edges, which are ``means`` over cells of a spacing."""
+    """Settings of a benchmark on grids.
+
+    ``spacings`` [m] are those of quick and full runs; precision of the wave field; the end of full runs if it is earlier than that of the
+    benchmark; and ``means``: texts, by name, of parameters with sharp edges that are averaged over cells of a spacing.
+    """
 
     spacings: tuple[float, float] = (200.0, 100.0)
     precision: str = "single"
@@ -124,10 +132,26 @@ Check = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Benchmark:
-    """``fault_settings`` is the case's group ``fault`` without reference. ``speeds``: the largest P and the S speed by which rupture is
-    judged [m/s]. ``stations`` are places (s, d) by fault. ``source``: who describes it, and where; ``notes``: what is not confirmed
-    or differs. ``plasticity``: the case's group, None where rock never yields. ``reference``: a deck with results of another code, if
-    somebody has it. ``recommended``: the spacing of nodes that the description asks for [m]. ``grid``: None where no grid can have it.
+    """Benchmark of the SCEC/USGS suite.
+
+    Attributes
+    ----------
+    fault_settings : dict
+        Group ``fault`` of the case without reference.
+    speeds : tuple of float
+        Largest P speed and the S speed to which rupture speeds are compared [m/s].
+    stations : dict
+        Places (s, d) by fault.
+    source, notes : str
+        Reference of the description, and what is not confirmed or differs.
+    plasticity : dict or None
+        Group ``plasticity`` of the case, None without yielding.
+    reference : str
+        Deck with results of another code, if available.
+    recommended : float
+        Node spacing [m] that the description recommends.
+    grid : OnGrid or None
+        None if the benchmark cannot run on a grid.
     """
 
     name: str
