@@ -127,7 +127,7 @@ class OnGrid:
 
 
 Check = Callable[[Any], Any]
-"""What a benchmark must show: Measured -> Row, see ``checks``."""
+"""Check of a benchmark: Measured -> Row, see ``checks``."""
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,11 @@ class Benchmark:
 
     @property
     def full(self) -> Resolution:
-        """Order 4, with as many points a length as the description asks for. Waves in single precision: friction is always solved in double
-        precision, and what rounding changes is far below what elements of this size do."""
+        """Resolution at order 4 with the recommended number of points per length.
+
+        Waves are in single precision: friction is always solved in double precision, and rounding errors are far below the
+        discretisation errors of elements of this size.
+        """
         return Resolution(4 * self.recommended, 4, self.end_time, "single")
 
     def fault(self, name: str) -> Fault:

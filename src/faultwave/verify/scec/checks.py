@@ -1,4 +1,4 @@
-"""What benchmarks must show. ``general`` holds for all; the others are chosen by each benchmark.
+"""Checks of benchmarks; ``general`` applies to all, and each benchmark chooses others.
 
 Limits are physics or published facts, and tolerances of a first look and of a full one; none is a result of an earlier run.
 """
@@ -13,18 +13,23 @@ from faultwave.verify.scec.box import undisturbed
 from faultwave.verify.scec.measure import Measured, Run, differences, lattice
 
 CONVERGED = (0.15, 0.03)
-"""RMS difference of rupture times of two resolutions over their mean, quick and full. Day et al. (2005) judge codes so; it falls with the
-third power of the spacing over the cohesive zone, and elements 1.5 times as large err by 3.4 times as much. Where the other run is only
-less coarse by a factor r, the difference may be smaller by (r^3 - 1)/(1.5^3 - 1): the error of the finer run is the same."""
+"""RMS difference of rupture times of two resolutions over their mean, quick and full.
+
+Day et al. (2005) use this measure; it falls with the third power of the spacing over the cohesive zone, and elements 1.5 times as large
+have 3.4 times the error. If the other run is coarser by a factor r only, the limit is reduced by (r^3 - 1)/(1.5^3 - 1), which
+corresponds to the same error of the finer run.
+"""
 
 BUDGET = (0.15, 0.03)
-"""What may be missing of the energy in the waves, over the work that drove them, quick and full: steps of stress excite waves that
-elements do not resolve, and the upwind flux takes their energy away."""
+"""Largest missing fraction of the wave energy relative to the work, quick and full.
+
+Steps of stress excite waves that elements do not resolve, and the upwind flux dissipates their energy.
+"""
 
 SYMMETRY = (0.02, 0.01)
 SHARES = 0.05
 FASTEST = 1.05
-"""Of the P speed: a front seen through triangles of finite size may seem a little faster than it is."""
+"""Largest rupture speed over the P speed: on triangles of finite size a front may seem slightly too fast."""
 
 
 def general(measured: Measured) -> list[Row]:
@@ -54,8 +59,10 @@ def moment(run: Run) -> float:
 
 
 def balance(measured: Measured) -> tuple[float, float]:
-    """Energy of the waves over the work that drove them, and the time: the last before waves reach an absorbing side. What yielding
-    rock dissipates, less what the stress at rest gives to it, has left the waves."""
+    """Return the ratio of wave energy to work, and its time [s]: the last before waves reach an absorbing side.
+
+    The plastic work, less that of the initial stress, is subtracted from the work.
+    """
     energies, until = measured.fine.energies, undisturbed(measured.benchmark)
     time = energies["time"]
     at = int(np.flatnonzero(time <= max(until, time[1]))[-1])

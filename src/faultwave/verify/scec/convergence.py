@@ -1,4 +1,4 @@
-"""How far the quick and the full run of a benchmark are apart, from the files that both left."""
+"""Differences between the quick and the full run of a benchmark, from the files of both."""
 
 from __future__ import annotations
 

@@ -23,8 +23,19 @@ from faultwave.verify.scec.summary import PICTURE, Summary, folder_of, keep
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run: benchmarks by name (none: all that the ``engine`` can have), at the quick resolution or the full one, kept in ``folder``
-    where one is given. ``reuse``: runs of the same cases that ended there are read, not run again."""
+    """Benchmarks to run.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Benchmarks; empty for all that the ``engine`` supports.
+    quick : bool
+        True for the quick resolution, False for the full one.
+    folder : Path or None
+        Folder in which results are stored.
+    reuse : bool
+        True to read finished runs of the same cases from the folder instead of running them again.
+    """
 
     names: tuple[str, ...] = ()
     quick: bool = False
@@ -72,7 +83,7 @@ def run_one(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path,
 
 
 def _kept(measured: Measured, summary: Summary, folder: Path) -> Summary:
-    """With its picture and file in ``folder``."""
+    """Store a summary with its picture in ``folder`` and return it."""
     pictures.draw(measured, folder / PICTURE, "a grid" if summary.engine == "fd" else "elements")
     keep(summary, folder)
     return summary
@@ -117,7 +128,7 @@ def run_at(progress: Progress, benchmark: Benchmark, resolution: Resolution, fol
 
 
 def _ended(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Run | None:
-    """What an earlier run of the same case and mesh left in ``folder``, None where there is none or it did not end."""
+    """Return an earlier finished run of the same case and mesh in ``folder``, or None."""
     place = folder / f"{resolution.size:.0f}m"
     cost = ended(place, case_text(benchmark, resolution), mesh_key(benchmark, resolution))
     return None if cost is None else read_run(benchmark, resolution, place, cost)

@@ -23,8 +23,11 @@ CASE, MESH, RESULTS, PREFIX, COST = "case.yaml", "mesh.h5", "results", "run", "c
 
 @dataclass(frozen=True)
 class Cost:
-    """Core seconds of set-up and time stepping, cells or points of a run, seconds that making the mesh took, the version that ran, and the
-    key of its ``mesh`` (``mesh_key``), none on a grid."""
+    """Cost of a run.
+
+    It has the core seconds of set-up and time stepping, the number of cells or points, the seconds of mesh generation, the version of the
+    program, and the key of its ``mesh`` (``mesh_key``), which is empty on a grid.
+    """
 
     core_seconds: float
     cells: int
@@ -64,8 +67,10 @@ def end(folder: Path, cost: Cost) -> None:
 
 
 def ended(folder: Path, text: str, mesh: str = "") -> Cost | None:
-    """What the run of this very case in ``folder`` cost, None where there is none, it did not end, another version ran or its mesh had
-    another key."""
+    """Return the cost of the run of exactly this case in ``folder``.
+
+    None if there is no run, it did not end, or it was of another version or mesh key.
+    """
     case, cost = folder / CASE, folder / COST
     if not cost.is_file() or not case.is_file() or case.read_text(encoding="utf-8") != text:
         return None

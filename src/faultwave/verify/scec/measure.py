@@ -1,4 +1,4 @@
-"""What a run of a benchmark shows, read from its files: rupture times and slip on every fault, stations, energies, cost."""
+"""Results of a benchmark run, read from its files: rupture times and slip on every fault, stations, energies, cost."""
 
 from __future__ import annotations
 
@@ -25,8 +25,14 @@ _DENSITY = 4.0
 
 @dataclass(frozen=True)
 class Rupture:
-    """One fault at the end: places (n, 2) of the centres of triangles, their areas [m^2], rupture times [s], NaN where it never
-    ruptured, slip [m] and peak slip rate [m/s]; ``corners`` (n, 3, 2) of the triangles."""
+    """State of one fault at the end of a run.
+
+    Attributes
+    ----------
+    places, corners : ndarray, shapes (n, 2) and (n, 3, 2)
+        Centres and corners of the triangles [m]. Further arrays have their areas [m^2], rupture times [s] (NaN if unruptured), slip [m]
+        and peak slip rates [m/s].
+    """
 
     fault: Fault
     places: Array
@@ -50,8 +56,10 @@ class Rupture:
         return LinearNDInterpolator(self.places, self.time)
 
     def at(self, s: float, d: float) -> float:
-        """Rupture time at a place, NaN where the fault never ruptured; at an edge, and beside single points that are stuck, that of
-        the nearest triangle that ruptured, if it is a neighbour."""
+        """Return the rupture time at a place, NaN where the fault never ruptured.
+
+        At an edge, and next to single points that stay locked, it is that of the nearest ruptured triangle if it is a neighbour.
+        """
         found = float(self._interpolate(s, d))
         ruptured = np.isfinite(self.time)
         if np.isfinite(found) or not ruptured.any():
@@ -95,7 +103,7 @@ def lattice(fault: Fault, size: float) -> tuple[Array, Array]:
 
 
 def read_run(benchmark: Benchmark, resolution: Resolution, folder: Path, cost: Cost) -> Run:
-    """What the run in ``folder`` left."""
+    """Return the results of the run in ``folder``."""
     results = load_results(folder / RESULTS, PREFIX)
     names = [(name, s, d) for name, places in benchmark.stations.items() for s, d in places]
     traces = results.traces["faultreceiver"]

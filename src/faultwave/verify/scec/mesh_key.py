@@ -17,13 +17,13 @@ from faultwave.verify.scec.box import box_of
 MAKERS = ("faultwave.verify.scec.mesh", "faultwave.domain.tets.puml")
 """Modules that make a mesh and write it."""
 ROOMS = ("faultwave.domain.", "faultwave.verify.scec.")
-"""Where code lies that a mesh depends on."""
+"""Packages with the code that a mesh depends on."""
 SAMPLES = 65
 """Points along x and z at which relief is looked at."""
 
 
 def mesh_key(benchmark: Benchmark, resolution: Resolution) -> str:
-    """Of the shapes that are meshed, the code that meshes them and the version of Gmsh. Needs Gmsh."""
+    """Return a key of the meshed shapes, the meshing code and the version of Gmsh; requires Gmsh."""
     made = hashlib.sha256(_shapes(benchmark, resolution).encode())
     for path in makers():
         made.update(path.read_bytes())

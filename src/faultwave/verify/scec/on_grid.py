@@ -30,8 +30,10 @@ FINER = 1.5
 HISTORY = 200
 """Times at which slip is compared."""
 AGREE, SLIP = (0.05, 0.02), (0.1, 0.05)
-"""RMS difference from the engine dg, of rupture times over their mean and of slip over its own RMS, quick and full. Either engine is off by
-some percent where cohesive zones hold three points (Day et al. 2005)."""
+"""Largest RMS differences from the engine dg, quick and full: of rupture times over their mean, and of slip over its RMS.
+
+Both engines have errors of some percent if cohesive zones contain three points (Day et al. 2005).
+"""
 
 
 def check_possible(chosen: list[Benchmark]) -> None:
@@ -53,7 +55,7 @@ def resolution_of(benchmark: Benchmark, quick: bool) -> Resolution:
 
 
 def with_margin(benchmark: Benchmark) -> Benchmark:
-    """With the margin of its grid; decks have meshes too coarse to judge it by."""
+    """Return the benchmark with the margin of its grid and without a deck, whose mesh is too coarse for the comparison."""
     return replace(benchmark, domain=replace(benchmark.domain, margin=MARGIN), reference="")
 
 
@@ -150,7 +152,7 @@ def slip_against_tetrahedra(measured: Measured, other: Run) -> Row:
 
 
 def tetrahedra(benchmark: Benchmark, quick: bool) -> Resolution:
-    """Of the run of the engine dg: at the quick resolution of all benchmarks its own error would be the larger one."""
+    """Return the resolution of the run with the engine dg, finer than quick benchmarks so that its own error is the smaller one."""
     return replace(benchmark.quick, size=benchmark.quick.size / FINER) if quick else benchmark.full
 
 

@@ -16,7 +16,7 @@ STEPS = (0.5, 1.0, 2.0)
 MOST_CONTOURS = 20
 MOST_STATIONS = 3
 TALLEST = 4.2
-"""Of a fault on paper [inch]."""
+"""Largest height of a fault in a picture [inch]."""
 
 
 @style.house()

@@ -11,8 +11,11 @@ from faultwave.verify.decks import cases_folder
 from faultwave.verify.scec.measure import Measured
 
 LIMIT = 0.08
-"""Largest difference of rupture times over the time, of quick and full runs alike. The decks have meshes of 1 km: at mirrored points of a
-symmetric start their own times differ by 4.5 % (tpv5), and runs on finer meshes come earlier than both."""
+"""Largest relative difference of rupture times, for quick and full runs.
+
+The decks have meshes of 1 km: at mirrored points of a symmetric nucleation their own times differ by 4.5 % (tpv5), and runs on finer
+meshes are earlier than both.
+"""
 
 
 def against_reference(measured: Measured) -> list[Row]:

@@ -1,4 +1,4 @@
-"""What is kept of a benchmark: rows, figures and costs, and the folders they are kept in."""
+"""Stored results of a benchmark: rows, figures and costs, and their folders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUMMARY, PICTURE = "result.json", "picture.png"
 """Files of a benchmark."""
 
 ON_GRID, FULL = "-fd", "-full"
-"""What the names of folders of grids and of full resolutions end with."""
+"""Endings of the folder names of grids and of full resolutions."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Summary:
 
     @property
     def folder(self) -> str:
-        """Its name."""
+        """Name of the folder of the results."""
         return folder_of(self.name, self.engine, self.quick)
 
     @property
@@ -55,7 +55,7 @@ class Summary:
 
 
 def folder_of(name: str, engine: str, quick: bool) -> str:
-    """Where the results of a benchmark are kept."""
+    """Return the name of the folder with the results of a benchmark."""
     return name + ON_GRID * (engine == "fd") + FULL * (not quick)
 
 
@@ -67,8 +67,10 @@ def keep(summary: Summary, folder: Path) -> None:
 
 
 def read_summaries(folder: Path) -> dict[str, tuple[Path, Summary]]:
-    """What earlier runs left in ``folder``, in the order of the benchmarks, by the names that their folders have now; and the folders they
-    are in. Full runs were once kept under the names of quick ones."""
+    """Return the summaries of earlier runs in ``folder`` and their folders, in the order of the benchmarks, by current folder name.
+
+    Full runs were once stored under the names of quick ones.
+    """
     found = {}
     for name, engine, quick in itertools.product(benchmarks(), ("dg", "fd"), (True, False)):
         place = folder / folder_of(name, engine, quick)

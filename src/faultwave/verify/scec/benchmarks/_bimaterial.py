@@ -1,4 +1,4 @@
-"""What TPV6 and TPV7 share: TPV5's fault without its outer patches, between different rocks; the far side, y > 0, is softer."""
+"""Common part of TPV6 and TPV7: the fault of TPV5 without its outer patches, between different rocks; the far side, y > 0, is softer."""
 
 from faultwave.verify.scec.benchmark import Benchmark, Check, Domain, Fault, Start, quick, square
 from faultwave.verify.scec.texts import squares

@@ -1,4 +1,4 @@
-"""What TPV14, 15, 24 and 25 share: a vertical fault 28 km long, from which another branches off at 30 degrees."""
+"""Common part of TPV14, 15, 24 and 25: a vertical fault 28 km long, from which another branches off at 30 degrees."""
 
 from faultwave.verify.scec.benchmark import Fault
 

@@ -1,4 +1,4 @@
-"""What TPV10, 11 and 12 share: a normal fault that dips at 60 degrees, stress proportional to the distance down dip."""
+"""Common part of TPV10, 11 and 12: a normal fault that dips at 60 degrees, stress proportional to the distance down dip."""
 
 from typing import Any
 

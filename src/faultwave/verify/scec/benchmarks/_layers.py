@@ -1,4 +1,4 @@
-"""What TPV31 and TPV32 share: a vertical strike-slip fault in layers, stress proportional to the rigidity."""
+"""Common part of TPV31 and TPV32: a vertical strike-slip fault in layers, stress proportional to the rigidity."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from faultwave.verify.scec.checks import ruptures, symmetric
 from faultwave.verify.scec.texts import above, bump, number, profile, radius, rigid
 
 RIGIDITY = 32.03812032e9
-"""By which the stresses 60 and 30 MPa hold [Pa]."""
+"""Rigidity [Pa] to which the stresses of 60 and 30 MPa belong."""
 
 
 def layered(name: str, title: str, tables: tuple[Sequence[float], ...], quick: Resolution, domain: Domain) -> Benchmark:

@@ -1,4 +1,4 @@
-"""What the benchmarks with rate and state share: a region that weakens with slip rate, which ends over 3 km, and a smooth start."""
+"""Common part of benchmarks with rate and state: a velocity-weakening region with edges of 3 km, and smooth nucleation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,12 +10,15 @@ FULL_SPACE = Fault("main", (-18e3, 18e3), (-3e3, 18e3))
 HALF_SPACE = Fault("main", (-18e3, 18e3), (0.0, 18e3))
 AGEING_QUICK = quick(700.0, 4.5, order=5, coarser=1.25, reach=8e3)
 STRONG_QUICK = quick(750.0, 5.0, order=5, coarser=1.25, reach=10e3)
-"""The state evolves over 2 cm or at a pulse's front, some hundred metres long: coarser elements slow the rupture down or stop it. So
-that elements small enough take a minute or two, quick runs end when the front has gone two or three times the radius of the
-nucleation, and elements beyond are larger."""
+"""Resolutions of quick runs.
+
+The state evolves over 2 cm of slip, or at the front of a pulse that is some hundred metres long: coarser elements slow the rupture down
+or stop it. So that small enough elements take a minute or two, quick runs end when the front has travelled two or three times the radius
+of the nucleation zone, and elements beyond are larger.
+"""
 
 AGEING_SHARE, STRONG_SHARE = 0.15, 0.3
-"""Of the fault that ruptures until then, four to seven times the patch of the nucleation: the rupture goes on by itself."""
+"""Ruptured fraction of the fault by then, four to seven times the nucleation patch: the rupture is self-sustained."""
 
 FROM_MEMORY = (
     "That the region which weakens is a box of 30 by 15 km about the hypocentre, and ends over 3 km on all sides, above too, is from "

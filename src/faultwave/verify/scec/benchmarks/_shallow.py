@@ -1,4 +1,4 @@
-"""What TPV36 and TPV37 share: a thrust fault that dips at 15 degrees and reaches the surface."""
+"""Common part of TPV36 and TPV37: a thrust fault that dips at 15 degrees and reaches the surface."""
 
 from faultwave.verify.scec.benchmark import Benchmark, Check, Fault, Start, quick
 from faultwave.verify.scec.texts import above, down_dip, forced

@@ -1,4 +1,4 @@
-"""What TPV24 to 27 and 29 share: a stress tensor that grows with depth by hydrostatic pore pressure, weak friction, forced start."""
+"""Common part of TPV24 to 27 and 29: a stress tensor that grows with depth by hydrostatic pore pressure, weak friction, forced start."""
 
 from typing import Any
 
@@ -15,8 +15,11 @@ VS = 3464.0
 
 
 def stress(parallel: float, normal: float, shear: float, taper: tuple[float, float] | None = None) -> dict[str, str]:
-    """Expressions of the effective tensor: factors on the vertical stress along the main fault, across it, and of its shear;
-    all become isotropic between two depths."""
+    """Return expressions of the effective stress tensor.
+
+    ``parallel``, ``normal`` and ``shear`` are relative to the vertical stress; the tensor becomes isotropic between the two depths of
+    ``taper``.
+    """
     o = "1.0" if taper is None else f"min(1.0, max(0.0, ({number(taper[1])} + z)/{number(taper[1] - taper[0])}))"
 
     def text(factor: str) -> str:
