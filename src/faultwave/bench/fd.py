@@ -39,7 +39,21 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Setting:
-    """``cells`` (nx, ny, nz), layers included where ``boundaries`` (CPML of 10 points, free surface, receivers) are on."""
+    """Settings of a measurement of stencils.
+
+    Attributes
+    ----------
+    cells : tuple of int
+        Grid points (nx, ny, nz), including absorbing layers.
+    attenuation : bool
+        True for viscoelastic rock.
+    boundaries : bool
+        True for CPML of 10 points, a free surface and receivers; False for rigid sides.
+    precision : {"single", "double"}
+        Precision of the fields.
+    threads, repeats : int
+        Number of threads (None: all cores) and of repeats.
+    """
 
     cells: tuple[int, int, int] = (256, 256, 256)
     attenuation: bool = False
