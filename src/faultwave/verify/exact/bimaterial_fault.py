@@ -1,9 +1,9 @@
-"""Plane shear on a fault between two elastic half-spaces with constant strength, exactly, by characteristics.
+"""Exact plane shear on a fault of constant strength between two elastic half-spaces, by characteristics.
 
-The fault is y = 0, slip is along x, everything depends on y and t only. On each side the shear wave leaving the fault
-ties traction change to velocity: d_tau = -Z_a v_a above (y > 0), d_tau = Z_b v_b - 2 Z_b h below (y < 0), where h is
+The fault is y = 0, slip is along x, and everything depends on y and t only. On each side the shear wave leaving the fault
+ties the traction change to velocity: d_tau = -Z_a v_a above (y > 0), d_tau = Z_b v_b - 2 Z_b h below (y < 0), where h is
 the velocity of a wave that may arrive from below. With 1/eta = 1/Z_a + 1/Z_b the locked traction is tau0 - 2 eta h;
-what exceeds the strength slips: V = (locked - T)/eta, V = v_a - v_b. The slip direction is that of the locked traction.
+its excess over the strength drives slip: V = (locked - T)/eta, V = v_a - v_b. Slip follows the direction of the locked traction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Function = Callable[[Array], Array]
 
 
 def none(t: Array) -> Array:
-    """No wave arrives."""
+    """Return zero: no incident wave."""
     return np.zeros_like(np.asarray(t, dtype=float))
 
 
@@ -65,20 +65,20 @@ class BimaterialFault:
         return self.above.zs * self.below.zs / (self.above.zs + self.below.zs)
 
     def locked(self, t: Array) -> Array:
-        """Total traction if the fault did not slip [Pa]."""
+        """Return the total traction that a locked fault would bear [Pa]."""
         return self.background(t) - 2 * self.eta * self.incident(t)
 
     def traction(self, t: Array) -> Array:
-        """Total shear traction s_xy on the fault [Pa], t > 0."""
+        """Return the total shear traction s_xy on the fault [Pa], for t > 0."""
         return np.clip(self.locked(t), -self.strength, self.strength)
 
     def slip_rate(self, t: Array) -> Array:
-        """Velocity above minus velocity below [m/s]; positive where s_xy is."""
+        """Return the velocity above minus the velocity below [m/s]; positive where s_xy is."""
         t = np.asarray(t, dtype=float)
         return np.where(t > 0, (self.locked(t) - self.traction(t)) / self.eta, 0.0)
 
     def slip(self, t: Array, scale: float) -> Array:
-        """Slip [m]; the slip rate is integrated in panels of ``scale`` [s]."""
+        """Return the slip [m]; the slip rate is integrated in panels of ``scale`` [s]."""
         t = np.asarray(t, dtype=float)
         return integrate(self.slip_rate, np.zeros((*t.shape, 1)), np.maximum(t, 0.0), scale)
 

@@ -1,8 +1,8 @@
 """Standing waves in boxes whose sides conserve energy.
 
 Acoustic box with pressure-release sides (sigma = 0), elastic box with symmetry planes (normal velocity and shear
-traction zero) and Lame's equivoluminal mode of an elastic box with free surfaces (Lamb 1917; Graff, Wave motion in
-elastic solids, section 8.1).
+traction zero), Lame's equivoluminal mode of an elastic box with free surfaces (Lamb 1917; Graff, Wave motion in
+elastic solids, section 8.1), and electromagnetic box with perfectly conducting walls.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PressureRelease:
         return self.medium.cp * float(np.linalg.norm(self.wavenumbers))
 
     def energy(self) -> float:
-        """Total energy [J], constant in time: volume a^2 / (16 K)."""
+        """Return the total energy [J], constant in time: volume a^2 / (16 K)."""
         volume = float(np.prod(np.asarray(self.upper) - np.asarray(self.lower)))
         return volume * self.amplitude**2 / (16 * self.medium.lam)
 
