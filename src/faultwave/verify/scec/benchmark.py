@@ -1,7 +1,7 @@
-"""What a benchmark is: geometry, medium, friction, start and checks, declared in one record.
+"""Declaration of a benchmark: geometry, medium, friction, nucleation and checks in one record.
 
-Coordinates: x along the main fault, y across it, z up, the free surface at z = 0, SI. On a fault: s along strike from its origin,
-d down dip from z = 0. The plus side is that of smaller y (the footwall of a fault that dips towards +y), so that positive slip along
+Coordinates: x along the main fault, y across it, z up, the free surface at z = 0, SI units. On a fault: s along strike from its origin,
+d down dip from z = 0. The plus side is the side of smaller y (the footwall of a fault that dips towards +y), so that positive slip along
 strike is right-lateral and positive slip along dip is normal faulting.
 """
 
@@ -19,13 +19,28 @@ from faultwave.base.registry import pick, scan
 
 Array = np.ndarray
 Place = tuple[float, float]
-"""(s, d) on a fault [m]."""
+"""Position (s, d) on a fault [m]."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A rectangle: ``along`` and ``down`` are its extents in s and d, ``strike`` turns from +x to +y, ``dip`` leans it to its left
-    (+y for strike 0), ``origin`` (x, y) is where s = d = 0. ``patches`` (s0, s1, d0, d1) are rectangles that faces must follow."""
+    """Rectangular planar fault.
+
+    Attributes
+    ----------
+    name : str
+        Name of the fault.
+    along, down : tuple of float
+        Extents in s and d [m].
+    origin : tuple of float
+        Position (x, y) of s = d = 0 [m].
+    strike : float
+        Angle from +x towards +y [degrees].
+    dip : float
+        Dip [degrees], to the left of the strike direction (towards +y for strike 0).
+    patches : tuple
+        Rectangles (s0, s1, d0, d1) [m] whose edges the mesh faces must follow.
+    """
 
     name: str
     along: tuple[float, float]
@@ -45,26 +60,26 @@ class Fault:
         return along, down
 
     def point(self, s: float, d: float) -> Array:
-        """(x, y, z) of a place on the plane."""
+        """Return the coordinates (x, y, z) of a position on the plane."""
         along, down = self.axes
         return np.array([*self.origin, 0.0]) + s * along + d * down
 
     def places(self, points: Array) -> Array:
-        """(n, 2): s and d of points (n, 3) on the fault."""
+        """Return s and d (n, 2) of points (n, 3) on the fault."""
         along, down = self.axes
         return np.stack([(points[:, :2] - self.origin) @ along[:2], points[:, 2] / down[2]], 1)
 
 
 def square(s: float, d: float, edge: float = 3000.0) -> tuple[float, float, float, float]:
-    """A square patch about a place."""
+    """Return a square patch (s0, s1, d0, d1) centred at a position."""
     return s - edge / 2, s + edge / 2, d - edge / 2, d + edge / 2
 
 
 @dataclass(frozen=True)
 class Domain:
-    """The box around the faults: ``margin`` beyond them on every absorbing side, ``far_size`` the largest edge there.
+    """Box around the faults: ``margin`` beyond them on every absorbing side, ``far_size`` the largest edge there [m].
 
-    Without a ``free_surface`` the box goes on above the fault. ``depths`` are horizontal interfaces [m], ``planes`` vertical ones at
+    Without a ``free_surface`` the box continues above the fault. ``depths`` are horizontal interfaces [m], ``planes`` vertical ones at
     these y. ``relief(x, z)`` moves the fault y = 0 sideways, fading over ``fading`` metres.
     """
 
@@ -79,9 +94,23 @@ class Domain:
 
 @dataclass(frozen=True)
 class Resolution:
-    """Element edge on the fault [m], order, end time [s], and precision of the wave field. ``coarser``: edges of the run that is compared
-    with, over these. ``reach``: distance [m] from where rupture starts beyond which edges on the fault grow, for runs that end before
-    the front gets there."""
+    """Discretisation of a run.
+
+    Attributes
+    ----------
+    size : float
+        Element edge on the fault, or spacing of a grid [m].
+    order : int
+        Order of accuracy.
+    end_time : float
+        Simulated time [s].
+    precision : str
+        Precision of the wave field.
+    coarser : float
+        Factor on the element edge for the coarser run of the convergence check.
+    reach : float
+        Distance [m] from the nucleation beyond which edges on the fault grow, for runs that end before the front gets there.
+    """
 
     size: float
     order: int
@@ -94,13 +123,13 @@ class Resolution:
 def quick(
     size: float = 900.0, end_time: float = 8.0, order: int = 4, coarser: float = 1.5, reach: float = np.inf
 ) -> Resolution:
-    """A minute or two on one core: single precision."""
+    """Return a resolution that takes a minute or two on one core, in single precision."""
     return Resolution(size, order, end_time, "single", coarser, reach)
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where rupture starts: fault, place, and the radius within which it is made to start [m]."""
+    """Nucleation: fault, position, and the radius within which rupture is initiated [m]."""
 
     place: Place
     radius: float
@@ -119,15 +148,31 @@ class OnGrid:
 
 
 Check = Callable[[Any], Any]
-"""What a benchmark must show: Measured -> Row, see ``checks``."""
+"""Check of a benchmark: Measured -> Row, see ``checks``."""
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """``fault_settings`` is the case's group ``fault`` without reference. ``speeds``: the largest P and the S speed by which rupture is
-    judged [m/s]. ``stations`` are places (s, d) by fault. ``source``: who describes it, and where; ``notes``: what is not confirmed
-    or differs. ``plasticity``: the case's group, None where rock never yields. ``reference``: a deck with results of another code, if
-    somebody has it. ``recommended``: the spacing of nodes that the description asks for [m]. ``grid``: None where no grid can have it.
+    """SCEC/USGS benchmark.
+
+    Attributes
+    ----------
+    fault_settings : mapping
+        Group ``fault`` of the case, without its reference point.
+    speeds : tuple of float
+        Largest P speed and the S speed by which rupture is judged [m/s].
+    stations : mapping
+        Positions (s, d) of fault receivers, by fault.
+    plasticity : mapping or None
+        Group ``plasticity`` of the case; None for elastic rock.
+    source, notes
+        Author and address of the description; unconfirmed values and differences.
+    reference : str
+        Deck with results of another code, if available.
+    recommended : float
+        Node spacing that the description recommends [m].
+    grid : OnGrid or None
+        Settings for the engine fd; None if the benchmark cannot run on a grid.
     """
 
     name: str
@@ -151,8 +196,11 @@ class Benchmark:
 
     @property
     def full(self) -> Resolution:
-        """Order 4, with as many points a length as the description asks for. Waves in single precision: friction is always solved in double
-        precision, and what rounding changes is far below what elements of this size do."""
+        """Resolution of order 4 with as many points per length as the description recommends.
+
+        Waves are in single precision: friction is always solved in double precision, and rounding errors are far below the discretisation
+        errors of elements of this size.
+        """
         return Resolution(4 * self.recommended, 4, self.end_time, "single")
 
     def fault(self, name: str) -> Fault:
@@ -160,7 +208,7 @@ class Benchmark:
 
 
 def benchmarks() -> dict[str, Benchmark]:
-    """Every benchmark by name, in the order of their numbers; those without one come last."""
+    """Return every benchmark by name, in the order of their numbers; names without a number come last."""
 
     def order(name: str) -> tuple[float, str]:
         number = re.search(r"\d+", name)
@@ -171,5 +219,11 @@ def benchmarks() -> dict[str, Benchmark]:
 
 
 def find(name: str) -> Benchmark:
-    """The benchmark called ``name``; InputError with the names there are and the nearest one."""
+    """Return the benchmark called ``name``.
+
+    Raises
+    ------
+    InputError
+        If there is no such benchmark; the message lists the names and suggests the nearest one.
+    """
     return pick(benchmarks(), name, "benchmark", "verify scec")

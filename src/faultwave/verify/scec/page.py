@@ -1,4 +1,4 @@
-"""The page of the documentation that shows every benchmark: a picture, figures, checks."""
+"""Documentation page that shows every benchmark with a picture, figures and checks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from faultwave.verify.scec.summary import FULL, PICTURE, Summary, folder_of, rea
 
 IMAGES = "images"
 WIDTH, COLOURS = 900, 192
-"""Of pictures on the page: pixels, colours."""
+"""Width [pixels] and number of colours of pictures on the page."""
 
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 
 
 def write(page: Path, folder: Path) -> list[Path]:
-    """Put every result kept in ``folder`` between the marked lines of the page, pictures beside it; the files written. What the page
-    shows of benchmarks and resolutions without a result in ``folder`` stays."""
+    """Write all results in ``folder`` between the marked lines of the page, and pictures next to it; return the files written.
+
+    Entries on the page that have no result in ``folder`` remain.
+    """
     kept = read_summaries(folder)
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
@@ -45,7 +47,7 @@ def write(page: Path, folder: Path) -> list[Path]:
 
 
 def _picture(drawn: Path, target: Path) -> Path:
-    """A copy as wide as a page, in few colours: a third of the bytes."""
+    """Write a copy of the page's width with few colours, a third of the size in bytes, and return its path."""
     with Image.open(drawn) as image:
         height = round(image.height * WIDTH / image.width)
         small = (
@@ -59,8 +61,10 @@ def _picture(drawn: Path, target: Path) -> Path:
 
 
 Shown = dict[str, tuple[str, str]]
-"""Row of the table and text of each run by the name of its folder; what two runs of a benchmark differ by stands in the text of the full
-one."""
+"""Table row and text of each run, by the name of its folder.
+
+The difference between two runs of a benchmark is part of the text of the full one.
+"""
 
 RUNS = {True: "Quick", False: "Full"}
 
@@ -75,7 +79,7 @@ def _written(kept: dict[str, Kept]) -> Shown:
 
 
 def _shown(body: str) -> Shown:
-    """What stands between the marked lines."""
+    """Parse the rows and texts between the marked lines."""
     table, *sections = re.split(r"^(?=## )", body, flags=re.MULTILINE)
     found = re.findall(r"^(\| \[[^]]*\]\(#([^)]*)\) \| (quick|full) \|.*)$", table, flags=re.MULTILINE)
     rows = {name + FULL * (run == "full"): row for row, name, run in found}
@@ -102,7 +106,7 @@ def _body(shown: Shown) -> str:
 
 
 def _missing(shown: Shown) -> list[str]:
-    """Which benchmarks have not been run at either resolution."""
+    """Return lines that list the benchmarks without a run at either resolution."""
     told = []
     for quick, words in ((True, "Built in and not run quickly"), (False, "Not run at full resolution")):
         wanted = [(b.name, engine) for b in benchmarks().values() for engine in ("dg", "fd")[: 2 if b.grid else 1]]
@@ -137,7 +141,7 @@ def _called(name: str, engine: str) -> str:
 
 
 def _head(benchmark: Benchmark, engine: str) -> list[str]:
-    """Of the section of both resolutions: what it is, and the picture of the finer one."""
+    """Return the head of a benchmark's section: its description and the picture of the finer run."""
     subject, title = folder_of(benchmark.name, engine, True), f"{_called(benchmark.name, engine)}: {benchmark.title}"
     return [
         f"## {title} {{ #{subject} }}",

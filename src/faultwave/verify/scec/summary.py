@@ -1,4 +1,4 @@
-"""What is kept of a benchmark: rows, figures and costs, and the folders they are kept in."""
+"""Stored outcome of a benchmark: rows, figures and costs, and the folders that hold them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from faultwave.verify.case import Row
 from faultwave.verify.scec.benchmark import benchmarks
 
 SUMMARY, PICTURE = "result.json", "picture.png"
-"""Files of a benchmark."""
+"""File names of a benchmark's outcome."""
 
 ON_GRID, FULL = "-fd", "-full"
-"""What the names of folders of grids and of full resolutions end with."""
+"""Suffixes of the folder names of grid runs and of full runs."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A benchmark's outcome as it is kept: rows, energies [J], moment [N m] and costs, of the fine and the coarse run where two.
-    ``mesh_seconds``: what making both meshes took, NaN where nobody knows; ``precision``: empty where nobody knows."""
+    """Outcome of a benchmark as stored: rows, energies [J], moment [N m] and costs; pairs hold the fine and the coarse run.
+
+    ``mesh_seconds`` is the time for both meshes [s], NaN if unknown; ``precision`` is empty if unknown.
+    """
 
     name: str
     quick: bool
@@ -46,7 +48,7 @@ class Summary:
 
     @property
     def folder(self) -> str:
-        """Its name."""
+        """Name of the benchmark's folder."""
         return folder_of(self.name, self.engine, self.quick)
 
     @property
@@ -55,20 +57,22 @@ class Summary:
 
 
 def folder_of(name: str, engine: str, quick: bool) -> str:
-    """Where the results of a benchmark are kept."""
+    """Return the folder name for the results of a benchmark."""
     return name + ON_GRID * (engine == "fd") + FULL * (not quick)
 
 
 def keep(summary: Summary, folder: Path) -> None:
-    """Write it into the benchmark's ``folder``."""
+    """Write the summary into the benchmark's ``folder``."""
     with atomic_text(folder / SUMMARY) as file:
         json.dump(asdict(summary), file, indent=1)
         file.write("\n")
 
 
 def read_summaries(folder: Path) -> dict[str, tuple[Path, Summary]]:
-    """What earlier runs left in ``folder``, in the order of the benchmarks, by the names that their folders have now; and the folders they
-    are in. Full runs were once kept under the names of quick ones."""
+    """Return the summaries in ``folder`` with their paths, by the current folder names, in the order of the benchmarks.
+
+    Full runs of early versions were stored under the names of quick ones.
+    """
     found = {}
     for name, engine, quick in itertools.product(benchmarks(), ("dg", "fd"), (True, False)):
         place = folder / folder_of(name, engine, quick)
