@@ -73,7 +73,17 @@ class Result:
 
 @dataclass(frozen=True)
 class VerificationCase:
-    """``run(progress)`` does the work. ``minutes`` is roughly how long it takes on two cores."""
+    """Named verification with the function that runs it.
+
+    Attributes
+    ----------
+    name, title : str
+        Identifier for the command line, and one line of description.
+    run : callable
+        ``run(progress) -> Result`` does the work.
+    minutes : float
+        Rough duration on two cores [min].
+    """
 
     name: str
     title: str

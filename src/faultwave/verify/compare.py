@@ -56,7 +56,7 @@ ENERGIES = (
 )
 RUPTURE_TIME = "rupture time"
 _CHANGE = {"Ts0", "Td0", "Pn0"}
-_FLOOR = 0.01  # of the norm of the strongest receiver
+_FLOOR = 0.01  # floor of the norm of a receiver, over the norm of the strongest one
 _SAME_PLACE = 10.0  # [m]; further apart is worth a note
 
 
@@ -290,7 +290,7 @@ def _place(run: Trace, reference: Trace) -> list[str]:
 def _span(
     what: str, run: np.ndarray, reference: np.ndarray, until: float | None, notes: list[str], missing: list[str]
 ) -> None:
-    """Note which times are compared where the two do not end together. What the reference has and the run has not is missing."""
+    """Note which times are compared if the two series end apart, and record data that only the reference has as missing."""
     if not len(run) or not len(reference):
         notes.append(
             f"{what}: {'the run' if not len(run) else 'the reference'} has no samples, so nothing can be compared"
@@ -311,12 +311,12 @@ def _span(
 
 
 def _slack(time: np.ndarray) -> float:
-    """How far two series may end apart and still end together."""
+    """Return the tolerance [s] within which two series are considered to end together."""
     return 1.5 * float(np.max(np.diff(time), initial=0.0))
 
 
 def _shared(run: np.ndarray, time: np.ndarray) -> np.ndarray:
-    """Mask of the times of the reference at which there is a run."""
+    """Return a mask of the reference's times that the run covers."""
     slack = _slack(time)
     return np.asarray((time >= run[0] - slack) & (time <= run[-1] + slack))
 
@@ -348,7 +348,7 @@ def _integral(values: np.ndarray, time: np.ndarray) -> float:
 
 
 def _judged(trace: Trace, until: float | None) -> np.ndarray:
-    """Mask of the samples that count: fault receivers of some versions have no sample at t = 0."""
+    """Return a mask of the samples that are judged; t = 0 is left out because fault receivers of some versions lack it."""
     keep = np.ones(len(trace.time), dtype=bool)
     if len(trace.time) > 1:
         keep &= trace.time > 0
@@ -368,7 +368,7 @@ def _power(trace: Trace, columns: tuple[str, ...], until: float | None) -> float
 
 
 def _misfit(run: Trace, reference: Trace, columns: tuple[str, ...], floor: float, until: float | None) -> float | None:
-    """The group's misfit; None if the reference has no such columns, or only zeros; inf if the run lacks data."""
+    """Return the misfit of a group; None if the reference lacks its columns or has only zeros, inf if the run lacks data."""
     names = [name for name in columns if name in reference.columns]
     keep = _judged(reference, until)
     if not any(np.any(reference.columns[name]) for name in names) or keep.sum() < 2:
@@ -394,7 +394,7 @@ def _misfit(run: Trace, reference: Trace, columns: tuple[str, ...], floor: float
 
 
 def _rupture_time(run: Trace, reference: Trace, until: float | None) -> float:
-    """Difference of the rupture times [s]; inf if the point ruptured on one side only while both were watched."""
+    """Return the difference of the rupture times [s]; inf if the point ruptured in only one run within the common time."""
     until = min(run.time[-1], reference.time[-1], np.inf if until is None else until) if len(run.time) else until
 
     def final(trace: Trace) -> float:

@@ -1,4 +1,4 @@
-"""Where decks of other codes with their meshes and results are, which are no part of the package."""
+"""Location of decks of other codes with their meshes and results, which are not part of the package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VARIABLE = "FAULTWAVE_CASES"
 
 
 def cases_folder() -> Path | None:
-    """Where the decks are, or None."""
+    """Return the folder of the decks; None if it does not exist."""
     named = os.environ.get(VARIABLE)
     checkout = Path(__file__).resolve().parents[3]
     candidates = [Path(named)] if named else [checkout.parent / "shared" / "cases", Path("../shared/cases")]

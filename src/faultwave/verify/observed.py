@@ -1,4 +1,4 @@
-"""How well a run fits observed records: scores of each station and component, after both were processed alike."""
+"""Goodness of fit of a run to observed records: scores of each station and component after identical processing."""
 
 from __future__ import annotations
 
@@ -23,8 +23,19 @@ HEADER = ("station", "component", "Anderson", "", "envelope", "phase", "EM", "PM
 
 @dataclass(frozen=True)
 class Score:
-    """Of one component: Anderson's score, and those of envelope and phase, 0 to 10; the misfits they stand for; ``bands`` [Hz] and criteria
-    C1 to C10 (b, 10)."""
+    """Scores of one component.
+
+    Attributes
+    ----------
+    anderson, envelope, phase : float
+        Anderson's score, and the scores of envelope and phase, each 0 to 10.
+    envelope_misfit, phase_misfit : float
+        Misfits from which the scores of envelope and phase follow.
+    bands : array
+        Frequency bands [Hz].
+    criteria : array (b, 10)
+        Anderson's criteria C1 to C10 in each band.
+    """
 
     station: str
     component: str
@@ -38,7 +49,7 @@ class Score:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """As in tables: see HEADER."""
+        """Table row of the scores, with the columns of HEADER."""
         numbers = (self.envelope, self.phase, self.envelope_misfit, self.phase_misfit)
         return (
             self.station,
@@ -51,7 +62,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Scores:
-    """Of all stations, with what was done to the records, and warnings."""
+    """Scores of all stations, with the processing of the records and warnings."""
 
     run: Path
     data: Path
@@ -61,7 +72,7 @@ class Scores:
 
     @property
     def mean(self) -> float:
-        """Of Anderson's score over all stations and components."""
+        """Mean of Anderson's score over all stations and components."""
         return float(np.mean([s.anderson for s in self.scores]))
 
     def __repr__(self) -> str:
@@ -72,7 +83,7 @@ class Scores:
         return html.table(title, [s.row for s in self.scores], HEADER) + html.paragraphs(map(str, self.warnings))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers for JSON."""
+        """Return plain values for JSON."""
         return {
             "run": str(self.run), "data": str(self.data), "processing": self.processing.told(), "mean": self.mean,
             "scores": [
@@ -98,11 +109,16 @@ def score(
     units: str | None = None,
     prefix: str | None = None,
 ) -> Scores:
-    """Score the receivers of a run against observed records in a folder: miniSEED, SAC, StationXML.
+    """Score the receivers of a run against observed records in a folder (miniSEED, SAC, StationXML).
 
-    Both are made the same quantity ('displacement', 'velocity', 'acceleration'), filtered between ``low`` and ``high`` [Hz], turned to x, y
-    and z, aligned by the run's origin time and sampled alike. units: the quantity of files that do not say what they hold. Scores: Anderson
-    (2004), and envelope and phase in time and frequency by Kristekova et al. (2009). Raises InputError where nothing can be compared.
+    Both are converted to the same quantity ('displacement', 'velocity', 'acceleration'), filtered between ``low`` and ``high`` [Hz],
+    rotated to x, y and z, aligned by the run's origin time and sampled alike. ``units`` is the quantity of files that do not state it.
+    Scores follow Anderson (2004), and Kristekova et al. (2009) for envelope and phase in time and frequency.
+
+    Raises
+    ------
+    InputError
+        If nothing can be compared.
     """
     processing = Processing(quantity, low, high, until)
     found, warnings = pairs(load_results(run, prefix), data, processing, units)
@@ -117,7 +133,7 @@ def score(
 
 
 def scored(pair: Pair, processing: Processing) -> Sequence[Score]:
-    """Of the components of a pair that were recorded and moved."""
+    """Return the scores of the components of a pair that were recorded and are not identically zero."""
     name = ".".join(word for word in (pair.trace.network, pair.trace.station) if word) or pair.record.name
     made = []
     for letter, mine, theirs, there in zip(LETTERS, pair.synthetic, pair.observed, pair.recorded, strict=True):

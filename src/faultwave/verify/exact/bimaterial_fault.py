@@ -26,9 +26,9 @@ def none(t: Array) -> Array:
 
 @dataclass(frozen=True)
 class Step:
-    """Traction ``level`` from the start [Pa] plus ``rise`` [Pa] brought by a smooth ramp of ``duration`` [s].
+    """Smooth step of traction: ``level`` from the start [Pa] plus ``rise`` [Pa] over a ramp of ``duration`` [s].
 
-    The ramp is exp((t - T)^2 / (t (t - 2T))), the community's smooth step, and 1 from t = T on; with T = 0 at once.
+    The ramp is exp((t - T)^2 / (t (t - 2T))), the smooth step of the SCEC benchmarks, and 1 from t = T on; with T = 0 it is a jump.
     """
 
     level: float
@@ -47,10 +47,20 @@ class Step:
 
 @dataclass(frozen=True)
 class BimaterialFault:
-    """Shear traction s_xy(t) ``background`` [Pa], ``strength`` [Pa] and the velocity ``incident`` from below [m/s].
+    """Exact solution of a bimaterial fault under shear; maps points (n, 3) and a time to the perturbation (n, 9).
 
-    The medium is at rest before t = 0. Called with points (n, 3) and a time it gives the perturbation (n, 9); a point
-    on y = 0 takes the upper side.
+    The medium is at rest before t = 0. A point on y = 0 takes the upper side.
+
+    Attributes
+    ----------
+    above, below : Medium
+        Media at y > 0 and y < 0.
+    strength : float
+        Constant strength [Pa].
+    background : callable
+        Shear traction s_xy(t) [Pa] without slip or incident wave.
+    incident : callable
+        Velocity of the wave that arrives from below, at the fault [m/s].
     """
 
     above: Medium

@@ -9,7 +9,10 @@ from faultwave.verify.exact.medium import Array
 
 
 def coefficients(size: float, index: complex) -> tuple[Array, Array]:
-    """a_n and b_n, n = 1, 2, ..., of a sphere of size parameter k a and relative refractive index (nonmagnetic)."""
+    """Return the coefficients a_n and b_n, n = 1, 2, ..., of a sphere of size parameter k a and relative refractive index.
+
+    The sphere is nonmagnetic.
+    """
     terms = int(size + 4 * size ** (1 / 3) + 12)
     n = np.arange(1, terms + 1)
 
@@ -27,8 +30,11 @@ def coefficients(size: float, index: complex) -> tuple[Array, Array]:
 
 
 def bistatic(size: float, index: complex, scattering: Array, plane: Array) -> Array:
-    """Radar cross section over pi a^2, at angles ``scattering`` [rad] from forward and ``plane`` [rad] from the incident
-    electric field."""
+    """Return the bistatic radar cross section over pi a^2.
+
+    ``scattering`` are angles [rad] from the forward direction, ``plane`` angles [rad] of the scattering plane from the incident
+    electric field.
+    """
     a, b = coefficients(size, index)
     mu = np.cos(np.asarray(scattering, float))
     first, second = np.zeros_like(mu), np.ones_like(mu)  # pi_0, pi_1
@@ -44,7 +50,7 @@ def bistatic(size: float, index: complex, scattering: Array, plane: Array) -> Ar
 
 
 def efficiencies(size: float, index: complex) -> tuple[float, float]:
-    """Scattering and extinction cross sections over pi a^2."""
+    """Return the scattering and extinction cross sections over pi a^2."""
     a, b = coefficients(size, index)
     n = np.arange(1, len(a) + 1)
     scattered = 2 / size**2 * ((2 * n + 1) * (np.abs(a) ** 2 + np.abs(b) ** 2)).sum()

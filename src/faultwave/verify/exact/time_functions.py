@@ -15,7 +15,7 @@ Function = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class TimeFunction:
-    """S(t) [1/s for a moment rate of unit integral], its integral from -infinity and its derivative.
+    """Source time function S(t) [1/s for a moment rate of unit integral], its integral from -infinity and its derivative.
 
     ``scale`` [s] is the time over which S is smooth: quadrature panels are no longer. ``breakpoints`` are times at
     which S or a derivative jumps: no panel crosses one.

@@ -27,8 +27,21 @@ DECAYED = 28.0
 
 @dataclass(frozen=True)
 class UnderWater:
-    """``water`` (rho, c), ``rock`` (rho, cp, cs) [SI]; a Gaussian moment rate of isotropic ``moment`` [N m], width ``sigma`` and centre
-    6 sigma [s], ``height`` [m] above the floor."""
+    """Exact solution of an explosion in a fluid half-space over an elastic one.
+
+    Attributes
+    ----------
+    water : tuple of float
+        Density [kg/m^3] and sound speed [m/s].
+    rock : tuple of float
+        Density [kg/m^3], P and S speed [m/s].
+    moment : float
+        Isotropic moment [N m].
+    sigma : float
+        Width of the Gaussian moment rate, which is centred at 6 sigma [s].
+    height : float
+        Height of the source above the floor [m].
+    """
 
     water: tuple[float, float]
     rock: tuple[float, float, float]
@@ -84,7 +97,7 @@ class UnderWater:
 
     @property
     def scholte(self) -> float:
-        """Speed [m/s] of the wave along the floor."""
+        """Speed of the Scholte wave along the floor [m/s]."""
         (rho, c), (heavy, cp, cs) = self.water, self.rock
 
         def function(v: float) -> float:

@@ -61,8 +61,8 @@ def moment(run: Run) -> float:
 def balance(measured: Measured) -> tuple[float, float]:
     """Return the energy of the waves over the work that drove them, and the time of evaluation [s].
 
-    The time is the last one before waves reach an absorbing side. Plastic dissipation, less the work done by the initial stress
-    in yielding, is subtracted from the work.
+    The time is the last one before waves reach an absorbing side. The plastic work, less the work of the initial stress, has left
+    the waves and is added to their energy.
     """
     energies, until = measured.fine.energies, undisturbed(measured.benchmark)
     time = energies["time"]

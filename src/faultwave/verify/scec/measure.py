@@ -39,7 +39,7 @@ class Rupture:
         Areas of the triangles [m^2].
     time : array (n,)
         Rupture times [s]; NaN where the fault did not rupture.
-    slip, peak_rate : array (n,)
+    slip, peak : array (n,)
         Slip [m] and peak slip rate [m/s].
     """
 

@@ -24,7 +24,10 @@ def down_dip(dip: float = 90.0) -> str:
 def squares(
     outside: str, patches: Sequence[tuple[float, float, float, str]], dip: float = 90.0, before: str = ""
 ) -> str:
-    """Expressions in patches (s, d, edge, expression), which may use x and d, and another elsewhere."""
+    """Return an expression with one value in each patch (s, d, edge, expression) and another elsewhere.
+
+    The expressions of the patches may use x and d.
+    """
     lines = [down_dip(dip), *([before] if before else [])]
     for s, d, edge, inside in patches:
         lines.append(
