@@ -138,8 +138,19 @@ class Start:
 
 @dataclass(frozen=True)
 class OnGrid:
-    """How the engine fd runs it: ``spacings`` [m], quick and full, precision of the wave field, the time when full runs end if that is
-    before the benchmark's, and by name texts of parameters with sharp edges, which are ``means`` over cells of a spacing."""
+    """Settings of a benchmark on the engine fd.
+
+    Attributes
+    ----------
+    spacings : tuple of float
+        Grid spacing of the quick and the full run [m].
+    precision : str
+        Precision of the wave field.
+    end_time : float
+        Upper limit on the end time of full runs [s].
+    means : mapping
+        Functions spacing -> expression for parameters with sharp edges, which are averaged over cells.
+    """
 
     spacings: tuple[float, float] = (200.0, 100.0)
     precision: str = "single"

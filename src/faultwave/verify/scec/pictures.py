@@ -21,7 +21,7 @@ TALLEST = 4.2
 
 @style.house()
 def draw(measured: Measured, path: Path, made_of: str = "elements") -> Path:
-    """Write the picture of runs ``made_of`` elements or a grid."""
+    """Write the picture of runs ``made_of`` elements or a grid and return its path."""
     fine = measured.fine
     faults = [rupture.fault for rupture in fine.ruptures.values()]
     start, end = min(f.along[0] for f in faults), max(f.along[1] for f in faults)  # one scale for all
