@@ -61,7 +61,7 @@ def _frequency_rows() -> list[Row]:
 def noise_growth(order: int, steps: int = 1000) -> float:
     """Return the largest growth of energy per step for white noise in a free cube of Q 5.
 
-    The relaxation rate of its fastest element is the largest that does not shorten the time step.
+    The band reaches so high that the relaxation rate of the fastest element lies at the stability limit of the time step.
     """
     mesh = setups.box((2, 2, 2), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), FREE, shuffle=True)
     rock = ROCK | {"Qp": 7.0, "Qs": 5.0}
