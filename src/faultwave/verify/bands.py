@@ -169,9 +169,23 @@ def common_resolved(run: Results, reference: Results) -> float | None:
 def share_above(
     run: Mapping[int, Trace], reference: Mapping[int, Trace], names: tuple[str, ...], at: float
 ) -> float | None:
-    """Return the part of the squared difference of all traces above a frequency ``at`` [Hz]; None if it cannot be computed.
+    """Return the part of the squared difference of all traces above a frequency; None if it cannot be computed.
 
     Traces present in both runs are compared at common times, tapered.
+
+    Parameters
+    ----------
+    run, reference : mapping of int to Trace
+        Traces by receiver number.
+    names : tuple of str
+        Columns that are compared.
+    at : float
+        Frequency [Hz].
+
+    Returns
+    -------
+    float or None
+        Fraction between 0 and 1.
     """
     above = total = 0.0
     for number in [n for n in reference if n in run]:

@@ -31,7 +31,7 @@ class Score:
         Anderson's score, and the scores of envelope and phase, each 0 to 10.
     envelope_misfit, phase_misfit : float
         Misfits from which the scores of envelope and phase follow.
-    bands : array
+    bands : tuple of (float, float)
         Frequency bands [Hz].
     criteria : array (b, 10)
         Anderson's criteria C1 to C10 in each band.
@@ -111,9 +111,27 @@ def score(
 ) -> Scores:
     """Score the receivers of a run against observed records in a folder (miniSEED, SAC, StationXML).
 
-    Both are converted to the same quantity ('displacement', 'velocity', 'acceleration'), filtered between ``low`` and ``high`` [Hz],
-    rotated to x, y and z, aligned by the run's origin time and sampled alike. ``units`` is the quantity of files that do not state it.
-    Scores follow Anderson (2004), and Kristekova et al. (2009) for envelope and phase in time and frequency.
+    Both are converted to the same quantity, filtered, rotated to x, y and z, aligned by the run's origin time and sampled alike. Scores
+    follow Anderson (2004), and Kristekova et al. (2009) for envelope and phase in time and frequency.
+
+    Parameters
+    ----------
+    run, data : path
+        Folders of the run and of the records.
+    quantity : str
+        Quantity that is compared: 'displacement', 'velocity' or 'acceleration'.
+    low, high : float, optional
+        Corners of the filter [Hz].
+    until : float, optional
+        Last time compared [s].
+    units : str, optional
+        Quantity of files that do not state it.
+    prefix : str, optional
+        Name of the run, for a folder that holds several.
+
+    Returns
+    -------
+    Scores
 
     Raises
     ------

@@ -24,7 +24,21 @@ def box(
     shuffle: bool = False,
     perturb: float = 0.0,
 ) -> dict[str, Any]:
-    """Return the mesh settings of a box of bricks, each split into six tetrahedra."""
+    """Return the mesh settings of a box of bricks, each split into six tetrahedra.
+
+    Parameters
+    ----------
+    cells : sequence of int
+        Number of bricks along x, y and z.
+    lower, upper : tuple of float
+        Corners of the box [m].
+    boundaries : mapping
+        Boundary conditions by axis ('x') or side ('z+').
+    shuffle : bool
+        Setting ``shuffle`` of the generator: random orientation of the bricks' tetrahedra.
+    perturb : float
+        Setting ``perturb`` of the generator: random displacement of inner vertices.
+    """
     return {
         "generate": {
             "shape": "box",
@@ -68,7 +82,21 @@ def _literal(value: float) -> str:
 def settings(
     law: str, mesh: Mapping[str, Any], material: Mapping[str, Any], end_time: float, order: int, **more: Any
 ) -> dict[str, Any]:
-    """Return a case as a dictionary; ``numerics`` and other groups in ``more`` are merged in."""
+    """Return a case as a dictionary.
+
+    Parameters
+    ----------
+    law : str
+        Name of the wave equation.
+    mesh, material : mapping
+        Groups ``mesh`` and ``material``.
+    end_time : float
+        End of the simulation [s].
+    order : int
+        Order of accuracy.
+    **more
+        Further groups; ``numerics`` is merged with the order and global time stepping.
+    """
     numerics = {"order": order, "clustering": {"rates": [1]}, **more.pop("numerics", {})}
     return {
         "law": law,
@@ -91,9 +119,20 @@ def started(case: Mapping[str, Any], initial: Solution | None = None) -> Any:
 def errors(
     case: Mapping[str, Any], solution: Solution, inside: Callable[[Array], NDArray[np.bool_]] | None = None
 ) -> Array:
-    """Return the relative L2 error of every quantity (nq,) at the end of a run that starts from ``solution`` at t = 0.
+    """Return the relative L2 error of every quantity at the end of a run that starts from the exact solution.
 
-    ``inside(points) -> (n,) bool`` restricts the integrals to a part of the domain.
+    Parameters
+    ----------
+    case : mapping
+        Case to run.
+    solution : Solution
+        Exact solution, which sets the initial state at t = 0.
+    inside : callable, optional
+        ``inside(points) -> (n,) bool`` restricts the integrals to a part of the domain.
+
+    Returns
+    -------
+    array (nq,)
     """
     sim = started(case, solution).run(write=False)
     return np.asarray(sim.error(solution, inside))

@@ -79,9 +79,23 @@ class LayeredHalfSpace:
     force: Array | None = None
 
     def velocity(self, points: Array, window: float, highest: float) -> tuple[Array, Array]:
-        """Return the times (nt,) over ``window`` [s] and the surface velocity (n, nt, 3) at points (n, 2) [m].
+        """Return the velocity at points on the surface; the source lies below (0, 0).
 
-        The source lies below (0, 0); frequencies up to ``highest`` [Hz] are included.
+        Parameters
+        ----------
+        points : array (n, 2)
+            Positions on the surface [m].
+        window : float
+            Length of the seismograms [s].
+        highest : float
+            Highest frequency included [Hz].
+
+        Returns
+        -------
+        times : array (nt,)
+            Times [s].
+        velocity : array (n, nt, 3)
+            Velocity [m/s].
         """
         points = np.asarray(points, float).reshape(-1, 2)
         count = int(np.ceil(highest * window)) + 1

@@ -30,10 +30,18 @@ def coefficients(size: float, index: complex) -> tuple[Array, Array]:
 
 
 def bistatic(size: float, index: complex, scattering: Array, plane: Array) -> Array:
-    """Return the bistatic radar cross section over pi a^2.
+    """Return the bistatic radar cross section over pi a^2 of a sphere of radius a.
 
-    ``scattering`` are angles [rad] from the forward direction, ``plane`` angles [rad] of the scattering plane from the incident
-    electric field.
+    Parameters
+    ----------
+    size : float
+        Size parameter k a.
+    index : complex
+        Relative refractive index.
+    scattering : array
+        Angles from the forward direction [rad].
+    plane : array
+        Angles of the scattering plane from the incident electric field [rad].
     """
     a, b = coefficients(size, index)
     mu = np.cos(np.asarray(scattering, float))

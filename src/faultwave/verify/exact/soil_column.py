@@ -67,7 +67,26 @@ class Column:
 def shaken(
     column: Column, rising: Callable[[float], float], end: float, spacing: float, courant: float = 0.8
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the times (n,) [s] and velocity (n,) [m/s] of the surface for an incident wave of velocity ``rising(time)`` at the foot."""
+    """Return the motion of the surface of a column under a wave from below.
+
+    Parameters
+    ----------
+    column : Column
+        Column of soil over rock.
+    rising : callable
+        Velocity of the incident wave at the foot [m/s] as a function of time [s].
+    end : float
+        End time [s].
+    spacing : float
+        Approximate spacing [m].
+    courant : float
+        Courant number of the time step.
+
+    Returns
+    -------
+    times, velocity : array (n,)
+        Times [s] and velocity of the surface [m/s].
+    """
     count = round(column.depth / spacing)
     h = column.depth / count
     nodes, middles = h * np.arange(count + 1), h * (np.arange(count) + 0.5)

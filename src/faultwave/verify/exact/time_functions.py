@@ -92,6 +92,17 @@ def numerical(value: Function, scale: float, start: float, breakpoints: tuple[fl
 
     The integral uses Gauss-Legendre panels. The derivative is of sixth order on a stencil of +-3 scale/200; within that distance of a
     breakpoint it is wrong.
+
+    Parameters
+    ----------
+    value : callable
+        Function S(t).
+    scale : float
+        Time over which S is smooth [s].
+    start : float
+        Time before which S is zero [s].
+    breakpoints : tuple of float
+        Times at which S or a derivative jumps [s].
     """
     step = scale / 200
 
@@ -108,9 +119,24 @@ def numerical(value: Function, scale: float, start: float, breakpoints: tuple[fl
 
 
 def integrate(function: Function, stops: Array, end: Array, scale: float, points: int = 16) -> Array:
-    """Return the integral of ``function`` from stops[..., 0] to ``end`` (...), split at the ascending ``stops`` (..., k).
+    """Return the integral of a function from ``stops[..., 0]`` to ``end`` by Gauss-Legendre panels.
 
-    Every piece is cut into panels no longer than ``scale`` with a Gauss-Legendre rule each.
+    Parameters
+    ----------
+    function : callable
+        Integrand, vectorised.
+    stops : array (..., k)
+        Ascending lower limit and break points, at which the integral is split.
+    end : array (...)
+        Upper limit.
+    scale : float
+        Largest length of a panel.
+    points : int
+        Quadrature points per panel.
+
+    Returns
+    -------
+    array (...)
     """
     x, w = np.polynomial.legendre.leggauss(points)
     edges = np.concatenate([stops, np.asarray(end)[..., None]], axis=-1)

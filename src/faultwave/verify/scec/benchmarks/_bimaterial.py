@@ -4,7 +4,7 @@ from faultwave.verify.scec.benchmark import Benchmark, Check, Domain, Fault, Sta
 from faultwave.verify.scec.texts import squares
 
 TOWARDS = "in the direction in which the softer side slips (Andrews & Ben-Zion 1997)"
-"""Direction of slip of the softer side: slip spreading this way lowers the normal stress ahead; the other way raises it."""
+"""Name of the preferred direction of rupture, in which slip lowers the normal stress ahead; the opposite one raises it."""
 
 
 def sides(near: float, far: float) -> str:
