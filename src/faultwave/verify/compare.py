@@ -62,7 +62,21 @@ _SAME_PLACE = 10.0  # [m]; further apart is worth a note
 
 @dataclass(frozen=True)
 class Misfit:
-    """One judged misfit: ``value`` is relative, or in seconds for the rupture time; inf where a side has no data."""
+    """One judged misfit.
+
+    Attributes
+    ----------
+    kind : str
+        'receiver', 'faultreceiver' or 'energy'.
+    number : int
+        Number of the receiver; 0 for energies.
+    group : str
+        Group of columns that is judged together.
+    value : float
+        Relative misfit, or seconds for the rupture time; inf where a side has no data.
+    limit : float
+        Largest value allowed.
+    """
 
     kind: str
     number: int
@@ -77,7 +91,21 @@ class Misfit:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Result of a comparison: all misfits, reference receivers that the run lacks, and notes that do not affect the verdict."""
+    """Result of a comparison.
+
+    Attributes
+    ----------
+    run, reference : Path
+        Compared folders.
+    misfits : tuple of Misfit
+        All judged misfits.
+    missing : tuple of str
+        Data of the reference that the run lacks.
+    notes : tuple of str
+        Remarks that do not affect the verdict.
+    band : Band
+        Band to which both runs were filtered.
+    """
 
     run: Path
     reference: Path

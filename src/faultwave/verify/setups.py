@@ -35,9 +35,9 @@ def box(
     boundaries : mapping
         Boundary conditions by axis ('x') or side ('z+').
     shuffle : bool
-        Setting ``shuffle`` of the generator: random orientation of the bricks' tetrahedra.
+        True to number vertices and the corners of each tetrahedron at random.
     perturb : float
-        Setting ``perturb`` of the generator: random displacement of inner vertices.
+        Random displacement of vertices as a fraction of the edge of a brick.
     """
     return {
         "generate": {

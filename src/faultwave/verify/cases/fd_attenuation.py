@@ -55,7 +55,7 @@ def plane_wave(
         series.append((sim.solver.operator.runner.view(name).astype(float).mean(others) * shape).mean())
     stride = max(
         1, round(0.1 / (frequency * dt))
-    )  # a tenth of a period: far from both ends of what a fit can tell apart
+    )  # a tenth of a period, far from both limits of what the fit can resolve
     settled = np.array(series)[
         len(series) // PERIODS :
     ]  # transient of the memory variables, which start from zero, is left out

@@ -65,7 +65,7 @@ class LeapfrogEnergy:
             square = sum(a[n] ** 2 for n in NORMAL) - share * sum(a[n] for n in NORMAL) ** 2
             square = square * inverse["mu2"] + a["sxx"] ** 2 * inverse["lam"] * (
                 inverse["mu2"] == 0
-            )  # rock; the last term is the energy of fluids
+            )  # mu2 is zero in fluids, where only this term contributes
             own += (weight["szz"] * square).sum()
             own += sum((weight[n] * a[n] ** 2 * inverse[f"mu_{n[1:]}"]).sum() for n in SHEAR)
             total += 0.5 * op.scheme.grid.spacing**3 * float(own)
@@ -109,7 +109,16 @@ def two() -> dict[str, Any]:
 def drift(blocks: str, sides: str, steps: int, looks: int = LOOKS) -> float:
     """Return the largest relative change of the energy of random motion.
 
-    ``blocks`` is 'two' or 'three', ``sides`` the boundary along x and y.
+    Parameters
+    ----------
+    blocks : str
+        'two' or 'three' blocks.
+    sides : str
+        Boundary condition along x and y.
+    steps : int
+        Number of time steps.
+    looks : int
+        Number of times at which the energy is evaluated.
     """
     made = two() if blocks == "two" else three()
     made["grid"]["boundaries"] |= {"x": sides, "y": sides}

@@ -30,7 +30,7 @@ def _rows(comparison: Comparison, label: str) -> list[Row]:
 
 
 def run_deck(progress: Progress, name: str, order: int = ORDER) -> Result:
-    """Run the deck at order 6 in double precision and compare with both references."""
+    """Run the deck in double precision and compare it with both references, where they are present."""
     folder = cases_folder()
     deck = None if folder is None else folder / name / "parameters.par"
     if deck is None or not deck.is_file():

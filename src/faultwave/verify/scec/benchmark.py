@@ -168,20 +168,38 @@ class Benchmark:
 
     Attributes
     ----------
+    name, title : str
+        Identifier, and one line of description.
+    faults : tuple of Fault
+        Faults; the first is the main one.
+    material : mapping
+        Group ``material`` of the case.
     fault_settings : mapping
         Group ``fault`` of the case, without its reference point.
-    speeds : tuple of float
-        Largest P speed and the S speed by which rupture is judged [m/s].
+    start : Start
+        Nucleation.
     stations : mapping
-        Positions (s, d) of fault receivers, by fault.
-    plasticity : mapping or None
-        Group ``plasticity`` of the case; None for elastic rock.
-    source, notes
-        Author and address of the description; unconfirmed values and differences.
-    reference : str
-        Deck with results of another code, if available.
+        Positions (s, d) of fault receivers [m], by fault.
+    end_time : float
+        End of the full run [s].
     recommended : float
         Node spacing that the description recommends [m].
+    quick : Resolution
+        Resolution of quick runs.
+    speeds : tuple of float
+        Largest P speed and the S speed by which rupture is judged [m/s].
+    domain : Domain
+        Box around the faults.
+    checks : tuple of callable
+        Checks beyond the general ones.
+    source : str
+        Author and address of the description.
+    notes : tuple of str
+        Unconfirmed values, and differences from the description.
+    reference : str
+        Deck with results of another code, if available.
+    plasticity : mapping or None
+        Group ``plasticity`` of the case; None for elastic rock.
     grid : OnGrid or None
         Settings for the engine fd; None if the benchmark cannot run on a grid.
     """

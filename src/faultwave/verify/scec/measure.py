@@ -84,7 +84,21 @@ class Rupture:
 
 @dataclass(frozen=True)
 class Run:
-    """Results of one run of a benchmark."""
+    """Results of one run of a benchmark.
+
+    Attributes
+    ----------
+    resolution : Resolution
+        Discretisation of the run.
+    ruptures : mapping of str to Rupture
+        Final state of each fault.
+    stations : mapping
+        Traces by (fault, s, d).
+    energies : Dataset
+        Energies over time [J].
+    cost : Cost
+        Cost of the run.
+    """
 
     resolution: Resolution
     ruptures: Mapping[str, Rupture]

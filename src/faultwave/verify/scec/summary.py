@@ -23,9 +23,32 @@ ON_GRID, FULL = "-fd", "-full"
 
 @dataclass(frozen=True)
 class Summary:
-    """Outcome of a benchmark as stored: rows, energies [J], moment [N m] and costs; pairs hold the fine and the coarse run.
+    """Stored outcome of a benchmark; pairs hold the fine and the coarse run.
 
-    ``mesh_seconds`` is the time for both meshes [s], NaN if unknown; ``precision`` is empty if unknown.
+    Attributes
+    ----------
+    name, quick, engine
+        Benchmark, resolution and engine.
+    sizes : tuple of float
+        Element edges or spacings [m].
+    order, end_time, cells, precision
+        Discretisation of the fine run; ``precision`` is empty if unknown.
+    core_seconds : tuple of float
+        Core time of the runs [s].
+    moments : tuple of float
+        Seismic moments [N m].
+    radiated : float
+        Total less static frictional work at the end [J].
+    mean_slip, ruptured : float
+        Mean slip [m] and ruptured share of the area over all faults.
+    difference : float
+        RMS difference of rupture times of both runs on the first fault [s].
+    stations : tuple
+        Fault, s, d [m] and rupture time [s] of each station.
+    rows : tuple of Row
+        Judged numbers.
+    mesh_seconds : float
+        Time for the meshes of both runs [s], NaN if unknown.
     """
 
     name: str
