@@ -107,7 +107,7 @@ def hill_case(engine: str, points: int = 8) -> dict[str, Any]:
 def raised(x: Array, y: Array) -> Array:
     """Return vertex heights for which the flat facets are, on average, as high as the curved hill.
 
-    Vertices on the hill itself would put facets too low in the middle of a convex slope.
+    With vertices on the hill itself, facets lie below it where it is dome-shaped and above it where it is bowl-shaped.
     """
     h = height(x, y)
     bend = ((4 * x * x - 2 * WIDTH**2) + (4 * y * y - 2 * WIDTH**2) + 4 * x * y) * h / WIDTH**4
