@@ -1,9 +1,9 @@
-"""Two runs in one band of frequencies, and on which side of their resolved frequency they differ.
+"""Band-limited comparison of two runs, and the part of their difference above their resolved frequency.
 
-Both runs are treated alike: interpolated to common times at the shorter of both sampling intervals, so that nothing is aliased; tapered
-by a half cosine over 5 % at either end; and filtered by a Butterworth filter of order four that runs forwards and backwards, so that it
-delays nothing (``observe.motions.processing``). A band without an upper corner ends where the coarser sampling does. Rupture times and
-energies are no waves and stay.
+Both runs are treated alike: interpolated to common times at the shorter of both sampling intervals, which avoids aliasing; tapered
+by a half cosine over 5 % at either end; and filtered by a Butterworth filter of order four applied forwards and backwards (zero
+phase, ``observe.motions.processing``). A band without an upper corner is limited by the coarser sampling. Rupture times and
+energies are not waves and remain unfiltered.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from faultwave.output.manifest import read_manifest
 from faultwave.output.trace import Kind, Results, Trace
 
 HELD = 0.8
-"""Share of half the sampling rate up to which a coarse sampling holds waves well enough to be interpolated."""
+"""Fraction of the Nyquist frequency up to which a coarse sampling can be interpolated accurately."""
 TAPER = 0.05
-"""Share of a series that fades in and out."""
+"""Fraction of a series that is tapered at either end."""
 STATES = ("RT",)
-"""Columns that hold the time of an event, which no filter may smear."""
+"""Columns that hold the time of an event, which must not be filtered."""
 UNEVEN = 1e-3
-"""Relative change of the sampling interval above which a series is first interpolated to even times."""
+"""Relative variation of the sampling interval above which a series is first interpolated to uniform times."""
 RESOLVED = "resolved_frequency_hz"
 
 
 @dataclass(frozen=True)
 class Band:
-    """Corners [Hz] of a band; None: no corner."""
+    """Frequency band with corners [Hz]; None means no corner."""
 
     low: float | None = None
     high: float | None = None
@@ -48,7 +48,7 @@ class Band:
 
 
 def check_band(band: Band) -> None:
-    """Raise InputError where corners are not positive, not finite or not in order."""
+    """Raise InputError unless the corners are positive, finite and in order."""
     problems = Problems()
     for name, corner in (("--low", band.low), ("--high", band.high)):
         if corner is not None and not (math.isfinite(corner) and corner > 0):
@@ -59,12 +59,12 @@ def check_band(band: Band) -> None:
 
 
 def filter_runs(run: Results, reference: Results, band: Band) -> tuple[Results, Results]:
-    """Return two runs whose traces, where both have them, hold the frequencies of a band at common times.
+    """Return two runs whose common traces are filtered to a band at common times.
 
     Raises
     ------
     InputError
-        Where the band does not suit the sampling interval or the length of the traces.
+        If the band does not suit the sampling interval or the length of the traces.
     """
     check_band(band)
     made: tuple[dict[Kind, dict[int, Trace]], dict[Kind, dict[int, Trace]]] = ({}, {})
@@ -78,7 +78,13 @@ def filter_runs(run: Results, reference: Results, band: Band) -> tuple[Results, 
 
 
 def filter_pair(a: Trace, b: Trace, band: Band) -> tuple[Trace, Trace]:
-    """Return both traces filtered at common times. Raises InputError where they have no three times in common."""
+    """Return both traces filtered at common times.
+
+    Raises
+    ------
+    InputError
+        If the traces share fewer than three times.
+    """
     if min(len(a.time), len(b.time)) < 3:
         raise _too_short(a)
     start, end = max(a.time[0], b.time[0]), min(a.time[-1], b.time[-1])
@@ -114,7 +120,7 @@ def _check_fits(band: Band, step: float, length: float, where: str) -> None:
 def _filtered(trace: Trace, times: np.ndarray, band: Band) -> Trace:
     names = [name for name in trace.columns if name not in STATES]
     fine, values = _even(trace.time, np.array([trace.columns[name] for name in names], float).reshape(len(names), -1))
-    with np.errstate(all="ignore"):  # numbers that are not finite stay so, and judge themselves
+    with np.errstate(all="ignore"):  # non-finite numbers pass through and fail the comparison later
         sound = np.isfinite(values).all(1)
         found = np.full((len(names), len(times)), np.nan)
         at = resampled(fine, values[sound], times)
@@ -128,7 +134,7 @@ def _filtered(trace: Trace, times: np.ndarray, band: Band) -> Trace:
 
 
 def _even(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return even times (m,) and values (k, m) there, which are those given where their times are even."""
+    """Return uniform times (m,) and values (k, m) there; uniform input is returned as it is."""
     steps = np.diff(time)
     if np.ptp(steps) <= UNEVEN * steps.max():
         return np.linspace(time[0], time[-1], len(time)), values
@@ -144,7 +150,7 @@ def _taper(count: int) -> np.ndarray:
 
 
 def resolved_frequency(results: Results) -> float | None:
-    """Return the frequency [Hz] that a run resolves everywhere, of its manifest; None where that does not tell it."""
+    """Return the frequency [Hz] that a run resolves everywhere, from its manifest; None if it is not recorded there."""
     try:
         found = read_manifest(results.folder / f"{results.prefix}-manifest.json").get(RESOLVED)
     except InputError:
@@ -155,7 +161,7 @@ def resolved_frequency(results: Results) -> float | None:
 
 
 def common_resolved(run: Results, reference: Results) -> float | None:
-    """Return the lower of the resolved frequencies [Hz] of two runs; None where one of them is not known."""
+    """Return the lower of the resolved frequencies [Hz] of two runs; None if one is unknown."""
     both = resolved_frequency(run), resolved_frequency(reference)
     return None if both[0] is None or both[1] is None else min(both[0], both[1])
 
@@ -163,9 +169,23 @@ def common_resolved(run: Results, reference: Results) -> float | None:
 def share_above(
     run: Mapping[int, Trace], reference: Mapping[int, Trace], names: tuple[str, ...], at: float
 ) -> float | None:
-    """Return which part of the squared difference of all traces lies above a frequency ``at`` [Hz]; None where there is none to tell.
+    """Return the part of the squared difference of all traces above a frequency; None if it cannot be computed.
 
-    Of the traces that both have, at common times and tapered.
+    Traces present in both runs are compared at common times, tapered.
+
+    Parameters
+    ----------
+    run, reference : mapping of int to Trace
+        Traces by receiver number.
+    names : tuple of str
+        Columns that are compared.
+    at : float
+        Frequency [Hz].
+
+    Returns
+    -------
+    float or None
+        Fraction between 0 and 1.
     """
     above = total = 0.0
     for number in [n for n in reference if n in run]:

@@ -1,6 +1,6 @@
-"""Verification cases: named runs that return measured and expected numbers.
+"""Verification cases: named checks that run and return measured numbers against expected ones.
 
-One file in ``verify/cases`` per case (or family of cases); every module-level ``VerificationCase`` there is found.
+Each file in ``verify/cases`` holds one case or a family of cases; every module-level ``VerificationCase`` there is registered.
 """
 
 from __future__ import annotations
@@ -13,12 +13,26 @@ from typing import Literal
 from faultwave.base.registry import pick, scan
 
 Progress = Callable[[str], None]
-"""Told one line of text at every step of a long case."""
+"""Callback that receives one line of text at each stage of a long case."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One judged number. ``expected`` and ``limit`` are None where there is none; NaN never passes."""
+    """One judged number of a verification.
+
+    Attributes
+    ----------
+    quantity : str
+        Name of the quantity, as it stands in the table.
+    measured : float
+        Result of the run. NaN never passes.
+    expected : float or None
+        Exact or reference value, where one exists.
+    limit : float or None
+        Bound or tolerance that the measured number is judged by, where one exists.
+    ok : bool
+        True if the number passes.
+    """
 
     quantity: str
     measured: float
@@ -29,7 +43,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Result:
-    """Rows, remarks that do not decide, and why nothing was run (``skipped``) where that is so."""
+    """Outcome of a verification case.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        Judged numbers.
+    notes : tuple of str
+        Remarks that do not affect the verdict.
+    skipped : str
+        Reason why nothing was run; empty if the case ran.
+    """
 
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
@@ -43,13 +67,23 @@ class Result:
 
     @property
     def exit_code(self) -> int:
-        """1 when it fell short, else 0; a case skipped for want of its files is no failure."""
+        """Exit code: 1 if the case failed, else 0; a case skipped for missing files is not a failure."""
         return int(self.status == "failed")
 
 
 @dataclass(frozen=True)
 class VerificationCase:
-    """``run(progress)`` does the work. ``minutes`` is roughly how long it takes on two cores."""
+    """Named verification with the function that runs it.
+
+    Attributes
+    ----------
+    name, title : str
+        Identifier for the command line, and one line of description.
+    run : callable
+        ``run(progress) -> Result`` does the work.
+    minutes : float
+        Rough duration on two cores [min].
+    """
 
     name: str
     title: str
@@ -58,32 +92,38 @@ class VerificationCase:
 
 
 def cases() -> dict[str, VerificationCase]:
-    """Every verification case by name."""
+    """Return every verification case by name."""
     return scan("faultwave.verify.cases", VerificationCase)
 
 
 def find(name: str) -> VerificationCase:
-    """The case called ``name``; InputError with the names there are and the nearest one."""
+    """Return the case called ``name``.
+
+    Raises
+    ------
+    InputError
+        If there is no such case; the message lists the names and suggests the nearest one.
+    """
     return pick(cases(), name, "verification", "verify")
 
 
 def at_most(quantity: str, measured: float, limit: float, expected: float | None = None) -> Row:
-    """Passes where measured <= limit."""
+    """Return a row that passes if measured <= limit."""
     return Row(quantity, float(measured), expected, limit, bool(measured <= limit))
 
 
 def at_least(quantity: str, measured: float, limit: float, expected: float | None = None) -> Row:
-    """Passes where measured >= limit."""
+    """Return a row that passes if measured >= limit."""
     return Row(quantity, float(measured), expected, limit, bool(measured >= limit))
 
 
 def near(quantity: str, measured: float, expected: float, tolerance: float) -> Row:
-    """Passes where |measured - expected| <= tolerance; the limit shown is the tolerance."""
+    """Return a row that passes if |measured - expected| <= tolerance; the limit shown is the tolerance."""
     return Row(quantity, float(measured), expected, tolerance, bool(abs(measured - expected) <= tolerance))
 
 
 def rate(coarse: float, fine: float, refinement: float = 2.0) -> float:
-    """Observed order of convergence between two grids; NaN where an error is not positive."""
+    """Return the observed order of convergence between two grids; NaN if an error is not positive."""
     if not (coarse > 0 and fine > 0):
         return math.nan
     return math.log(coarse / fine) / math.log(refinement)

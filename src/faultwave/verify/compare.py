@@ -1,17 +1,17 @@
-"""Misfits between a run and a reference: receivers, fault receivers and energies, each against a limit.
+"""Comparison of a run with a reference: misfits of receivers, fault receivers and energies, each against a limit.
 
 The misfit of a group of columns (the components of one vector are judged together) is the relative L2 norm in time
 
     sqrt( sum_c int (a_c - b_c)^2 dt / sum_c int b_c^2 dt ),
 
-a being the run interpolated linearly to the times of the reference b, integrals by the trapezoidal rule. Where one of
-them ends earlier, the times that both have are compared, and a note says so. The norm of b is taken as at least 1 % of
-that of the strongest receiver, so that a point that hardly moves is not judged on its noise. Tractions are judged as
+where a is the run, interpolated linearly to the times of the reference b, and integrals follow the trapezoidal rule. If one of
+the two ends earlier, only the times that both cover are compared, and a note says so. The norm of b is taken as at least 1 % of
+the norm of the strongest receiver, so that a point that hardly moves is not judged on its noise. Tractions are judged as the
 change from the reference's first sample. Rupture times are compared in seconds, energies by the largest difference over
-the peak, interpolated too. What is missing or not finite never passes.
+the peak, also interpolated. Missing or non-finite data never pass.
 
-With corners of a band both runs are filtered alike before (``bands``). Where seismograms differ too much, a note says what part of that
-lies above the lower of the frequencies that the two runs resolve, as their manifests state them, with the misfits below and above it.
+If corners of a band are given, both runs are filtered alike first (``bands``). Where seismograms differ too much, a note states which
+part of the difference lies above the lower of the two resolved frequencies in the manifests, and the misfits below and above it.
 """
 
 from __future__ import annotations
@@ -56,13 +56,27 @@ ENERGIES = (
 )
 RUPTURE_TIME = "rupture time"
 _CHANGE = {"Ts0", "Td0", "Pn0"}
-_FLOOR = 0.01  # of the norm of the strongest receiver
+_FLOOR = 0.01  # floor of the norm of a receiver, over the norm of the strongest one
 _SAME_PLACE = 10.0  # [m]; further apart is worth a note
 
 
 @dataclass(frozen=True)
 class Misfit:
-    """One judged number: ``value`` is relative, or seconds for the rupture time; inf where a side has no data."""
+    """One judged misfit.
+
+    Attributes
+    ----------
+    kind : str
+        'receiver', 'faultreceiver' or 'energy'.
+    number : int
+        Number of the receiver; 0 for energies.
+    group : str
+        Group of columns that is judged together.
+    value : float
+        Relative misfit, or seconds for the rupture time; inf where a side has no data.
+    limit : float
+        Largest value allowed.
+    """
 
     kind: str
     number: int
@@ -77,7 +91,21 @@ class Misfit:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every misfit, receivers of the reference that the run lacks, and notes that do not decide."""
+    """Result of a comparison.
+
+    Attributes
+    ----------
+    run, reference : Path
+        Compared folders.
+    misfits : tuple of Misfit
+        All judged misfits.
+    missing : tuple of str
+        Data of the reference that the run lacks.
+    notes : tuple of str
+        Remarks that do not affect the verdict.
+    band : Band
+        Band to which both runs were filtered.
+    """
 
     run: Path
     reference: Path
@@ -101,12 +129,12 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """Both runs, and the band that was compared where they were filtered."""
+        """Names of both runs, and the compared band if they were filtered."""
         return f"{self.run} against {self.reference}" + (f", {self.band.described()}" if self.band else "")
 
     @property
     def worst(self) -> dict[tuple[str, str], Misfit]:
-        """The largest misfit of each (kind, group), in order of appearance."""
+        """Largest misfit of each (kind, group), in order of appearance."""
         found: dict[tuple[str, str], Misfit] = {}
         for misfit in self.misfits:
             key = (misfit.kind, misfit.group)
@@ -116,14 +144,14 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """0 all within limits, 1 something over its limit or missing, 2 nothing to compare."""
+        """Exit code: 0 all within limits, 1 something over its limit or missing, 2 nothing to compare."""
         if not self.misfits and not self.missing:
             return 2
         return 0 if not self.missing and all(m.passed for m in self.misfits) else 1
 
     @property
     def verdict(self) -> str:
-        """The exit code in words."""
+        """Verdict in words, as the exit code states it."""
         if self.exit_code == 2:
             return "nothing to compare"
         if not all(m.passed for m in self.misfits):
@@ -137,7 +165,7 @@ class Comparison:
         return self.exit_code == 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers for JSON: worst misfits and whatever is over a limit; an infinite misfit becomes null."""
+        """Return plain values for JSON: the worst misfits and all that are over a limit; an infinite misfit becomes null."""
 
         def plain(m: Misfit) -> dict[str, Any]:
             value = m.value if np.isfinite(m.value) else None
@@ -169,22 +197,30 @@ def compare(
     low: float | None = None,
     high: float | None = None,
 ) -> Comparison:
-    """Compare the run in one folder with the reference in another; each native HDF5 or SeisSol's text files.
+    """Compare the run in one folder with the reference in another.
+
+    Each folder holds native HDF5 results or SeisSol's text files.
 
     Parameters
     ----------
     run, reference : path
         Folders of results.
     limit : float
-        Largest misfit allowed of every group; ``limits`` has those of single groups by name ('slip rate', 'velocity', 'energy', ...).
+        Largest misfit allowed for every group.
+    limits : mapping of str to float, optional
+        Limits of single groups by name ('slip rate', 'velocity', 'energy', ...), in place of ``limit``.
     rupture_time : float
         Largest difference of rupture times [s].
     until : float or str, optional
-        Later times are left out: seconds, or a text with a unit.
+        Last time compared: seconds, or a text with a unit.
     prefix, reference_prefix : str, optional
-        Which run of a folder that holds several.
+        Name of the run, for a folder that holds several.
     low, high : float, optional
         Corners [Hz] of the band in which the traces are compared.
+
+    Returns
+    -------
+    Comparison
 
     Raises
     ------
@@ -227,7 +263,7 @@ def compare(
 
 
 def _about_resolved(a: Results, b: Results, limits: dict[str, float], until: float | None) -> list[str]:
-    """Return a note on the misfits of velocity below and above the frequency that both runs resolve, where their manifests tell it."""
+    """Return a note on the velocity misfits below and above the frequency that both runs resolve, if both manifests state it."""
     resolved = common_resolved(a, b)
     part = None
     if resolved is not None:
@@ -254,7 +290,7 @@ def _about_resolved(a: Results, b: Results, limits: dict[str, float], until: flo
 
 
 def _estimated(who: str, results: Results) -> list[str]:
-    """Return a note on the estimated errors of the seismograms of a run, if they have been estimated."""
+    """Return a note on the estimated relative error of the seismograms, if one of them has an estimate."""
     known = [t.relative_error for t in results.traces["receiver"].values() if t.relative_error is not None]
     found = np.array([error for error in known if np.isfinite(error)])
     if not len(found):
@@ -282,7 +318,7 @@ def _place(run: Trace, reference: Trace) -> list[str]:
 def _span(
     what: str, run: np.ndarray, reference: np.ndarray, until: float | None, notes: list[str], missing: list[str]
 ) -> None:
-    """Note which times are compared where the two do not end together. What the reference has and the run has not is missing."""
+    """Note which times are compared if the two series end apart, and record data that only the reference has as missing."""
     if not len(run) or not len(reference):
         notes.append(
             f"{what}: {'the run' if not len(run) else 'the reference'} has no samples, so nothing can be compared"
@@ -303,12 +339,12 @@ def _span(
 
 
 def _slack(time: np.ndarray) -> float:
-    """Return the largest difference [s] of the ends of two series that count as simultaneous."""
+    """Return the tolerance [s] within which two series are considered to end together."""
     return 1.5 * float(np.max(np.diff(time), initial=0.0))
 
 
 def _shared(run: np.ndarray, time: np.ndarray) -> np.ndarray:
-    """Mask of the times of the reference at which there is a run."""
+    """Return a mask of the reference's times that the run covers."""
     slack = _slack(time)
     return np.asarray((time >= run[0] - slack) & (time <= run[-1] + slack))
 
@@ -340,7 +376,7 @@ def _integral(values: np.ndarray, time: np.ndarray) -> float:
 
 
 def _judged(trace: Trace, until: float | None) -> np.ndarray:
-    """Mask of the samples that count: fault receivers of some versions have no sample at t = 0."""
+    """Return a mask of the samples that are judged; t = 0 is left out because fault receivers of some versions lack it."""
     keep = np.ones(len(trace.time), dtype=bool)
     if len(trace.time) > 1:
         keep &= trace.time > 0
@@ -360,7 +396,7 @@ def _power(trace: Trace, columns: tuple[str, ...], until: float | None) -> float
 
 
 def _misfit(run: Trace, reference: Trace, columns: tuple[str, ...], floor: float, until: float | None) -> float | None:
-    """The group's misfit; None if the reference has no such columns, or only zeros; inf if the run lacks data."""
+    """Return the misfit of a group; None if the reference lacks its columns or has only zeros, inf if the run lacks data."""
     names = [name for name in columns if name in reference.columns]
     keep = _judged(reference, until)
     if not any(np.any(reference.columns[name]) for name in names) or keep.sum() < 2:
@@ -386,7 +422,7 @@ def _misfit(run: Trace, reference: Trace, columns: tuple[str, ...], floor: float
 
 
 def _rupture_time(run: Trace, reference: Trace, until: float | None) -> float:
-    """Difference of the rupture times [s]; inf if the point ruptured on one side only while both were watched."""
+    """Return the difference of the rupture times [s]; inf if the point ruptured in only one run within the common time."""
     until = min(run.time[-1], reference.time[-1], np.inf if until is None else until) if len(run.time) else until
 
     def final(trace: Trace) -> float:

@@ -1,4 +1,4 @@
-"""Error tables of smooth solutions on refined grids, and the rules by which they are accepted."""
+"""Error tables of smooth solutions on refined grids, and their acceptance criteria."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from faultwave.verify.case import Row, at_least, at_most, rate
 
 Errors = Mapping[int, Mapping[int, np.ndarray]]
-"""order -> cells per side -> errors of the judged quantities."""
+"""Errors of the judged quantities: order -> cells per side -> errors."""
 
 
 def rate_limit(order: int) -> float:
-    """Smallest rate accepted: O - 0.3 up to order 5, O - 0.7 above, where grids are far from the asymptotic range."""
+    """Return the smallest rate accepted: O - 0.3 up to order 5, O - 0.7 above, where grids are far from the asymptotic range."""
     return order - (0.3 if order <= 5 else 0.7)
 
 
 def judged_pair(errors: Mapping[int, np.ndarray]) -> tuple[int, int] | None:
-    """The two finest grids of which the finer has every error within (1e-10, 5e-2), resolved and above rounding."""
+    """Return the two finest grids of which the finer has every error within (1e-10, 5e-2), resolved and above rounding."""
     grids = sorted(errors)
     for coarse, fine in zip(grids[-2::-1], grids[:0:-1], strict=True):
         if np.all(errors[fine] < 5e-2) and np.all(errors[fine] > 1e-10):
@@ -27,7 +27,7 @@ def judged_pair(errors: Mapping[int, np.ndarray]) -> tuple[int, int] | None:
 
 
 def rate_rows(errors: Errors, names: tuple[str, ...]) -> list[Row]:
-    """Observed rates of every order against the rule; an order without a judgeable pair of grids fails."""
+    """Return rows with the observed rates of every order; an order without a pair of grids to judge fails."""
     rows = []
     for order, by_grid in sorted(errors.items()):
         pair = judged_pair(by_grid)
@@ -47,7 +47,7 @@ def table_rows(
     table: Mapping[int, Mapping[int, tuple[float, ...]]],
     factor: float = 1.3,
 ) -> list[Row]:
-    """Every measured error that ``table`` knows, against ``factor`` times its entry."""
+    """Return rows that compare every measured error with ``factor`` times its entry in ``table``, where it has one."""
     rows = []
     for order, by_grid in sorted(errors.items()):
         for n, measured in sorted(by_grid.items()):
@@ -57,7 +57,7 @@ def table_rows(
 
 
 def table_text(errors: Errors, names: tuple[str, ...]) -> list[str]:
-    """The measured table, one line an order."""
+    """Return the measured table, one line per order."""
     lines = [f"relative L2 errors of {', '.join(names)}"]
     for order, by_grid in sorted(errors.items()):
         cells = (f"n={n} " + "/".join(f"{e:.3g}" for e in values) for n, values in sorted(by_grid.items()))
@@ -66,7 +66,7 @@ def table_text(errors: Errors, names: tuple[str, ...]) -> list[str]:
 
 
 def markdown(errors: Errors, names: tuple[str, ...]) -> list[str]:
-    """The measured table for the documentation: errors by order and grid, and the smallest rate between the two judged grids."""
+    """Return the measured table for the documentation: errors by order and grid, and the smallest rate of the judged grids."""
     grids = sorted({n for by_grid in errors.values() for n in by_grid})
     lines = [
         f"| order | {' | '.join(f'{n}^3' for n in grids)} | rates of {', '.join(names)} |",

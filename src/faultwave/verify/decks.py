@@ -9,7 +9,7 @@ VARIABLE = "FAULTWAVE_CASES"
 
 
 def cases_folder() -> Path | None:
-    """Return the folder of the decks, or None."""
+    """Return the folder of the decks; None if it does not exist."""
     named = os.environ.get(VARIABLE)
     checkout = Path(__file__).resolve().parents[3]
     candidates = [Path(named)] if named else [checkout.parent / "shared" / "cases", Path("../shared/cases")]

@@ -1,4 +1,4 @@
-"""Meshes that the settings of a built-in box do not cover: graded ones and boxes with a fault, written as files."""
+"""Meshes beyond the built-in box: graded cubes, boxes with a fault and concentric balls, written as files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from faultwave.domain.tets.mesh import FILE_FACES, signed_volumes
 
 
 def graded_cube(n: int, grading: float) -> Mesh:
-    """The periodic cube [-1, 1]^3 of n bricks a side, x -> x + grading sin(pi x)/pi on every axis.
+    """Return the periodic cube [-1, 1]^3 of n bricks a side, graded by x -> x + grading sin(pi x)/pi on every axis.
 
     Edges shrink by 1 - grading towards the sides and grow by 1 + grading in the middle; opposite sides stay congruent.
     """
@@ -28,7 +28,10 @@ def graded_cube(n: int, grading: float) -> Mesh:
 
 
 def fault_column(cells: tuple[int, int, int], edge: float) -> Mesh:
-    """A column along y, centred, periodic in x and z, absorbing ends, a fault across it at y = 0; cells[1] is even."""
+    """Return a centred column along y with a fault across it at y = 0.
+
+    The column is periodic in x and z and absorbing at its ends; cells[1] must be even.
+    """
     half = tuple(0.5 * n * edge for n in cells)
     lower, upper = (-half[0], -half[1], -half[2]), (half[0], half[1], half[2])
     kinds = {"x": "periodic", "z": "periodic", "y": "absorbing"}
@@ -37,7 +40,7 @@ def fault_column(cells: tuple[int, int, int], edge: float) -> Mesh:
 
 @contextmanager
 def as_setting(mesh: Mesh) -> Iterator[dict[str, Any]]:
-    """The ``mesh`` group of a case that reads this mesh from a scratch file, which goes away afterwards."""
+    """Yield the ``mesh`` group of a case that reads this mesh from a temporary PUML file, deleted on exit."""
     with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as folder:
         path = Path(folder) / "mesh.puml.h5"
         write_puml(path, mesh)
@@ -47,13 +50,32 @@ def as_setting(mesh: Mesh) -> Iterator[dict[str, Any]]:
 def shells(
     radii: Sequence[float], sizes: tuple[float, float], names: Sequence[str], octant: bool = False, box: bool = False
 ) -> Mesh:
-    """Return a mesh of concentric balls, made by Gmsh.
+    """Mesh concentric balls with Gmsh.
 
-    The volumes are called ``names`` from the inside out; edges grow from ``sizes[0]`` within the first radius to ``sizes[1]``. With
-    ``box`` the last one is a cube of that half width. Surfaces are 'outside' and, if only an ``octant`` is meshed, the planes 'x', 'y',
-    'z' through the centre.
+    Vertices are scaled so that the innermost volume equals the volume of its ball.
 
-    Vertices are scaled so that the innermost volume equals that of its ball. Raises ImportError or OSError without Gmsh.
+    Parameters
+    ----------
+    radii : sequence of float
+        Radii of the balls, from the inside out.
+    sizes : tuple of float
+        Edge length within the first radius, and the length that it grows to at the last one.
+    names : sequence of str
+        Names of the volumes, from the inside out.
+    octant : bool
+        True if only an octant is meshed; the planes through the centre are then surfaces 'x', 'y' and 'z'.
+    box : bool
+        True if the outermost volume is a cube of half width ``radii[-1]``.
+
+    Returns
+    -------
+    Mesh
+        Mesh whose outer surface is named 'outside'.
+
+    Raises
+    ------
+    ImportError, OSError
+        If Gmsh is not available.
     """
     import gmsh
 
@@ -108,7 +130,7 @@ def _graded(gmsh: Any, radii: Sequence[float], sizes: tuple[float, float]) -> No
 
 @contextmanager
 def as_gmsh(mesh: Mesh) -> Iterator[dict[str, Any]]:
-    """Yield the setting of a mesh as ``as_setting`` does, from a Gmsh file with the names of surfaces and volumes."""
+    """Yield the ``mesh`` group of a case that reads a temporary Gmsh file, with the names of surfaces and volumes."""
     with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as folder:
         path = Path(folder) / "mesh.msh"
         write_gmsh(path, mesh)
@@ -116,7 +138,7 @@ def as_gmsh(mesh: Mesh) -> Iterator[dict[str, Any]]:
 
 
 def write_gmsh(path: Path, mesh: Mesh) -> None:
-    """Gmsh 2.2 text; tags from 1 on, names of both kinds."""
+    """Write a mesh as Gmsh 2.2 text, with tags from 1 on and names of surfaces and volumes."""
     corners = mesh.cells[:, FILE_FACES]
     tagged = mesh.tags > 0
     elements = [

@@ -1,4 +1,4 @@
-"""Goodness of fit of a run to observed records: scores of each station and component after equal processing."""
+"""Goodness of fit of a run to observed records: scores of each station and component after identical processing."""
 
 from __future__ import annotations
 
@@ -23,10 +23,18 @@ HEADER = ("station", "component", "Anderson", "", "envelope", "phase", "EM", "PM
 
 @dataclass(frozen=True)
 class Score:
-    """Score of one component.
+    """Scores of one component.
 
-    It has Anderson's score and the scores of envelope and phase, 0 to 10, with their misfits, and criteria C1 to C10 (b, 10) in ``bands``
-    [Hz].
+    Attributes
+    ----------
+    anderson, envelope, phase : float
+        Anderson's score, and the scores of envelope and phase, each 0 to 10.
+    envelope_misfit, phase_misfit : float
+        Misfits from which the scores of envelope and phase follow.
+    bands : tuple of (float, float)
+        Frequency bands [Hz].
+    criteria : array (b, 10)
+        Anderson's criteria C1 to C10 in each band.
     """
 
     station: str
@@ -41,7 +49,7 @@ class Score:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """Return the row of a table under HEADER."""
+        """Table row of the scores, with the columns of HEADER."""
         numbers = (self.envelope, self.phase, self.envelope_misfit, self.phase_misfit)
         return (
             self.station,
@@ -54,7 +62,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of all stations, with the processing of the records, and warnings."""
+    """Scores of all stations, with the processing of the records and warnings."""
 
     run: Path
     data: Path
@@ -75,7 +83,7 @@ class Scores:
         return html.table(title, [s.row for s in self.scores], HEADER) + html.paragraphs(map(str, self.warnings))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers for JSON."""
+        """Return plain values for JSON."""
         return {
             "run": str(self.run), "data": str(self.data), "processing": self.processing.told(), "mean": self.mean,
             "scores": [
@@ -101,11 +109,34 @@ def score(
     units: str | None = None,
     prefix: str | None = None,
 ) -> Scores:
-    """Score the receivers of a run against observed records in a folder: miniSEED, SAC, StationXML.
+    """Score the receivers of a run against observed records in a folder (miniSEED, SAC, StationXML).
 
-    Both are made the same quantity ('displacement', 'velocity', 'acceleration'), filtered between ``low`` and ``high`` [Hz], turned to x, y
-    and z, aligned by the run's origin time and sampled alike. units: the quantity of files that do not say what they hold. Scores: Anderson
-    (2004), and envelope and phase in time and frequency by Kristekova et al. (2009). Raises InputError where nothing can be compared.
+    Both are converted to the same quantity, filtered, rotated to x, y and z, aligned by the run's origin time and sampled alike. Scores
+    follow Anderson (2004), and Kristekova et al. (2009) for envelope and phase in time and frequency.
+
+    Parameters
+    ----------
+    run, data : path
+        Folders of the run and of the records.
+    quantity : str
+        Quantity that is compared: 'displacement', 'velocity' or 'acceleration'.
+    low, high : float, optional
+        Corners of the filter [Hz].
+    until : float, optional
+        Last time compared [s].
+    units : str, optional
+        Quantity of files that do not state it.
+    prefix : str, optional
+        Name of the run, for a folder that holds several.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    InputError
+        If nothing can be compared.
     """
     processing = Processing(quantity, low, high, until)
     found, warnings = pairs(load_results(run, prefix), data, processing, units)
@@ -120,7 +151,7 @@ def score(
 
 
 def scored(pair: Pair, processing: Processing) -> Sequence[Score]:
-    """Return the scores of the components of a pair that were recorded and moved."""
+    """Return the scores of the components of a pair that were recorded and are not identically zero."""
     name = ".".join(word for word in (pair.trace.network, pair.trace.station) if word) or pair.record.name
     made = []
     for letter, mine, theirs, there in zip(LETTERS, pair.synthetic, pair.observed, pair.recorded, strict=True):

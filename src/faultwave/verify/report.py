@@ -1,4 +1,4 @@
-"""A verification's result as a table for the terminal."""
+"""Rendering of a verification's result as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _number(value: float | None) -> str:
 
 
 def render_result(case: VerificationCase, result: Result) -> RenderableType:
-    """Measured, expected and limit of every row, remarks and the verdict."""
+    """Return a table with measured, expected and limit of every row, remarks and the verdict."""
     table = Table(title=f"{case.name}: {case.title}", title_justify="left")
     table.add_column("quantity")
     for column in ("measured", "expected", "limit"):
@@ -31,7 +31,7 @@ def render_result(case: VerificationCase, result: Result) -> RenderableType:
 
 
 def render_list(cases: dict[str, VerificationCase]) -> RenderableType:
-    """Names, titles and rough durations."""
+    """Return a table of names, titles and rough durations of the cases."""
     table = Table("name", "what it shows", "minutes")
     for case in cases.values():
         table.add_row(case.name, case.title, f"{case.minutes:g}")

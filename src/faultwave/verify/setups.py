@@ -1,4 +1,4 @@
-"""Settings of the small boxes that verifications run in, and how they are run: in memory, nothing is written."""
+"""Settings of the small boxes used by verifications, and helpers that run them in memory without writing files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,21 @@ def box(
     shuffle: bool = False,
     perturb: float = 0.0,
 ) -> dict[str, Any]:
-    """Mesh settings of a box of bricks, six tetrahedra each."""
+    """Return the mesh settings of a box of bricks, each split into six tetrahedra.
+
+    Parameters
+    ----------
+    cells : sequence of int
+        Number of bricks along x, y and z.
+    lower, upper : tuple of float
+        Corners of the box [m].
+    boundaries : mapping
+        Boundary conditions by axis ('x') or side ('z+').
+    shuffle : bool
+        True to number vertices and the corners of each tetrahedron at random.
+    perturb : float
+        Random displacement of vertices as a fraction of the edge of a brick.
+    """
     return {
         "generate": {
             "shape": "box",
@@ -39,18 +53,18 @@ def box(
 
 
 def periodic(*axes: str) -> dict[str, str]:
-    """Boundary settings: these axes periodic."""
+    """Return boundary settings with the named axes periodic (all three if none is named)."""
     return dict.fromkeys(axes or ("x", "y", "z"), "periodic")
 
 
 def uniform(medium: Medium, law: str) -> dict[str, Any]:
-    """Material settings of a homogeneous box; the acoustic law knows no mu."""
+    """Return the material settings of a homogeneous box; mu is left out for the acoustic law."""
     values = medium.parameters()
     return {"constant": {k: v for k, v in values.items() if law == "elastic" or k != "mu"}}
 
 
 def two_layers(above: Medium, below: Medium) -> dict[str, Any]:
-    """Material settings of two half-spaces that meet at z = 0."""
+    """Return the material settings of two half-spaces that meet at z = 0."""
     upper, lower = above.parameters(), below.parameters()
     return {
         "expression": {
@@ -61,14 +75,28 @@ def two_layers(above: Medium, below: Medium) -> dict[str, Any]:
 
 
 def _literal(value: float) -> str:
-    """A number as the function language reads it: it has no exponents."""
+    """Return a number as a literal of the function language, which has no exponents."""
     return np.format_float_positional(value, trim="0")
 
 
 def settings(
     law: str, mesh: Mapping[str, Any], material: Mapping[str, Any], end_time: float, order: int, **more: Any
 ) -> dict[str, Any]:
-    """A case as a dictionary; ``numerics`` and other groups in ``more`` are merged in."""
+    """Return a case as a dictionary.
+
+    Parameters
+    ----------
+    law : str
+        Name of the wave equation.
+    mesh, material : mapping
+        Groups ``mesh`` and ``material``.
+    end_time : float
+        End of the simulation [s].
+    order : int
+        Order of accuracy.
+    **more
+        Further groups; ``numerics`` is merged with the order and global time stepping.
+    """
     numerics = {"order": order, "clustering": {"rates": [1]}, **more.pop("numerics", {})}
     return {
         "law": law,
@@ -81,7 +109,7 @@ def settings(
 
 
 def started(case: Mapping[str, Any], initial: Solution | None = None) -> Any:
-    """A simulation with its initial state set from ``initial(points, 0.0)``."""
+    """Return a simulation whose initial state is ``initial(points, 0.0)``, if given."""
     sim: Any = simulate(dict(case))
     if initial is not None:
         sim.set_initial(initial)
@@ -91,21 +119,35 @@ def started(case: Mapping[str, Any], initial: Solution | None = None) -> Any:
 def errors(
     case: Mapping[str, Any], solution: Solution, inside: Callable[[Array], NDArray[np.bool_]] | None = None
 ) -> Array:
-    """Relative L2 error of every quantity (nq,) at the end of a run that starts from ``solution`` at t = 0.
+    """Return the relative L2 error of every quantity at the end of a run that starts from the exact solution.
 
-    ``inside(points) -> (n,) bool`` restricts the integrals to a part of the domain.
+    Parameters
+    ----------
+    case : mapping
+        Case to run.
+    solution : Solution
+        Exact solution, which sets the initial state at t = 0.
+    inside : callable, optional
+        ``inside(points) -> (n,) bool`` restricts the integrals to a part of the domain.
+
+    Returns
+    -------
+    array (nq,)
     """
     sim = started(case, solution).run(write=False)
     return np.asarray(sim.error(solution, inside))
 
 
 def total_energy(sim: Any) -> float:
-    """All energy of the field [J], now."""
+    """Return the present total energy of the wave field [J]."""
     return float(sum(v for k, v in sim.energy_now().items() if k.endswith("energy")))
 
 
 def energies_every(sim: Any, interval: float, count: int) -> Array:
-    """All energy of the field [J] at the start and after each of ``count`` intervals [s]; stops early where it explodes."""
+    """Return the total energy [J] at the start and after each of ``count`` intervals [s].
+
+    The series ends early, with inf, if the run becomes unstable.
+    """
     found = [total_energy(sim)]
     for _ in range(count):
         try:
@@ -118,5 +160,5 @@ def energies_every(sim: Any, interval: float, count: int) -> Array:
 
 
 def largest_step(sim: Any) -> float:
-    """Step [s] of the slowest cluster; the only one under global stepping."""
+    """Return the time step [s] of the slowest cluster; under global stepping there is only one."""
     return float(sim.solver.march.longest)

@@ -1,4 +1,4 @@
-"""A comparison as a table for the terminal."""
+"""Rendering of a comparison as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _number(misfit: Misfit, value: float) -> str:
 
 
 def render(comparison: Comparison) -> RenderableType:
-    """Worst misfit of each group against its limit, then what is missing, notes and the verdict."""
+    """Return a table of the worst misfit of each group against its limit, missing data, notes and the verdict."""
     table = Table(title=comparison.title, title_justify="left")
     for column in ("what", "group"):
         table.add_column(column)

@@ -1,4 +1,4 @@
-"""Attenuating rock on tetrahedra: plane waves that decay, every order at its rate; white noise at the longest steps.
+"""Attenuating rock on tetrahedra: convergence rates of decaying plane waves, and growth of white noise at the longest steps.
 
 P and S waves of Q 20 and 10 in the periodic cube of ``plane_wave``; the fastest element's rate is 63, ten times the waves' frequencies.
 Theory: docs/theory/attenuation.md.
@@ -23,18 +23,18 @@ from faultwave.verify.exact.plane_wave import Wave
 ROCK = {"rho": 1.0, "lambda": 2.0, "mu": 1.0, "Qp": 20.0, "Qs": 10.0}
 BAND = {"low": 0.1, "high": 10.0, "reference": 1.0}
 FREQUENCIES = {"P": 10.98488087631 + 0.27721321562j, "S": 5.39438851766 + 0.29126842162j}
-"""Complex frequencies of the waves, computed once as eigenvalues of the first-order system."""
+"""Complex frequencies of the waves, found as eigenvalues of the first-order system."""
 K, BACK = (np.pi, np.pi, np.pi), (-np.pi, -np.pi, -np.pi)
 WAVES = {"P": Wave("P", K), "S": Wave("S", BACK, polarisation=(1.0, -1.0, 0.0))}
 END = 0.5
 GRIDS: dict[int, tuple[int, ...]] = {2: (4, 8, 16), 3: (4, 8), 4: (4, 8), 5: (4, 8), 6: (4, 8), 7: (4, 8), 8: (4, 8)}
 NAMES = ("s_xx", "v1")
 NOISE_UP_TO = 6
-"""Order; white noise is no wave that higher ones are for."""
+"""Highest order tested with white noise, which higher orders do not resolve."""
 
 
 def exact(rock: Mapping[str, float] = ROCK, band: Mapping[str, float] = BAND) -> AttenuatedWaves:
-    """The waves in the medium that three elements make of the rock."""
+    """Return the exact waves in the generalised Maxwell body that approximates the rock with three elements."""
     made = Mechanisms(Spectrum(band["low"], band["high"], band["reference"]), 3)
     found = maxwell_elements(made, {name: np.array([v]) for name, v in rock.items()})
     values = dict(rock) | {"lambda": float(found.lam[0]), "mu": float(found.mu[0])}
@@ -45,7 +45,7 @@ def exact(rock: Mapping[str, float] = ROCK, band: Mapping[str, float] = BAND) ->
 
 
 def case_settings(order: int, n: int, **more: Any) -> dict[str, Any]:
-    """The periodic cube [-1, 1]^3 of n bricks a side."""
+    """Return the case of the periodic cube [-1, 1]^3 with n bricks a side."""
     mesh = setups.box((n,) * 3, (-1.0,) * 3, (1.0,) * 3, setups.periodic(), shuffle=True)
     return setups.settings("viscoelastic", mesh, {"constant": ROCK}, END, order, attenuation=BAND, **more)
 
@@ -59,7 +59,10 @@ def _frequency_rows() -> list[Row]:
 
 
 def noise_growth(order: int, steps: int = 1000) -> float:
-    """Largest growth of energy a step, of white noise in a free cube of Q 5 whose fastest element allows no longer step."""
+    """Return the largest growth of energy per step for white noise in a free cube of Q 5.
+
+    The band reaches so high that the relaxation rate of the fastest element lies at the stability limit of the time step.
+    """
     mesh = setups.box((2, 2, 2), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), FREE, shuffle=True)
     rock = ROCK | {"Qp": 7.0, "Qs": 5.0}
 
@@ -74,7 +77,7 @@ def noise_growth(order: int, steps: int = 1000) -> float:
 
 
 def measure(grids: Mapping[int, tuple[int, ...]], progress: Progress) -> dict[int, dict[int, Any]]:
-    """Errors of NAMES for every order and grid."""
+    """Return the errors of the quantities in NAMES for every order and grid."""
     solution = exact()
     found: dict[int, dict[int, Any]] = {}
     for order, sizes in grids.items():
@@ -86,7 +89,7 @@ def measure(grids: Mapping[int, tuple[int, ...]], progress: Progress) -> dict[in
 
 
 def run(progress: Progress, grids: Mapping[int, tuple[int, ...]] = GRIDS) -> Result:
-    """Frequencies, errors and rates, noise."""
+    """Judge frequencies, errors and rates, and the growth of noise."""
     found = measure(grids, progress)
     rows = _frequency_rows() + convergence.rate_rows(found, NAMES)
     for order in grids:

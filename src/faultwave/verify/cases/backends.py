@@ -1,4 +1,4 @@
-"""Every backend that can run here gives what the processor's own gives: noise through every law and order, decks with friction."""
+"""Agreement of every available backend with the CPU backend: noise through every law and order, decks with friction."""
 
 from __future__ import annotations
 
@@ -27,20 +27,23 @@ SIDES = {
     "acoustic": ("free-surface", "absorbing"),
     "maxwell": ("pec", "absorbing"),
 }
-LIMITS = {"double": 1e-11, "single": 1e-4}  # of the largest number, after some steps
+LIMITS = {"double": 1e-11, "single": 1e-4}  # relative to the largest number, after some steps
 DECKS: dict[str, tuple[float, dict[str, float]]] = {
     "tpv5": (1e-9, {}), "tpv5-nuc": (1e-9, {}), "tpvyoffe": (1e-9, {}), "tpv101": (1e-6, {"slip rate": 1e-2}),
 }  # fmt: skip
-"""Decks with their largest misfit, and other limits for some groups.
+"""Decks with their misfit limit, and other limits for some groups.
 
-Iterations of rate and state may stop one iteration earlier or later, and at points that creep at 1e-12 m/s the slip rate is a difference
-of tractions of 75 MPa.
+Iterations of rate-and-state friction may end a round earlier or later, and at points that creep at 1e-12 m/s the slip rate is a
+difference of tractions of 75 MPa.
 """
 END, DECK_ORDER = 0.5, 3
 
 
 def evolved(backend: str, law: str, order: int, precision: str) -> np.ndarray:
-    """Dofs of a small box of unequal cells, local steps, walls that reflect and absorb, some steps after noise."""
+    """Return the degrees of freedom after some steps from noise, in a small box of unequal cells.
+
+    It uses local time stepping and has reflecting and absorbing sides.
+    """
     wall, open_side = SIDES[law]
     mesh = setups.box((3, 2, 2), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), {"x": wall, "y": open_side, "z": wall}, perturb=0.25)
     numerics = {"backend": backend, "precision": precision, "clustering": {"rates": [2]}}
@@ -52,7 +55,7 @@ def evolved(backend: str, law: str, order: int, precision: str) -> np.ndarray:
 
 
 def wave_rows(backend: str, progress: Progress, orders: tuple[int, ...]) -> list[Row]:
-    """Differences from the cpu backend, by law and order."""
+    """Return the differences from the CPU backend, by law and order."""
     rows = []
     for law in MATERIALS:
         for order in orders:
@@ -65,7 +68,7 @@ def wave_rows(backend: str, progress: Progress, orders: tuple[int, ...]) -> list
 
 
 def deck_rows(backend: str, progress: Progress, folder: Path, end: float = END) -> list[Row]:
-    """Worst difference of every kind of result of the first moments of a deck."""
+    """Return the worst difference of every kind of result over the first moments of each deck."""
     rows = []
     for name, (limit, limits) in DECKS.items():
         deck = folder / name / "parameters.par"
@@ -82,7 +85,7 @@ def deck_rows(backend: str, progress: Progress, folder: Path, end: float = END) 
 
 
 def run(progress: Progress, orders: tuple[int, ...] = ORDERS, end: float = END) -> Result:
-    """Backends that are absent are told of."""
+    """Judge every backend; absent ones are listed in notes."""
     rows: list[Row] = []
     notes = []
     folder = cases_folder()

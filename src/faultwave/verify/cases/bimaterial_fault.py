@@ -1,9 +1,9 @@
-"""Plane shear on a bimaterial fault of constant strength: traction and slip rate against the exact ones.
+"""Plane shear on a bimaterial fault of constant strength: traction and slip rate against the exact solution.
 
-The column is periodic along the fault, so the problem is one-dimensional. From the strength on the fault is loaded by a
+The column is periodic along the fault, so the problem is one-dimensional. From the strength on, the fault is loaded by a
 smooth step, a nucleation episode, in both directions of slip and with either side as plus, or by a Gaussian pulse that
 arrives through the softer side. A load that jumps is judged by its slip only: the jump excites oscillations in the elements
-beside the fault, which last for some steps and cancel in the slip.
+next to the fault, which last for some steps and cancel in the slip.
 """
 
 from __future__ import annotations
@@ -28,20 +28,24 @@ POINTS = [[10.0, 0.0, 20.0], [-100.0, 0.0, 65.0]]
 
 @dataclass(frozen=True)
 class Load:
-    """Loading of a fault from its strength to ``RISE`` beyond; the rock is soft below y = 0 and stiff above.
+    """Load that takes the fault from its strength to ``RISE`` beyond; the medium is soft below y = 0 and stiff above.
 
     Attributes
     ----------
+    label : str
+        Name in the table.
     bricks : int
         Number of bricks along y.
-    end_time, duration : float
-        End of the run and duration of the smooth step [s]; a duration of 0 is a jump.
+    end_time : float
+        End of the run [s].
+    duration : float
+        Duration of the smooth step or of the pulse [s]; 0 for a jump.
     sign : int
-        Sign of slip.
+        Direction of slip.
     plus : int
         Sign of y on the plus side.
     incident : bool
-        True to load the fault by an incident pulse from below, which lasts ``duration``, instead of a stress on the fault.
+        True if a pulse from below loads the fault instead of a stress on it.
     """
 
     label: str
@@ -75,7 +79,10 @@ JUMP = Load("jump", 8, 0.4, 0.0)
 
 
 def case_settings(mesh: dict[str, Any], order: int, load: Load) -> dict[str, Any]:
-    """The column with its fault. Strike is +x seen from y < 0, so that positive slip is above minus below."""
+    """Return the case of the column with its fault.
+
+    Strike is +x seen from y < 0, so positive slip is the displacement above minus the one below.
+    """
     jump = load.duration == 0
     start = load.sign * (STRENGTH + RISE * jump)
     values = {"mu_s": FRICTION, "mu_d": FRICTION, "d_c": 0.4, "cohesion": 0.0, "T_n": NORMAL, "T_s": start, "T_d": 0.0}
@@ -98,7 +105,7 @@ def case_settings(mesh: dict[str, Any], order: int, load: Load) -> dict[str, Any
 
 
 def histories(order: int, load: Load) -> tuple[Array, dict[str, Array]]:
-    """Times (nt,) after 0 and columns by name (nt, receivers)."""
+    """Return the times (nt,) after 0 and the columns by name (nt, receivers)."""
     with meshes.as_setting(meshes.fault_column((3, load.bricks, 3), EDGE)) as mesh:
         data = setups.started(case_settings(mesh, order, load), load.exact).run(write=False).fault_receivers
     time = data.variables["time"].data[:, 0]
@@ -108,7 +115,7 @@ def histories(order: int, load: Load) -> tuple[Array, dict[str, Array]]:
 
 
 def deviations(order: int, load: Load) -> dict[str, float]:
-    """Largest deviation over all samples and points, relative to strength, peak slip rate and final slip."""
+    """Return the largest deviations over all samples and points, relative to strength, peak slip rate and final slip."""
     solution = load.exact
     time, columns = histories(order, load)
     rate, slip = solution.slip_rate(time)[:, None], solution.slip(time, load.end_time / 20)[:, None]
@@ -123,7 +130,7 @@ def deviations(order: int, load: Load) -> dict[str, float]:
 
 
 def run(progress: Progress, order: int = 4) -> Result:
-    """Smooth loads are judged point by point, the jump by its slip."""
+    """Judge smooth loads point by point, the jump by its slip."""
     rows: list[Row] = []
     for load in LOADS:
         progress(load.label)

@@ -1,6 +1,6 @@
-"""Energy of closed boxes: standing waves keep it, white noise may only lose it.
+"""Energy of closed boxes: standing waves conserve it, white noise may only lose it.
 
-The modes and limits: docs/theory/exact-solutions.md, "Energy in closed boxes".
+Modes and limits: docs/theory/exact-solutions.md, "Energy in closed boxes".
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ STEPS = 10_000
 
 
 def closed_box(law: str, order: int, n: int, end_time: float) -> dict[str, Any]:
-    """The unit cube with free sides, n bricks a side."""
+    """Return the case of the unit cube with free sides, n bricks a side."""
     mesh = setups.box((n, n, n), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), FREE, shuffle=True)
     medium = WATER if law == "acoustic" else ROCK
     return setups.settings(law, mesh, setups.uniform(medium, law), end_time, order)
 
 
 def standing(law: str) -> tuple[Solution, float]:
-    """A mode of the free cube and its period: sound (1, 1, 1), or Lame's mode."""
+    """Return a mode of the free cube and its period: the sound mode (1, 1, 1), or Lame's mode."""
     mode = PressureRelease(WATER) if law == "acoustic" else LameMode(ROCK, np.pi)
     return mode, 2 * np.pi / mode.frequency
 
@@ -41,7 +41,7 @@ def _standing_rows(law: str, order: int) -> list[Row]:
 
 
 def noise(quantities: int, seed: int = 1) -> Solution:
-    """Independent normal numbers at every point asked for."""
+    """Return a field of independent standard normal numbers at every point."""
     generator = np.random.default_rng(seed)
     return lambda points, t: generator.standard_normal((len(points), quantities))
 
@@ -55,7 +55,7 @@ def _noise_rows(law: str, order: int) -> list[Row]:
 
 
 def run(progress: Progress, orders: tuple[int, ...] = ORDERS) -> Result:
-    """Both laws, every order."""
+    """Judge standing waves and noise for both laws at every order."""
     rows = []
     for law in ("acoustic", "elastic"):
         for order in orders:

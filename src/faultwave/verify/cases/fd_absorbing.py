@@ -1,9 +1,9 @@
-"""Engine fd: what the absorbing layers send back, and whether they stay stable.
+"""Absorbing layers of the engine fd: their reflections and long-term stability.
 
-A source in the middle of a small box, seen near its sides; the same in a box so large that nothing comes back in time. The
-difference is what the layers of ten points reflect: its largest amplitude over the direct wave's, at most -50 dB, also with the
-damping along the layers that strong contrasts get. Stable: after 10^5 steps of the default layers with the softest layer of a free
-surface at their sides, and after 20,000 with others and of the sponge, little is left of the energy of the source.
+A source in the middle of a small box is recorded near the sides, and again in a box so large that no reflection arrives in time. The
+difference is the reflection of layers of ten points: its largest amplitude over the direct wave's is at most -50 dB, also with the
+damping along the layers used for strong contrasts. Stability: after 10^5 steps of the default layers with the softest layer of a free
+surface at their sides, and after 20,000 steps with other materials and of the sponge, little of the source's energy remains.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROCK = {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0}
 FREQUENCY = 1.5
 HALF = 2000.0  # half width of the small box [m]
 LIMIT_DB = -50.0
-LEFT = 1e-4  # of the energy while the source acts
+LEFT = 1e-4  # fraction of the energy while the source acts
 STEPS, FEWER = 100_000, 20_000
 ALONG = stable_along(np.inf)
 LAYERED = {
@@ -31,12 +31,12 @@ LAYERED = {
     "Vp/Vs 1.73": {"rho": (1800, 2300, 2700), "vp": (1500, 4000, 6000), "vs": (866, 2000, 3464)},
     "Vp/Vs 9.1": {"rho": (1700, 2300, 2700), "vp": (1600, 4000, 6000), "vs": (175, 2000, 3464)},
 }
-"""Density [kg/m^3] and speeds [m/s] of three layers from the surface down, by Vp/Vs of the uppermost."""
+"""Parameters of three layers from the surface down; the ratio is Vp/Vs of the uppermost."""
 SOFTEST = "Vp/Vs 9.1"
 
 
 def box(kind: str, grow: float, end: float, along: float | None = None) -> dict[str, Any]:
-    """A source in the middle of a box with receivers inside, whose sides are ``grow`` further away than they need be."""
+    """Return the case of a source in the middle of a box whose sides are ``grow`` [m] further away than in the small one."""
     half, low = HALF + grow, -HALF - grow
     points = [[0.0, 0.0, 1200.0], [1200.0, 0.0, 0.0], [0.0, -1200.0, 300.0], [900.0, 900.0, 600.0]]
     return {
@@ -50,8 +50,8 @@ def box(kind: str, grow: float, end: float, along: float | None = None) -> dict[
 
 
 def reflections(kind: str, along: float | None = None, end: float = 3.5) -> Array:
-    """Largest reflected over largest direct velocity at each receiver [dB]."""
-    # a wave to the side of the large box and back comes after the end
+    """Return the largest reflected over the largest direct velocity at each receiver [dB]."""
+    # a wave to the side of the large box and back arrives after the end
     far = np.ceil(0.5 * ROCK["vp"] * end / SPACING) * SPACING
     results = []
     for grow in (0.0, far):
@@ -63,7 +63,7 @@ def reflections(kind: str, along: float | None = None, end: float = 3.5) -> Arra
 
 
 def left_over(kind: str, values: Mapping[str, tuple[float, ...]], steps: int) -> float:
-    """Energy after so many steps over the largest while the source acts, in layers below a free surface."""
+    """Return the energy after ``steps`` over its largest value while the source acts, in layers below a free surface."""
     soft = "if (z > -600) { return %s; } if (z > -1200) { return %s; } return %s;"
     case: dict[str, Any] = {
         "engine": "fd", "end_time": steps * 0.0074, "material": {"expression": {k: soft % v for k, v in values.items()}},
@@ -81,7 +81,7 @@ def left_over(kind: str, values: Mapping[str, tuple[float, ...]], steps: int) ->
 
 
 def run(progress: Progress) -> Result:
-    """Reflections of the layer, stability of layer and sponge."""
+    """Judge reflections of the layer, and stability of layer and sponge."""
     rows = []
     progress("reflections of the layer")
     names = ("above", "aside", "aside and up", "in a corner")

@@ -1,4 +1,4 @@
-"""Both engines on one native case: a moment tensor below a layer, free surface above, seen on it and inside.
+"""Both engines on one case: a moment tensor below a layer under a free surface, recorded on the surface and inside.
 
 The case has a mesh and a grid; only ``engine`` changes. Element edges are 500 m at order 4, the spacing is 80 m, so that the
 interface lies in the middle of a cell; the source, a Gaussian of 0.25 s, has fallen to 1 % at 2 Hz.
@@ -19,7 +19,7 @@ END, LIMIT = 3.6, 0.03
 
 
 def case(engine: str, spacing: float = 80.0, edge: float = 500.0) -> dict[str, Any]:
-    """Settings for one engine or the other."""
+    """Return the case for one of the engines."""
     lower, upper = np.array([-7000.0, -7000.0, -6000.0]), np.array([7000.0, 7000.0, 0.0])
     layers = {"rho": (2600, 2700), "vp": (4000, 6000), "vs": (2000, 3464)}
     material = {n: f"if (z > -1000) {{ return {a}; }} return {b};" for n, (a, b) in layers.items()}
@@ -35,7 +35,7 @@ def case(engine: str, spacing: float = 80.0, edge: float = 500.0) -> dict[str, A
 
 
 def misfits(**sizes: float) -> Array:
-    """Relative L2 difference of velocity at each receiver."""
+    """Return the relative L2 difference of velocity at each receiver."""
     found = []
     for engine in ("fd", "dg"):
         data = simulate(case(engine, **sizes)).run(write=False).receivers
@@ -46,7 +46,7 @@ def misfits(**sizes: float) -> Array:
 
 
 def run(progress: Progress) -> Result:
-    """The misfit table."""
+    """Judge the misfits of both engines at the receivers."""
     progress("both engines")
     rows = [
         at_most(f"misfit at ({x:g}, {y:g}, {z:g}) m", m, LIMIT)

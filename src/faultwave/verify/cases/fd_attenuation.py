@@ -1,9 +1,9 @@
-"""Engine fd: how plane waves decay in attenuating media, over two decades of frequency.
+"""Attenuation in the engine fd: decay of plane waves over two decades of frequency.
 
-A wave of given wavelength in a periodic box turns into exp(i w t) with a complex w: the quality factor is Re w / (-2 Im w), the
-phase speed Re w / k; expected is what a medium of constant Q does at that w. Asked are 5 % in Q over the band, at
-Q = 20 along every axis, the exponent of Q(f) to 0.05, and the phase speed at the reference frequency to 0.5 % at Q = 20. Grids
-have 16 points per wavelength, whatever the frequency.
+A wave of given wavelength in a periodic box behaves as exp(i w t) with a complex w: the quality factor is Re w / (-2 Im w), the
+phase speed Re w / k; the expected value is the response of a medium of constant Q at that w. Limits are 5 % in Q over the band, at
+Q = 20 along every axis, 0.05 in the exponent of Q(f), and 0.5 % in the phase speed at the reference frequency at Q = 20. Grids
+have 16 points per wavelength at every frequency.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FREQUENCIES = np.geomspace(LOW, HIGH, 9)
 def plane_wave(
     kind: str, frequency: float, q: float, exponent: float = 0.0, precision: str = "single", along: str = "x"
 ) -> tuple[float, float]:
-    """Quality factor and phase speed [m/s] of a P or S wave along an axis; S waves move the next one."""
+    """Return the quality factor and phase speed [m/s] of a P or S wave along an axis; S waves are polarised along the next axis."""
     speed = ROCK["vp" if kind == "P" else "vs"]
     h = speed / frequency / POINTS
     k = 2 * np.pi * frequency / speed
@@ -55,21 +55,29 @@ def plane_wave(
         series.append((sim.solver.operator.runner.view(name).astype(float).mean(others) * shape).mean())
     stride = max(
         1, round(0.1 / (frequency * dt))
-    )  # a tenth of a period: far from both ends of what a fit can tell apart
-    settled = np.array(series)[len(series) // PERIODS :]  # memory started from nothing
+    )  # a tenth of a period, far from both limits of what the fit can resolve
+    settled = np.array(series)[
+        len(series) // PERIODS :
+    ]  # transient of the memory variables, which start from zero, is left out
     pole = _pole(settled, stride)
     w = np.log(pole) / (1j * stride * dt)
     return float(abs(w.real) / (2 * w.imag)), float(abs(w.real) / k)
 
 
 def in_time(q: float) -> float:
-    """Re w / (2 Im w) of a medium of constant ``q`` = Re M / Im M: M goes as (i w)^(2 g), tan(pi g) = 1/q (Kjartansson 1979)."""
+    """Return Re w / (2 Im w) of a medium of constant ``q`` = Re M / Im M.
+
+    M is proportional to (i w)^(2 g) with tan(pi g) = 1/q (Kjartansson 1979).
+    """
     angle = np.arctan(1 / q)
     return float(1 / (2 * np.tan(angle / 2 / (1 - angle / np.pi))))
 
 
 def _pole(series: np.ndarray, stride: int) -> complex:
-    """z of a series z^n, n counted in strides, with a wave the other way beside it: x[n+1] = a x[n] - b x[n-1], z^2 = a z - b."""
+    """Return the pole z of a series z^n, with n in strides, that may also contain a wave in the opposite direction.
+
+    Least squares fit x[n+1] = a x[n] - b x[n-1]; z is a root of z^2 = a z - b.
+    """
     before, now, after = series[: -2 * stride], series[stride:-stride], series[2 * stride :]
     a, b = np.linalg.lstsq(np.stack([now, -before], 1), after, rcond=None)[0]
     roots = np.roots([1.0, -a, b])
@@ -78,7 +86,7 @@ def _pole(series: np.ndarray, stride: int) -> complex:
 
 
 def run(progress: Progress) -> Result:
-    """Constant Q of P and S waves, Q(f), phase speed."""
+    """Judge constant Q of P and S waves, Q(f) and phase speed."""
     rows: list[Row] = []
     for kind, q, along in (
         ("S", 20.0, "x"),

@@ -1,15 +1,15 @@
-"""Engine fd with blocks of different spacing: energy, reciprocity, accuracy, reflection, and what blocks save below a basin.
+"""Blocks of different spacing in the engine fd: energy, reciprocity, accuracy, reflection, and savings below a basin.
 
-* Energy of motion in a material that varies everywhere, in double precision: what leapfrog keeps, stresses now and velocities half a step
-  before times those half a step after. Over 100,000 steps of two small blocks with rigid sides, over 5,000 of three blocks (spacings
-  as 1 to 2 to 6) with periodic ones.
-* Reciprocity through both faces, with attenuation, below a hill: forward runs against strain Green tensors.
-* Waves of a double couple above a face against the same grid in the smaller spacing everywhere, by points of the larger spacing an S
-  wavelength at 2.5 times the peak frequency. With the larger spacing's own dispersion that is an error of the whole, not of the face alone.
-* An S wave that rises through a face: what is sent back, over what comes up.
-* A column in which Vs grows from 300 m/s at the surface to 3,000 m/s at 3.6 km depth, three blocks against one spacing: both rise an S wave
-  through it and are compared with half of the spacing. Waves, material and errors depend on z alone, so that columns of a few points
-  across show what a basin of any extent does; point updates are counted over equal areas.
+* Energy of motion in a heterogeneous material, in double precision: the discrete energy conserved by leapfrog, from stresses at one time
+  and the product of velocities half a step before and after. Over 100,000 steps of two small blocks with rigid sides, and over 5,000
+  steps of three blocks (spacings as 1 to 2 to 6) with periodic ones.
+* Reciprocity through both block interfaces, with attenuation, below a hill: forward runs against strain Green tensors.
+* Waves of a double couple above an interface against a uniform grid of the smaller spacing, by points of the larger spacing per S
+  wavelength at 2.5 times the peak frequency. The error includes the dispersion of the larger spacing, not only the interface.
+* An S wave that rises through an interface: the reflected over the incident amplitude.
+* A column in which Vs grows from 300 m/s at the surface to 3,000 m/s at 3.6 km depth, three blocks against one spacing: an S wave rises
+  through both, and they are compared with half the spacing. Waves, material and errors depend on z alone, so that columns a few points
+  wide represent a basin of any extent; point updates are counted over equal areas.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Fields = dict[str, Array]
 
 
 class LeapfrogEnergy:
-    """Energy [J] of all blocks of a grid that the leapfrog scheme conserves."""
+    """Discrete energy of all blocks of a grid that leapfrog conserves [J]."""
 
     def __init__(self, operator: Operator):
         self.operator, self.blocks = operator, operator.blocks
         self.shares = [self._shares(op) for op in self.blocks]
 
     def _shares(self, op: Operator) -> tuple[Fields, Array, Fields]:
-        """Weights of planes in the norm, lambda / (3 lambda + 2 mu), one over each coefficient."""
+        """Return the weights of planes in the norm, lambda / (3 lambda + 2 mu), and the inverse of each coefficient."""
         filled = op.scheme.filled(op.subdomain.owned.box)
         planes = np.arange(filled.lo[0], filled.hi[0])
         weight = {n: held(op.scheme, n, planes)[:, None, None] for n in (*VELOCITY, *NORMAL, *SHEAR)}
@@ -54,32 +54,32 @@ class LeapfrogEnergy:
         return weight, made["lam"] / np.maximum(3 * made["lam"] + made["mu2"], 1e-9), inverse
 
     def state(self) -> list[Fields]:
-        """The fields now."""
+        """Return the present fields of every block."""
         return [{n: np.array(op.filled_values(n), float) for n in (*VELOCITY, *NORMAL, *SHEAR)} for op in self.blocks]
 
     def between(self, before: Sequence[Fields], after: Sequence[Fields]) -> float:
-        """Return the energy [J] between two states one step apart."""
+        """Return the energy [J] of two states one step apart."""
         total = 0.0
         for op, a, b, (weight, share, inverse) in zip(self.blocks, before, after, self.shares, strict=True):
             own = sum((weight[n] * a[n] * b[n] * inverse[f"b_{axis}"]).sum() for n, axis in VELOCITY.items())
             square = sum(a[n] ** 2 for n in NORMAL) - share * sum(a[n] for n in NORMAL) ** 2
             square = square * inverse["mu2"] + a["sxx"] ** 2 * inverse["lam"] * (
                 inverse["mu2"] == 0
-            )  # of rock, of fluids
+            )  # mu2 is zero in fluids, where only this term contributes
             own += (weight["szz"] * square).sum()
             own += sum((weight[n] * a[n] ** 2 * inverse[f"mu_{n[1:]}"]).sum() for n in SHEAR)
             total += 0.5 * op.scheme.grid.spacing**3 * float(own)
         return total
 
     def now(self) -> float:
-        """After one more step."""
+        """Advance by one step and return the energy [J]."""
         before = self.state()
         self.operator.advance(1)
         return self.between(before, self.state())
 
 
 def three(ground: bool = False, attenuation: bool = False) -> dict[str, Any]:
-    """Three blocks of spacings 100, 200 and 600 m, below a free surface; sides along x and y are periodic."""
+    """Return the case of three blocks of spacings 100, 200 and 600 m below a free surface, periodic along x and y."""
     below = (2000.0, 4400.0) if ground else (1400.0, 3800.0)
     grid: dict[str, Any] = {
         "lower": [0, 0, -below[1] - 4800.0], "upper": [4800, 4800, 200.0 * ground], "spacing": 100.0,
@@ -96,7 +96,7 @@ def three(ground: bool = False, attenuation: bool = False) -> dict[str, Any]:
 
 
 def two() -> dict[str, Any]:
-    """Two small blocks of spacings 100 and 200 m below a free surface."""
+    """Return the case of two small blocks of spacings 100 and 200 m below a free surface."""
     made = three()
     made["grid"] |= {
         "lower": [0, 0, -2800.0],
@@ -107,7 +107,19 @@ def two() -> dict[str, Any]:
 
 
 def drift(blocks: str, sides: str, steps: int, looks: int = LOOKS) -> float:
-    """Largest relative change of the energy of random motion in so many blocks, with such sides along x and y."""
+    """Return the largest relative change of the energy of random motion.
+
+    Parameters
+    ----------
+    blocks : str
+        'two' or 'three' blocks.
+    sides : str
+        Boundary condition along x and y.
+    steps : int
+        Number of time steps.
+    looks : int
+        Number of times at which the energy is evaluated.
+    """
     made = two() if blocks == "two" else three()
     made["grid"]["boundaries"] |= {"x": sides, "y": sides}
     sim: Any = simulate(made)
@@ -122,7 +134,7 @@ def drift(blocks: str, sides: str, steps: int, looks: int = LOOKS) -> float:
 
 
 def reciprocity() -> float:
-    """Largest difference of forward velocities and those of strain Green tensors, over the largest, at every step."""
+    """Return the largest difference of velocities between forward runs and strain Green tensors at any step, over the largest."""
     places = ([2905.0, 2610.0, -3220.0], [1905.0, 2210.0, -8250.0])
     sources = [
         {"kind": "moment-tensor", "location": place, "tensor": dict(zip(NAMES, tensor, strict=True)),
@@ -139,7 +151,7 @@ def reciprocity() -> float:
 
 
 def wave_case(ratio: int, points: int, blocks: bool) -> dict[str, Any]:
-    """A double couple six of the larger spacings above a face, all around of the same rock."""
+    """Return the case of a double couple above a block interface by six of the larger spacings, in homogeneous rock."""
     h, shear = 10.0, 1000.0
     coarse = ratio * h
     f0, length, width, face = shear / (2.5 * points * coarse), 48 * coarse, 8 * coarse, 10 * coarse
@@ -167,7 +179,7 @@ def _rock(shear: float) -> dict[str, float]:
 
 
 def wave_error(ratio: int, points: int) -> float:
-    """The largest of the receivers' relative L2 errors [%]."""
+    """Return the largest relative L2 error of all receivers [%]."""
     with_blocks, one = (_velocities(wave_case(ratio, points, blocks)) for blocks in (True, False))
     return 100 * float(np.sqrt(((with_blocks - one) ** 2).sum((0, 2)) / (one**2).sum((0, 2))).max())
 
@@ -179,11 +191,11 @@ def _velocities(case: dict[str, Any]) -> Array:
 
 
 def rising_case(points: int, blocks: bool, step: float | None = None) -> dict[str, Any]:
-    """An S wave that rises to a face and through it, and is watched below; or the same without the finer block."""
+    """Return the case of an S wave that rises through a block interface and is recorded below, or without the finer block."""
     h, coarse, shear = 10.0, 30.0, 1000.0
     f0, width = shear / (2.5 * points * coarse), 8 * coarse
     length = shear / f0
-    thick = 3 * length  # so that nothing comes back from the upper side in time
+    thick = 3 * length  # so that no reflection from the upper side arrives in time
     return {
         "engine": "fd", "end_time": 6.0 / f0, "material": {"constant": _rock(shear)},
         "sources": [{"kind": "plane-wave", "z": -thick - 2 * length, "velocity": [1.0, 0.0, 0.0],
@@ -198,7 +210,7 @@ def rising_case(points: int, blocks: bool, step: float | None = None) -> dict[st
 
 
 def sent_back(points: int) -> float:
-    """Largest motion that a face sends back over the largest that comes up."""
+    """Return the largest reflected over the largest incident motion at a block interface."""
     step = simulate(rising_case(points, True)).plan.scheme.step
     motion, alone = (_velocities(rising_case(points, blocks, step)) for blocks in (True, False))
     return float(np.abs(motion - alone).max() / np.abs(alone).max())
@@ -207,15 +219,15 @@ def sent_back(points: int) -> float:
 # ---- a basin --------------------------------------------------------------------------------------------------------------
 
 SLOWEST, FASTEST, FLOOR, BOTTOM = 300.0, 3000.0, 3600.0, 7300.0
-"""S speeds [m/s] at the surface and from the floor down; depths [m]."""
+"""S speeds [m/s] at the surface and from the basin floor down; depths [m] of the floor and the bottom."""
 HIGHEST = 1.0
-"""Frequency [Hz] with six points a wavelength."""
+"""Frequency [Hz] with six points per wavelength."""
 FACES = ((1000.0, 150.0), (3700.0, 450.0))
-"""Depths of blocks and their spacings [m], below one of 50 m."""
+"""Depths of block interfaces and the spacings below them [m]; the uppermost spacing is 50 m."""
 
 
 def basin(finer: int, blocks: bool) -> dict[str, Any]:
-    """A column below which a plane wave begins to rise; spacing 50 m over ``finer``."""
+    """Return the case of a column with a plane wave rising from below; the spacing is 50 m over ``finer``."""
     spacing = SLOWEST / (6 * HIGHEST) / finer
     shear = f"min({FASTEST}, {SLOWEST} - z * {(FASTEST - SLOWEST) / FLOOR})"
     wide = 8 * (FACES[-1][1] if blocks else spacing)
@@ -234,13 +246,13 @@ def basin(finer: int, blocks: bool) -> dict[str, Any]:
 
 
 def updates(case: dict[str, Any]) -> float:
-    """Point updates of a case over a square metre."""
+    """Return the number of point updates of a case per square metre."""
     plan: Any = simulate(case).plan
     return float(plan.points * plan.steps / np.prod(plan.upper[:2] - plan.lower[:2]))
 
 
 def basin_errors() -> tuple[float, float]:
-    """Relative L2 errors [%] of the motion of the surface: with blocks, with one spacing."""
+    """Return the relative L2 errors [%] of the surface motion with blocks and with one spacing."""
     exact, blocks, one = (
         _velocities(basin(finer, with_blocks)) for finer, with_blocks in ((2, False), (1, True), (1, False))
     )
@@ -251,7 +263,7 @@ def basin_errors() -> tuple[float, float]:
 
 
 def run(progress: Progress) -> Result:
-    """All of it."""
+    """Judge energy, reciprocity, accuracy, reflection and the basin."""
     rows: list[Row] = []
     for (blocks, sides), steps in STEPS.items():
         progress(f"energy over {steps:,} steps, {blocks} blocks, {sides} sides")

@@ -1,8 +1,8 @@
-"""Engine fd: order of convergence in a smooth medium.
+"""Order of convergence of the engine fd in a smooth medium.
 
-Plane P and S waves in a periodic box against the exact ones, on grids of 8 to 32 points a wavelength along each axis. The step falls with
-the square of the spacing, so that its second order shows as fourth: every quantity that moves must converge with order 3.7 or
-more. In double precision, coefficients are not rounded.
+Plane P and S waves in a periodic box are compared with the exact solution on grids of 8 to 32 points per wavelength along each axis. The
+time step falls with the square of the spacing, so that its second order appears as fourth: every quantity that moves must converge with
+order 3.7 or more. Double precision avoids the rounding of coefficients.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from faultwave.verify.exact.medium import Array
 
 MATERIAL = {"rho": 1.0, "lambda": 2.0, "mu": 1.0}
 SIZES = (8, 16, 32)
-COURANT = 0.8  # of the coarsest grid, over the stable one
+COURANT = 0.8  # Courant number of the coarsest grid, over the stable one
 ORDER = 3.7
 
 
 def errors(cells: int, courant: float) -> Array:
-    """Relative L2 error of every quantity."""
+    """Return the relative L2 error of every quantity."""
     wave: dict[str, Any] = {"k": [2 * np.pi, 2 * np.pi, 0.0], "amplitude": 1.0}
     waves = [{"mode": "P", **wave}, {"mode": "S", "polarisation": [0, 0, 1.0], **wave, "k": [0.0, -2 * np.pi, 0.0]}]
     sim: Any = simulate({
@@ -37,12 +37,12 @@ def errors(cells: int, courant: float) -> Array:
 
 
 def run(progress: Progress) -> Result:
-    """The least rate of all quantities from each grid to the next."""
+    """Judge the smallest rate over all quantities from each grid to the next."""
     found = []
     for cells in SIZES:
         progress(f"{cells} points a wavelength")
         found.append(errors(cells, COURANT * SIZES[0] / cells))
-    moving = found[0] > 1e-3  # s_xz stays still
+    moving = found[0] > 1e-3  # s_xz is zero
     rows: list[Row] = []
     for n, (coarse, fine) in enumerate(zip(found, found[1:], strict=False)):
         least = min(rate(float(a), float(b)) for a, b in zip(coarse[moving], fine[moving], strict=True))

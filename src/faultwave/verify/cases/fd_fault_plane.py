@@ -1,6 +1,6 @@
-"""A vertical fault that breaks the ground, on both engines: rupture times, slip and moment (docs/theory/grids.md, "Split nodes").
+"""Vertical surface-rupturing fault on both engines: rupture times, slip and moment (docs/theory/grids.md, "Split nodes").
 
-Rock, friction and stress are those of TPV3 (Day et al. 2005), on a fault of 12 x 9 km. Tetrahedra of order 4 have edges of 350 m on it.
+Rock, friction and stress are taken from TPV3 (Day et al. 2005), on a fault of 12 x 9 km. Tetrahedra of order 4 have edges of 350 m on it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from faultwave.verify.scec.texts import squares
 
 END, EDGE, SPACING = 3.0, 350.0, 100.0
 LATER = 0.3
-"""Rupture times [s] that count: those before are of rock that breaks at once."""
+"""Smallest rupture time [s] that is compared; earlier ones belong to the nucleation patch."""
 EDGES = (
     "if (abs(x) <= 1501) { if (abs(z + 4500) <= 1501) { if (abs(x) < 1499) { return 81600000.0; } return 75800000.0; } } "
     "return 70000000.0;"
 )
-"""Traction along strike, on points that lie on the edge of the patch that of both sides: it is as large as the faces' is."""
+"""Traction along strike; points on the edge of the nucleation patch take the mean of both sides.
+
+The patch is then as large as on the faces of the mesh.
+"""
 INNER = 0.98
-"""Share of the points that counts: where the front stops, one engine may break a point that the other does not."""
+"""Fraction of the points that is judged: at the rupture's edge, one engine may rupture a point that the other does not."""
 CONSTANT = TPV3.fault_settings["parameters"]["constant"]
 SMALL = Benchmark(
     name="fault-plane",
@@ -50,7 +53,7 @@ SMALL = Benchmark(
 
 
 def on_grid(spacing: float) -> dict[str, Any]:
-    """The same on a grid."""
+    """Return the case of the fault on a grid."""
     half, parameters = 0.5 * spacing, {"constant": CONSTANT, "expression": {"T_s": EDGES}}
     friction = {"friction": SMALL.fault_settings["friction"], "parameters": parameters}
     lower, upper = [-10.5e3, -6e3 - half, -13.5e3], [10.5e3, 6e3 + half, 0.0]
@@ -63,7 +66,19 @@ def on_grid(spacing: float) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Broken:
-    """Rupture of the friction points: places (n, 2) along the fault and z, rupture times (0 if unbroken), slip; and the moment."""
+    """Final state of the friction points.
+
+    Attributes
+    ----------
+    at : array (n, 2)
+        Positions along the fault and z [m].
+    time : array (n,)
+        Rupture times [s]; 0 where the fault stayed locked.
+    slip : array (n,)
+        Slip [m].
+    moment : float
+        Seismic moment [N m].
+    """
 
     at: np.ndarray
     time: np.ndarray
@@ -72,7 +87,7 @@ class Broken:
 
 
 def broken_on_grid(spacing: float) -> Broken:
-    """The points of horizontal slip."""
+    """Run the case on a grid and return the points of horizontal slip."""
     sim = simulate(on_grid(spacing))
     sim.run(write=False)
     fault: Any = sim.solver.parts["rupture"]
@@ -82,7 +97,7 @@ def broken_on_grid(spacing: float) -> Broken:
 
 
 def broken_in_mesh(edge: float, folder: Path) -> Broken:
-    """All friction points of the faces."""
+    """Run the case on tetrahedra and return all friction points of the faces."""
     sim = simulate(write_case(SMALL, Resolution(edge, 4, END, "single"), folder))
     sim.run(write=False)
     fault: Any = sim.solver.parts["rupture"]
@@ -93,7 +108,7 @@ def broken_in_mesh(edge: float, folder: Path) -> Broken:
 
 
 def rows(spacing: float, edge: float, folder: Path) -> list[Row]:
-    """Differences of the grid from tetrahedra."""
+    """Return the differences of the grid from tetrahedra."""
     from scipy.interpolate import LinearNDInterpolator
 
     here, mesh = broken_on_grid(spacing), broken_in_mesh(edge, folder)
@@ -114,10 +129,10 @@ def rows(spacing: float, edge: float, folder: Path) -> list[Row]:
 
 
 def run(progress: Progress) -> Result:
-    """Both engines."""
+    """Judge the grid against tetrahedra; skipped without Gmsh."""
     try:
         import gmsh  # noqa: F401
-    except (ImportError, OSError) as error:  # OSError where its shared libraries lack some of theirs
+    except (ImportError, OSError) as error:  # OSError if its shared libraries lack dependencies
         return Result((), skipped=f"meshes need Gmsh, which cannot be loaded: {error}")
     progress(f"spacing {SPACING:g} m, then tetrahedra with edges of {EDGE:g} m")
     with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as scratch:

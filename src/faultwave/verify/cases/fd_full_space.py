@@ -1,8 +1,8 @@
-"""Engine fd: seismograms of a moment tensor and of a force in a full space against the exact ones.
+"""Seismograms of the engine fd for a moment tensor and a force in a full space, against the exact solution.
 
 The spacing gives 8 points per S wavelength at the frequency where the spectrum of the source, a Ricker wavelet, has fallen to
-5 % of its peak; receivers lie within 5 wavelengths of the frequency at that peak. The step is half of the stable one: the
-scheme's second order in time and fourth in space then err about equally. Judged is the relative L2 misfit of velocity, to 1 %.
+5 % of its peak; receivers lie within 5 wavelengths of the frequency at that peak. The step is half the stable one: the
+scheme's second order in time and fourth in space then cause similar errors. The relative L2 misfit of velocity is limited to 1 %.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RECEIVERS = SOURCE + ROCK.cs / FREQUENCY * np.array(
 
 
 def settings(kind: str, far: float, spacing: float = SPACING) -> dict[str, Any]:
-    """The case on a box that ends ``far`` wavelengths from the source, all sides absorbing."""
+    """Return the case in a box that ends ``far`` wavelengths from the source, with all sides absorbing."""
     wavelength = ROCK.cs / FREQUENCY
     acting: dict[str, Any] = {"force": FORCE} if kind == "force" else {"tensor": MOMENT}
     inside = [r for r in RECEIVERS if np.abs(r).max() < far * wavelength]
@@ -57,7 +57,7 @@ def settings(kind: str, far: float, spacing: float = SPACING) -> dict[str, Any]:
 
 
 def misfits(case: dict[str, Any], kind: str) -> Array:
-    """Velocity misfit of every receiver."""
+    """Return the velocity misfit of every receiver."""
     data = simulate(case).run(write=False).receivers
     assert data is not None
     found = np.stack([data.quantity(f"v{i}") for i in (1, 2, 3)], -1)
@@ -71,7 +71,7 @@ def misfits(case: dict[str, Any], kind: str) -> Array:
 
 
 def run(progress: Progress) -> Result:
-    """Both sources."""
+    """Judge both sources."""
     rows: list[Row] = []
     for kind in ("moment-tensor", "force"):
         progress(f"{kind}, {POINTS:g} points per wavelength at {FALLEN:.3g} times the source's frequency")

@@ -1,9 +1,9 @@
 """Engine fd over a Gaussian hill: against grids three times as fine, against tetrahedra of the same hill, and for 100,000 steps.
 
 In two dimensions (sides along y are periodic) an explosion lies below the foot of the hill: one material, Vp/Vs = 1.73, a Ricker wavelet;
-points are those of S waves at 2.5 times its peak frequency. Judged are both components of velocity at four places on the ground, by their
-relative L2 error against the same grid three times as fine. In three dimensions a double couple lies below the hill, and the reference is
-the engine dg on a mesh whose surface is the same hill.
+points are counted per S wavelength at 2.5 times its peak frequency. Both components of velocity at four positions on the ground are
+judged by their relative L2 error against the same grid three times as fine. In three dimensions a double couple lies below the hill,
+and the reference is the engine dg on a mesh whose surface is the same hill.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ SHEAR, SPACING, CELLS = 1000.0, 10.0, 8
 ROCK = {"rho": 2000.0, "vp": 3**0.5 * SHEAR, "vs": SHEAR}
 LENGTH, DEPTH = 150 * SPACING, 59 * SPACING
 ALONG = (75, 85, 95, 105)
-"""Receivers on the ground, in spacings."""
+"""Positions of receivers on the ground, in spacings."""
 SHAPES = {0.71: (10.0, 12.0), 1.23: (10.0, 7.0)}
-"""Largest slope of a hill: its height and width, in spacings."""
+"""Height and width of the hill in spacings, by its largest slope."""
 LIMITS = {(0.71, 6): 8.0, (0.71, 8): 3.7, (0.71, 12): 0.8, (1.23, 6): 9.8, (1.23, 8): 3.8, (1.23, 12): 0.9}
 """Largest error [%] by slope and points per wavelength."""
 STEPS, LOOKS = 100_000, 50
 
 
 def gaussian(height: float, width: float, axes: tuple[tuple[str, float], ...]) -> str:
-    """A hill as an expression of the axes, about these places."""
+    """Return a Gaussian hill as an expression of the (axis, centre) pairs in ``axes``."""
     square = " + ".join(f"({axis}-{at})*({axis}-{at})" for axis, at in axes)
     return f"{height} * exp(-({square}) / {width * width})"
 
 
 def plane_case(points: int, slope: float, finer: int) -> dict[str, Any]:
-    """Settings of a hill in two dimensions, the grid so much ``finer``."""
+    """Return the case of a hill in two dimensions, with the spacing divided by ``finer``."""
     height, width = (SPACING * n for n in SHAPES[slope])
     h, f0 = SPACING / finer, SHEAR / (2.5 * points * SPACING)
     end = 1.2 / f0 + 95 * SPACING / SHEAR
@@ -59,7 +59,7 @@ def plane_case(points: int, slope: float, finer: int) -> dict[str, Any]:
 
 
 def plane_error(points: int, slope: float) -> float:
-    """Relative L2 error [%] of the motion of the ground."""
+    """Return the relative L2 error [%] of the ground motion."""
     found = []
     for finer in (1, 3):
         data = simulate(plane_case(points, slope, finer)).run(write=False).receivers
@@ -71,14 +71,14 @@ def plane_error(points: int, slope: float) -> float:
 # ---- against tetrahedra ---------------------------------------------------------------------------------------------------
 
 HILL, WIDTH, SIDE, BOTTOM = 600.0, 800.0, 2600.0, -3000.0
-"""A hill of 600 m and the box around it [m]."""
+"""Height and width of the hill, half width and bottom of the box around it [m]."""
 SPEED, PEAK, END = 2000.0, 2.0, 1.6
-"""S speed [m/s], peak frequency [Hz] of the wavelet, end [s] before the sides of the mesh send anything back."""
+"""S speed [m/s], peak frequency [Hz] of the wavelet, and end [s], before reflections from the sides of the mesh arrive."""
 RECEIVERS = ((0.0, 0.0), (400.0, 300.0), (-500.0, 200.0), (100.0, -900.0))
 EDGE = 150.0
 ACROSS = np.array([-2600.0, -2200, -1800, -1400, *np.arange(-1050, 1051, EDGE), 1400, 1800, 2200, 2600])
 UPWARDS = np.array([-3000.0, -2600, -2200, -1800, -1400, -1100, -850, *np.arange(-600, 1, EDGE)])
-"""Vertices of the mesh along x and y, and along z before it is bent."""
+"""Coordinates of mesh vertices along x and y, and along z before the deformation."""
 
 
 def height(x: Array, y: Array) -> Array:
@@ -87,7 +87,7 @@ def height(x: Array, y: Array) -> Array:
 
 
 def hill_case(engine: str, points: int = 8) -> dict[str, Any]:
-    """Settings of one engine or the other, without the mesh."""
+    """Return the case for one of the engines, without the mesh."""
     common: dict[str, Any] = {
         "engine": engine, "end_time": END, "material": {"constant": {"rho": 2500.0, "vp": 3**0.5 * SPEED, "vs": SPEED}},
         "sources": [{"kind": "moment-tensor", "location": [130.0, -70.0, -600.0], "tensor": {"xy": 1e15, "zz": 5e14, "xx": -5e14},
@@ -105,14 +105,17 @@ def hill_case(engine: str, points: int = 8) -> dict[str, Any]:
 
 
 def raised(x: Array, y: Array) -> Array:
-    """Heights of vertices whose facets are, on average, as high as the hill: in the middle of a slope that bends they would be too low."""
+    """Return vertex heights for which the flat facets are, on average, as high as the curved hill.
+
+    With vertices on the hill itself, facets lie below it where it is dome-shaped and above it where it is bowl-shaped.
+    """
     h = height(x, y)
     bend = ((4 * x * x - 2 * WIDTH**2) + (4 * y * y - 2 * WIDTH**2) + 4 * x * y) * h / WIDTH**4
     return np.asarray(h - EDGE**2 / 12 * bend)
 
 
 def facet(x: float, y: float) -> float:
-    """Height of the mesh's surface, whose facets have the corners of two cells of a lattice each."""
+    """Return the height of the mesh's surface, which has two triangular facets per lattice square."""
     i, j = (int(np.searchsorted(ACROSS, a, side="right")) - 1 for a in (x, y))
     (a, b), (c, d) = ACROSS[i : i + 2], ACROSS[j : j + 2]
     s, t = (x - a) / (b - a), (y - c) / (d - c)
@@ -122,7 +125,7 @@ def facet(x: float, y: float) -> float:
 
 
 def bent_mesh() -> Any:
-    """A box of tetrahedra whose upper side is the hill."""
+    """Return a box of tetrahedra whose upper side is the hill."""
     axes = (ACROSS, ACROSS, UPWARDS)
     counts = (len(ACROSS) - 1, len(ACROSS) - 1, len(UPWARDS) - 1)
     box = Box(counts, (0.0, 0.0, 0.0), (float(counts[0]), float(counts[1]), float(counts[2])), {"z+": "free-surface"})
@@ -132,7 +135,7 @@ def bent_mesh() -> Any:
 
 
 def against_tetrahedra(points: int = 8) -> Array:
-    """Relative L2 difference [%] of velocity at each receiver."""
+    """Return the relative L2 difference [%] of velocity at each receiver."""
     found = []
     with as_setting(bent_mesh()) as mesh:
         for case in (hill_case("fd", points), hill_case("dg") | {"mesh": mesh}):
@@ -147,7 +150,10 @@ def against_tetrahedra(points: int = 8) -> Array:
 
 
 def long_case(rigid: bool) -> dict[str, Any]:
-    """A small box under a hill of slope 1.27, at the largest stable step with ``rigid`` sides; soft ground with absorbing ones."""
+    """Return the case of a small box under a hill of slope 1.27 for many steps.
+
+    Rigid sides are run at the largest stable step, absorbing ones with soft ground.
+    """
     boundaries = dict.fromkeys(("x", "y", "z-"), "rigid") if rigid else {}
     soft = {
         "rho": "2200",
@@ -168,7 +174,7 @@ def long_case(rigid: bool) -> dict[str, Any]:
 
 
 def energies(case: dict[str, Any]) -> Array:
-    """Return the energy of the grid [J] after each of LOOKS parts of STEPS."""
+    """Return the energies of the grid [J] at LOOKS equally spaced times over STEPS steps."""
     operator: Any = simulate(case).solver.operator  # type: ignore[attr-defined]
     found = []
     for _ in range(LOOKS):
@@ -179,7 +185,7 @@ def energies(case: dict[str, Any]) -> Array:
 
 
 def run_plane(progress: Progress) -> Result:
-    """Errors of the ground's motion in two dimensions."""
+    """Judge the errors of ground motion in two dimensions."""
     rows: list[Row] = []
     for (slope, points), limit in LIMITS.items():
         progress(f"slope {slope}, {points} points a wavelength")
@@ -188,14 +194,14 @@ def run_plane(progress: Progress) -> Result:
 
 
 def run_against_tetrahedra(progress: Progress) -> Result:
-    """Misfits at the receivers."""
+    """Judge the misfits against tetrahedra at the receivers."""
     progress("both engines")
     places = zip(RECEIVERS, against_tetrahedra(), strict=True)
     return Result(tuple(at_most(f"misfit [%] at ({x:g}, {y:g}) m, 8 points", float(m), 5.0) for (x, y), m in places))
 
 
 def run_long(progress: Progress) -> Result:
-    """Growth of energy in 100,000 steps."""
+    """Judge the growth of energy in 100,000 steps."""
     progress("rigid sides, the largest step")
     kept = energies(long_case(True))
     progress("absorbing sides, soft ground")

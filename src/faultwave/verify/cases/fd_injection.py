@@ -1,11 +1,9 @@
-"""Injection of waves into a box with the engine fd.
+"""Injection of incident waves into a box of the engine fd, from records and as a plane wave.
 
-Waves from a record of the same grid are exact to rounding; the errors of a record with twice the spacing and of a plane wave stay below
-the reported ones.
-
-A source outside of a box that reaches the free surface radiates into a grid with attenuation. Its waves, recorded around the box, are
-injected into the same grid without the source: the motion inside is the same as before, and zero outside. With a soft block in the
-box, the field outside is the difference of two whole runs, with the block and without (double precision).
+A record of the same grid must be exact to rounding; a record of points twice as far apart and a plane wave must leave no more than the
+reported error. A source outside a box that reaches the free surface excites a grid with attenuation. Its waves, recorded around the
+box, are injected into the same grid without the source: the motion inside must be reproduced, outside must be zero. With a soft block in
+the box, the field outside is the difference of two complete runs, with the block and without (double precision).
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ ROUNDING, LATTICE, PLANE = 1e-12, 0.05, 0.02
 
 
 def settings(folder: Path, record: Path | None = None, soft: bool = False, attenuation: bool = True) -> dict[str, Any]:
-    """The source's waves, or those of a record."""
+    """Return the case with the source, or with a ``record`` injected in its place."""
     rock = {name: v for name, v in ROCK.items() if attenuation or not name.startswith("Q")}
     made: dict[str, Any] = {
         "engine": "fd", "end_time": 1.8,
@@ -54,7 +52,7 @@ def settings(folder: Path, record: Path | None = None, soft: bool = False, atten
 
 
 def velocities(made: dict[str, Any]) -> tuple[Array, Array]:
-    """(samples, receivers, 3) inside and outside."""
+    """Run a case and return its velocities (samples, receivers, 3) inside and outside the box."""
     data = simulate(made).run().receivers
     assert data is not None
     values = data["values"][..., 6:]
@@ -62,7 +60,7 @@ def velocities(made: dict[str, Any]) -> tuple[Array, Array]:
 
 
 def run(progress: Progress) -> Result:
-    """Exact records, a coarser one, a plane wave."""
+    """Judge exact records, a coarser one, and a plane wave."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         progress("whole runs")

@@ -3,9 +3,9 @@
 LOH.1 (Day & Bradley 2001): a layer of 1 km over a half-space, a double couple at 2 km depth; LOH.3: the same with attenuation,
 of constant Q in the reference.
 The time function is a Gaussian of 0.2 s, whose spectrum has fallen to 1 % where the spacing of 100 m has 8 points per
-wavelength and that of 137.5 m has 6. Lamb: a vertical force 200 m below the surface of a half-space and a horizontal one 10 m below it,
-a fifth of a spacing, Gaussians of 0.25 s; and a vertical one on the surface, of 0.3 s, against Pekeris' closed form. Judged is the
-relative L2 misfit of velocity; beside it stands SW4's own Lamb problem (``fd_surface_waves``).
+wavelength and the spacing of 137.5 m has 6. Lamb: a vertical force 200 m below the surface of a half-space, a horizontal one 10 m
+below it, a fifth of a spacing, both Gaussians of 0.25 s; and a vertical one on the surface, of 0.3 s, against Pekeris' closed form.
+The relative L2 misfit of velocity is judged. SW4's own Lamb problem is another case (``fd_surface_waves``).
 """
 
 from __future__ import annotations
@@ -28,36 +28,36 @@ LAYERS = ((0.0, 4000.0, 2000.0, 2600.0, 120.0, 40.0), (1000.0, 6000.0, 3464.0, 2
 BAND = {"low": 0.05, "high": 5.0, "reference": 2.5}
 SIGMA, LIMIT = 0.2, 0.03
 SPACINGS = {8: (100.0, LIMIT), 6: (137.5, 0.06)}
-"""Spacing [m] and largest misfit by points per shortest S wavelength."""
+"""Spacing [m] and largest misfit, by points per shortest S wavelength."""
 RECEIVERS = ((6000.0, 8000.0), (600.0, 800.0), (3000.0, 4000.0))
 
 
 def constant_q(q: float) -> Modulus:
-    """Return the complex modulus of a constant quality factor relative to that of the reference frequency (Kjartansson 1979).
+    """Return the complex modulus of constant Q, over the modulus of the phase speed at the reference frequency (Kjartansson 1979).
 
-    It is proportional to (i f)^(2 g) with tan(pi g) = 1/q, and its phase speed at the reference frequency is the square root of its
-    absolute value over cos(pi g / 2). The grid approximates it.
+    It is proportional to (i f)^(2 g) with tan(pi g) = 1/q, and the phase speed at the reference is the square root of its absolute value
+    over density, divided by cos(pi g / 2). The grid's own approximation of Q plays no part.
     """
     g = np.arctan(1.0 / q) / np.pi
     return lambda frequency: np.cos(np.pi * g / 2) ** 2 * (1j * frequency / BAND["reference"]) ** (2 * g)
 
 
 def reference(attenuation: bool, layers: Any, sigma: float = SIGMA, **source: Any) -> LayeredHalfSpace:
-    """The exact solver's side of a case."""
+    """Return the exact solution of a case."""
     made = [
         Layer(top, rho, vp, vs, constant_q(qp) if attenuation else None, constant_q(qs) if attenuation else None)
         for top, vp, vs, rho, qp, qs in layers
     ]
 
     def spectrum(w: np.ndarray) -> np.ndarray:
-        """Return the spectrum of the moment rate, or of the rate of change of a force."""
+        """Return the spectrum of the moment rate, or of a force's rate of change."""
         return np.exp(-((w * sigma) ** 2) / 2 + 6j * w * sigma) * (-1j * w if "force" in source else 1.0)
 
     return LayeredHalfSpace(made, spectrum=spectrum, **source)
 
 
 def misfits(case: dict[str, Any], layers: Any, exact: LayeredHalfSpace) -> Array:
-    """Velocity misfit of every receiver of a case run on a table of layers."""
+    """Return the velocity misfit of every receiver for a case run on a table of layers."""
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "layers.txt"
         table.write_text("depth vp vs rho Qp Qs\n" + "\n".join(" ".join(map(str, layer)) for layer in layers) + "\n")
@@ -73,7 +73,7 @@ def misfits(case: dict[str, Any], layers: Any, exact: LayeredHalfSpace) -> Array
 def layer_over_half_space(
     attenuation: bool, spacing: float = 100.0, receivers: tuple[tuple[float, float], ...] = RECEIVERS, end: float = 8.0
 ) -> Array:
-    """LOH.1 or LOH.3: misfits at the receivers, in a box that ends 2 km behind the farthest."""
+    """Return the misfits of LOH.1 or LOH.3 at the receivers, in a box that ends 2 km behind the farthest."""
     upper = [max(r[axis] for r in receivers) + 2000.0 for axis in range(2)]
     case: dict[str, Any] = {
         "engine": "fd", "end_time": end, "numerics": {"cfl": 0.6},
@@ -93,13 +93,13 @@ HALF_SPACE = ((0.0, 3464.0, 2000.0, 2500.0, 1e9, 1e9),)
 
 
 def lamb(spacing: float = 50.0, end: float = 4.5) -> Array:
-    """A vertical force below the surface of a half-space; misfits at two distances, where Rayleigh waves rule."""
+    """Return the misfits for a vertical force below the surface at two distances, where Rayleigh waves dominate."""
     box = {"lower": [-1500, -1500, -2500], "upper": [3000, 3500, 0], "spacing": spacing}
     return below(box, end, 200.0, (0.0, 0.0, -1e12), ((900.0, 1200.0), (1800.0, 2400.0)))
 
 
 def lamb_aside(spacing: float = 50.0) -> Array:
-    """A horizontal force between the surface and the first plane that it pushes."""
+    """Return the misfits for a horizontal force between the surface and the first plane of horizontal velocity."""
     box = {"lower": [-900, -900, -1500], "upper": [1600, 1900, 0], "spacing": spacing}
     return below(box, 3.0, 0.2 * spacing, (1e12, 0.0, 0.0), ((600.0, 800.0), (900.0, 1200.0)))
 
@@ -107,7 +107,7 @@ def lamb_aside(spacing: float = 50.0) -> Array:
 def below(
     box: dict[str, Any], end: float, depth: float, force: tuple[float, ...], places: tuple[tuple[float, float], ...]
 ) -> Array:
-    """Misfits at places on the surface of a half-space that a force at a depth shakes."""
+    """Return the misfits at positions on the surface of a half-space for a force at ``depth`` [m]."""
     sigma = 0.25
     case: dict[str, Any] = {
         "engine": "fd", "end_time": end, "numerics": {"cfl": 0.6}, "grid": box,
@@ -119,7 +119,7 @@ def below(
 
 
 def lamb_on_top(spacing: float = 50.0) -> float:
-    """A vertical force on the surface; misfit of the vertical motion there, 1.2 km away."""
+    """Return the misfit of vertical motion 1.2 km from a vertical force on the surface."""
     rock, sigma, x, y = Medium(2500.0, 1e10, 1e10), 0.3, 1000.0, 600.0
     case: dict[str, Any] = {
         "engine": "fd", "end_time": 3.2, "numerics": {"cfl": 0.6}, "material": {"constant": rock.parameters()},
@@ -135,17 +135,17 @@ def lamb_on_top(spacing: float = 50.0) -> float:
 
 
 def run_loh1(progress: Progress) -> Result:
-    """LOH.1."""
+    """Judge LOH.1."""
     return _by_points("LOH.1", False, progress)
 
 
 def run_loh3(progress: Progress) -> Result:
-    """LOH.3."""
+    """Judge LOH.3."""
     return _by_points("LOH.3", True, progress)
 
 
 def run_lamb(progress: Progress) -> Result:
-    """Lamb's problem."""
+    """Judge Lamb's problem."""
     progress("50 m")
     names = ("misfit at 1.5 km", "misfit at 3 km")
     rows = [at_most(n, m, LIMIT) for n, m in zip(names, lamb(), strict=True)]

@@ -1,7 +1,7 @@
-"""Engine fd with differences of order 8: a full space, Rayleigh waves and a force on the surface at four to six points a wavelength.
+"""Engine fd of order 8 in space: a full space, Rayleigh waves and a force on the surface, at four to six points per wavelength.
 
-Time dispersion is removed from seismograms, which is the default with order 8, so that steps near the largest stable one are taken. With
-order 4 the misfits of the full space need 8 points (``fd_full_space``); a force on the surface with 6 points then makes 8 to 10 %.
+Time dispersion is removed from seismograms, the default with order 8, so that steps near the largest stable one are used. With
+order 4 the misfits of the full space need 8 points (``fd_full_space``), and a force on the surface with 6 points has misfits of 8 to 10 %.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from faultwave.verify.exact.surface_force import vertical_velocity
 
 ROCK = Medium(RHO, RHO * SHEAR**2, RHO * SHEAR**2)
 POINTS = 4.0
-"""An S wavelength has in the full space where the source's spectrum has fallen to 5 %."""
+"""Points per S wavelength in the full space, where the source's spectrum has fallen to 5 %."""
 SIGMA, FALLEN, ON_TOP = 0.3, 2.45, 6.0
-"""Force on the surface: width of its Gaussian [s], 2 pi f sigma where the spectrum is 5 % of its peak, points per wavelength there."""
+"""Width of the Gaussian force on the surface [s], 2 pi f sigma where its spectrum has fallen to 5 %, points per wavelength there."""
 SPACING = 2 * np.pi * SIGMA / FALLEN * SHEAR / ON_TOP
 RAYLEIGH = {4: 0.05, 6: 0.03}
-"""Points a Rayleigh wavelength, and the largest error of the phase speed [%]."""
+"""Largest error of the phase speed [%], by points per Rayleigh wavelength."""
 FAR = (2000.0, 3000.0)
 LIMIT, ON_TOP_LIMIT, CFL = 0.015, 0.02, 0.9
 
 
 def full_space(kind: str) -> np.ndarray:
-    """Misfits of velocity of a moment tensor or a force."""
+    """Return the velocity misfits of a moment tensor or a force in a full space."""
     case = fd_full_space.settings(kind, 3.4, fd_full_space.ROCK.cs / fd_full_space.FALLEN / POINTS)
     case["grid"] |= {"order": 8}
     return fd_full_space.misfits(case | {"numerics": {"cfl": CFL}}, kind)
 
 
 def lamb() -> list[float]:
-    """Misfits of the vertical motion that a vertical force on the surface makes, where Rayleigh waves rule."""
+    """Return the misfits of vertical motion for a vertical force on the surface, where Rayleigh waves dominate."""
     case: dict[str, Any] = {
         "engine": "fd", "end_time": 5.4, "material": {"constant": ROCK.parameters()}, "numerics": {"cfl": CFL},
         "grid": {"lower": [-1500, -1500, -2500], "upper": [3000, 2800, 0], "spacing": SPACING, "order": 8},
@@ -56,7 +56,7 @@ def lamb() -> list[float]:
 
 
 def run(progress: Progress) -> Result:
-    """All of them."""
+    """Judge Rayleigh waves, the full space and the force on the surface."""
     rows: list[Row] = []
     for points, limit in RAYLEIGH.items():
         for name, ratio in RATIOS.items():

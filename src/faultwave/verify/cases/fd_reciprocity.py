@@ -1,9 +1,9 @@
-"""Engine fd: reciprocity, and seismograms from strain Green tensors against forward runs.
+"""Reciprocity of the engine fd, and seismograms from strain Green tensors against forward runs.
 
-A rupture of two points, seen at a site: once by a forward run, once from the strain that forces at the site make at the points. In
-a material that varies everywhere, both must agree to 1e-10 in double and 1e-5 in single precision: in periodic and rigid boxes, and with
-a free surface and absorbing layers, with attenuation, too, for sites on the surface and below. Compared is every step, over the
-largest velocity.
+A rupture of two points is recorded at a site: once by a forward run, once from the strain at the points under forces at the site. In
+a heterogeneous material both must agree to 1e-10 in double and 1e-5 in single precision: in periodic and rigid boxes, and with
+a free surface and absorbing layers, also with attenuation, for sites on the surface and below. Differences are taken at every step,
+relative to the largest velocity.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NAMES = ("xx", "yy", "zz", "xy", "yz", "xz")
 VARIED = {"expression": {"rho": "2700 + 0.2 * x", "vp": "3464 + 0.3 * y - 0.2 * z", "vs": "2000 - 0.4 * z"}}
 QUALITY = {"Qp": "60 + 0.01 * x", "Qs": "40 - 0.01 * z"}
 SIGMA = 0.06
-"""Standard deviation of the source's Gaussian [s]: any will do, as the grid itself is reciprocal."""
+"""Standard deviation of the source's Gaussian [s]; arbitrary, as the grid itself is reciprocal."""
 LIMITS = {"double": 1e-10, "single": 1e-5}
 
 
 def settings(
     boundaries: dict[str, str], precision: str, site: tuple[float, ...], attenuation: bool = False
 ) -> dict[str, Any]:
-    """The forward case."""
+    """Return the forward case."""
     sources = [
         {"kind": "moment-tensor", "location": list(place), "tensor": dict(zip(NAMES, tensor, strict=True)),
          "time_function": {"kind": "gaussian", "duration": SIGMA}} for place, tensor in zip(FAULT, TENSORS.tolist(), strict=True)
@@ -45,7 +45,7 @@ def settings(
 
 
 def difference(made: dict[str, Any]) -> float:
-    """Largest difference of both velocities over the largest forward one, at every step."""
+    """Return the largest difference of both velocities at any step, over the largest forward one."""
     sim: Any = simulate(made)
     dt = sim.plan.scheme.step
     made["output"]["receivers"]["interval"] = dt
@@ -56,7 +56,7 @@ def difference(made: dict[str, Any]) -> float:
 
 
 def run(progress: Progress) -> Result:
-    """Symmetric boxes, then those of earthquakes."""
+    """Judge symmetric boxes, then boxes with free surface and absorbing layers."""
     on_top = (*SITE[:2], 0.0)
     boxes: dict[str, tuple[dict[str, str], tuple[float, ...], bool]] = {
         "periodic sides": (dict.fromkeys("xyz", "periodic"), SITE, False),

@@ -1,9 +1,9 @@
-"""Engine fd: soft soil of many yield surfaces, against the curve that it follows and against an integration by Masing's rules.
+"""Soft soil of many yield surfaces in the engine fd, against its stress-strain curve and an integration of Masing's rules.
 
-Surfaces: how well they follow a hyperbola from 0.01 to 10 reference strains, and its damping in closed form. A cell: strain is pushed in
-everywhere alike, in all directions, through load, unload and reload; its stress is that of the elements one by one in three dimensions.
-A column: a pulse of S waves rises through rock into 20 m of soil; the motion of its surface is that of ``exact.soil_column``, and its
-loops have the stiffness and damping of the hyperbola.
+Surfaces: approximation of a hyperbola from 0.01 to 10 reference strains, and its damping in closed form. Cell: strain is prescribed
+uniformly, in all directions, through load, unload and reload; the stress must equal a sum of elements evaluated in three dimensions.
+Column: a pulse of S waves rises through rock into 20 m of soil; the surface motion must follow ``exact.soil_column``, and the
+loops must have the stiffness and damping of the hyperbola.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from faultwave.verify.exact.medium import Array
 from faultwave.verify.exact.soil_column import Column, shaken
 
 ERRORS = {10: 0.0433, 20: 0.00994, 40: 0.00236}
-"""Largest error of the backbone, by surfaces."""
+"""Largest error of the backbone curve, by number of surfaces."""
 AMPLITUDES = (0.3, 1.0, 3.0)
 DEPTH, FOOT, PERIOD, END, VELOCITY, REFERENCE = 20.0, 30.0, 0.3, 0.8, 0.05, 2e-3
 SOIL, ROCK = {"rho": 1800.0, "vp": 500.0, "vs": 250.0}, {"rho": 2200.0, "vp": 1200.0, "vs": 800.0}
@@ -35,7 +35,7 @@ STRESSES = ("sxx", "syy", "szz", "sxy", "syz", "sxz")
 
 
 def surface_rows() -> list[Row]:
-    """Backbone and damping."""
+    """Judge the backbone curve and damping of the surfaces."""
     x, rows = np.geomspace(*(iwan.RANGE[0], 10.0), 400), []
     for count, limit in ERRORS.items():
         of = iwan.along_curve(count)
@@ -51,7 +51,7 @@ def surface_rows() -> list[Row]:
 
 
 def strains() -> Array:
-    """Deviators (n, 3, 3) of a path, in reference strains of the tensor's double."""
+    """Return the deviatoric strains (n, 3, 3) of a loading path, half the shear strain in reference strains."""
     turns = np.concatenate([np.linspace(a, b, 12) for a, b in ((0.1, 3.0), (3.0, -1.0), (-1.0, 0.5), (0.5, 6.0))])
     main = np.array([[0.2, 1.0, 0.3], [1.0, -0.5, -0.4], [0.3, -0.4, 0.3]])
     tilt = np.array([[0.3, -0.1, 0.4], [-0.1, -0.2, 0.5], [0.4, 0.5, -0.1]])
@@ -59,7 +59,7 @@ def strains() -> Array:
 
 
 def overlay(path: Array, of: iwan.Surfaces) -> Array:
-    """Stresses (n, 3, 3) of the elements one by one, in G times the reference strain."""
+    """Return the stresses (n, 3, 3) of the elements summed one by one, in G times the reference strain."""
     states, old, found = [np.zeros((3, 3)) for _ in of.strains], np.zeros((3, 3)), []
     for strain in path:
         for n, limit in enumerate(of.strains):
@@ -71,7 +71,7 @@ def overlay(path: Array, of: iwan.Surfaces) -> Array:
 
 
 def cell_error() -> float:
-    """Return the error of the stress at a point of a grid at rest, relative to the largest stress."""
+    """Return the largest error of the stress at a point of a uniformly strained grid, over the largest stress."""
     of, shape, modulus, rho = iwan.along_curve(20), (12, 8, 8), 1e8, 1800.0
     sides: Any = dict.fromkeys(SIDES, "periodic")
     grid, speed = Grid((0.0, 0.0, 0.0), 1.0, shape), float(np.sqrt(3.0 * modulus / rho))
@@ -100,7 +100,7 @@ def cell_error() -> float:
 
 
 def column(direction: int) -> dict[str, Any]:
-    """A box whose ground depends on z alone, and an S wave from below that moves x or y."""
+    """Return the case of a one-dimensional column with an S wave from below, polarised along x or y."""
     rock = {n: f"if (z > -{DEPTH:g}) {{ return {SOIL[n]:g}; }} return {ROCK[n]:g};" for n in ROCK}
     wave = {
         "kind": "plane-wave", "z": -FOOT, "velocity": [VELOCITY * (axis == direction) for axis in range(3)],
@@ -118,7 +118,7 @@ def column(direction: int) -> dict[str, Any]:
 
 
 def independent(times: Array, reference: float = REFERENCE) -> Array:
-    """Velocity (n,) [m/s] of the surface by Masing's rules, as the spacing goes to zero."""
+    """Return the velocity (n,) [m/s] of the surface by Masing's rules, extrapolated to zero spacing."""
     pulse = time_function(SimpleNamespace(kind="ricker", duration=PERIOD, frequency=None), "t")
     of = Column(
         FOOT,
@@ -134,7 +134,7 @@ def independent(times: Array, reference: float = REFERENCE) -> Array:
 
 
 def column_rows() -> list[Row]:
-    """Motion of the surface, and loops 18.5 and 9.5 m down."""
+    """Judge the motion of the surface, and stress-strain loops at depths of 18.5 and 9.5 m."""
     times = np.arange(0.01, END - 0.01, 0.002)
     exact = independent(times)
     sim: Any = simulate(column(1))
@@ -155,7 +155,7 @@ def column_rows() -> list[Row]:
 
 
 def run(progress: Progress) -> Result:
-    """Surfaces, a cell, a column."""
+    """Judge surfaces, a cell and a column."""
     rows = surface_rows()
     progress("a cell through load, unload and reload")
     rows.append(at_most("cell: stress along a path in all directions", cell_error(), 1e-12))

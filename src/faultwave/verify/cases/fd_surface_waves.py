@@ -1,12 +1,13 @@
-"""Engine fd along a free surface: how fast Rayleigh waves go, and Lamb's problem as SW4 publishes it.
+"""Engine fd along a free surface: speed of Rayleigh waves, and Lamb's problem as published for SW4.
 
-Rayleigh waves: a standing wave of the exact motion is let go in a box of periodic sides. Its frequency is that of the motion on the
-surface over a hundred periods, without what the time step does to it (2/dt sin(w dt / 2) in place of w).
+Rayleigh waves: a standing wave of the exact motion is released in a box of periodic sides. Its frequency is measured from the motion of
+the surface over a hundred periods and corrected for the time step (2/dt sin(w dt / 2) in place of w).
 
 Lamb's problem (SW4 user's guide; Petersson & Sjögreen 2017): a vertical force on a half-space of Vp/Vs = sqrt 3, a bump of 1 s, S
-speed 1 km/s. Judged is the vertical displacement 1 and 10 km away, one and ten wavelengths of the dominant 1 Hz, by the largest
-error over the largest value, against Pekeris' closed form. The waves of 3 Hz, the highest that matter, have 5, 6.7 or 10 points a
-wavelength. SW4's numbers are those of its guide; its time steps are of fourth order, from the seismograms here time dispersion is removed.
+speed 1 km/s. The vertical displacement 1 and 10 km away, one and ten wavelengths of the dominant 1 Hz, is judged by the largest
+error over the largest value, against Pekeris' closed form. Waves of 3 Hz, the highest significant frequency, have 5, 6.7 or 10 points per
+wavelength. SW4's errors are taken from its guide; its time steps are of fourth order, while time dispersion is removed from the
+seismograms here.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ from faultwave.verify.exact.surface_force import bump, vertical_displacement
 
 SHEAR, RHO, SPACING = 1000.0, 1500.0, 100.0
 PERIODS = 100.0
-"""Number of periods of Rayleigh waves over which their frequency is measured."""
+"""Number of Rayleigh wave periods over which the frequency is measured."""
 RATIOS = {"1.73": 3**0.5, "3": 3.0}
 POINTS = {6: 0.4, 10: 0.2}
-"""Points a Rayleigh wavelength, and the largest error of the phase speed [%]."""
+"""Largest error of the phase speed [%], by points per Rayleigh wavelength."""
 SW4 = {15: (0.072, 0.43), 20: (0.034, 0.24), 30: (0.0093, 0.070)}
-"""Points a wavelength of 1 km, and SW4's errors 1 and 10 km away."""
+"""SW4's errors 1 and 10 km away, by points per wavelength of 1 km."""
 AWAY = (1, 10)
-"""Wavelengths from the force to where its waves are judged."""
+"""Distances of the receivers from the force, in wavelengths."""
 
 
 def rayleigh_speed(ratio: float) -> float:
-    """Over that of S waves, for Vp/Vs = ``ratio`` (Aki & Richards 2002, equation 5.56)."""
+    """Return the Rayleigh speed over the S speed for Vp/Vs = ``ratio`` (Aki & Richards 2002, equation 5.56)."""
     return float(
         brentq(lambda c: (2 - c**2) ** 2 - 4 * np.sqrt(1 - c**2) * np.sqrt(1 - (c / ratio) ** 2), 0.5, 1 - 1e-12)
     )
 
 
 def rayleigh_error(points: int, ratio: float, order: int = 4) -> float:
-    """Relative error of the phase speed of waves along x, ``points`` a wavelength."""
+    """Return the relative error of the phase speed of waves along x with ``points`` per wavelength."""
     c = rayleigh_speed(ratio)
     least = 2 * order  # cells along an axis
     k, cells = 2 * np.pi / (points * SPACING), points * -(-least // points)
@@ -58,7 +59,7 @@ def rayleigh_error(points: int, ratio: float, order: int = 4) -> float:
     p, s = np.sqrt(1 - (c / ratio) ** 2), np.sqrt(1 - c**2)
 
     def motion(places: Array, time: float) -> Array:
-        """Velocities of a standing wave as its stresses vanish."""
+        """Return the velocities of a standing Rayleigh wave at a time when its stresses vanish."""
         found, (x, z) = np.zeros((len(places), 9)), (places[:, 0], k * places[:, 2])
         half = 1 - 0.5 * c**2
         found[:, 6] = (np.exp(p * z) - half * np.exp(s * z)) * np.sin(k * x)
@@ -85,11 +86,14 @@ def rayleigh_error(points: int, ratio: float, order: int = 4) -> float:
 
 
 def lamb_as_sw4(points: int, reach: int) -> float:
-    """Largest error of the vertical displacement over the largest value, ``reach`` km away, until the waves have passed."""
+    """Return the largest error of the vertical displacement ``reach`` km away, over the largest value.
+
+    The comparison lasts until the waves have passed.
+    """
     spacing, side = 1000.0 / points, 2000.0
     rock = Medium(RHO, RHO * SHEAR**2, RHO * SHEAR**2)
     t = np.linspace(0, 1, 2001)
-    shift = 0.5 * spacing  # force and receivers on points of the grid, as in SW4's problem
+    shift = 0.5 * spacing  # puts force and receivers on points of the grid, as in SW4's problem
     case: dict[str, Any] = {
         "engine": "fd", "end_time": reach / 0.9 + 1.5, "numerics": {"cfl": 0.9}, "material": {"constant": rock.parameters()},
         "grid": {"lower": [-1500 - shift, -side - shift, -side], "upper": [1000 * reach + 1000 - shift, side - shift, 0],
@@ -107,7 +111,7 @@ def lamb_as_sw4(points: int, reach: int) -> float:
 
 
 def run_rayleigh(progress: Progress) -> Result:
-    """Phase speeds."""
+    """Judge phase speeds of Rayleigh waves."""
     rows: list[Row] = []
     for points, limit in POINTS.items():
         for name, ratio in RATIOS.items():
@@ -118,7 +122,7 @@ def run_rayleigh(progress: Progress) -> Result:
 
 
 def lamb_rows(progress: Progress) -> tuple[Row, ...]:
-    """Ours beside SW4's, which are the limits."""
+    """Return rows on Lamb's problem, with SW4's errors as limits."""
     rows: list[Row] = []
     for points, theirs in SW4.items():
         progress(f"SW4's problem, {points} points a dominant wavelength")

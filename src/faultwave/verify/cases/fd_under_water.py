@@ -1,8 +1,8 @@
-"""Engine fd with water over rock, against an integral over wavenumbers: an explosion in the water.
+"""Explosion in water over rock in the engine fd, against an integral over wavenumbers.
 
 Two floors: rock in which S waves are as fast as sound in water, and mud in which they are half as fast, with a strong Scholte wave along
-it. Receivers are in the water beside the floor and in the rock below it. The slowest waves have 12 and 8 points a wavelength where the
-source's spectrum has fallen to 5 %. Judged is the relative L2 misfit of velocity, radial and vertical together.
+it. Receivers are in the water close to the floor and in the rock below. The slowest waves have 12 and 8 points per wavelength where the
+source's spectrum has fallen to 5 %. The relative L2 misfit of velocity, radial and vertical together, is judged.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from faultwave.verify.exact.under_water import UnderWater
 
 WATER = (1000.0, 1500.0)
 FLOORS = {"rock": (12.0, (2200.0, 3000.0, 1500.0)), "mud": (8.0, (1800.0, 2000.0, 750.0))}
-"""Points of the shortest wavelength; density, P and S speed."""
+"""Points per shortest wavelength, and density [kg/m^3], P and S speed [m/s] of each floor."""
 HEIGHT, FALLEN, END = 1.25, 2.45, 2.2
-"""Height of the source above the floor in shortest wavelengths; 2 pi f sigma where its spectrum is 5 % of its peak; run [s]."""
+"""Source height in shortest wavelengths, 2 pi f sigma where the spectrum has fallen to 5 %, end of the run [s]."""
 SIGMA = 0.06
 PLACES = {"in the water": 0.1875, "in the floor": -0.25}
-"""Heights over the shortest wavelength."""
+"""Receiver heights above the floor, in shortest wavelengths."""
 DISTANCES = (600.0, 1200.0)
 LIMIT = 0.03
 
 
 def misfits(floor: tuple[float, float, float], points: float, **numerics: Any) -> dict[tuple[str, float], float]:
-    """Return the misfits by place and distance."""
+    """Return the misfits by (place, distance)."""
     slowest = min(WATER[1], floor[2])
     shortest = 2 * np.pi * SIGMA / FALLEN * slowest
     spacing = shortest / points
@@ -61,7 +61,7 @@ def misfits(floor: tuple[float, float, float], points: float, **numerics: Any) -
 
 
 def run(progress: Progress) -> Result:
-    """Both floors."""
+    """Judge both floors."""
     rows: list[Row] = []
     for name, (points, floor) in FLOORS.items():
         speed = UnderWater(WATER, floor, 1.0, SIGMA, 1.0).scholte

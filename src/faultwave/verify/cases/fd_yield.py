@@ -1,8 +1,8 @@
-"""Rock that yields, on both engines: a moment tensor below weak rock, seen on the free surface and inside.
+"""Plastic rock on both engines: a moment tensor below weak rock, recorded on the free surface and inside.
 
-The same rheology file, strength and stress at rest. Yielding changes what the surface above feels by two fifths; reflections from the sides
-come after the end, as both engines absorb in other ways. Rock around the source is strong: its stress grows there as spacings shrink.
-Spacing and elements are so small that one half as large again of either changes less than the limit.
+Both engines use the same rheology file, strength and initial stress. Yielding changes the surface motion above by two fifths;
+reflections from the sides arrive after the end, as both engines absorb in different ways. Rock around the source is strong, because stress
+grows there as spacings shrink. Spacing and elements are so small that 1.5 times either changes the result by less than the limit.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from faultwave.verify.exact.medium import Array
 RECEIVERS = ((400.0, 300.0, 0.0), (-500.0, 400.0, -10.0), (300.0, -200.0, -310.0), (500.0, 100.0, -150.0))
 LOWER, UPPER = (-1800.0, -1800.0, -1800.0), (1800.0, 1800.0, 0.0)
 COHESION, DEPTH, PRESSURES = 3e4, 50.0, (6, 7, 8, 1, 0, 0)
-"""Cohesion of rock at the surface [Pa], depth [m] over which it grows by e, initial stress gradient [Pa/m] xx, yy, zz, xy, yz, xz."""
+"""Cohesion of rock at the surface [Pa], depth in which it grows by a factor e, initial stress [Pa/m] xx, yy, zz, xy, yz, xz."""
 SPACING, EDGE, END = 36.0, 3600.0 / 22, 1.4
 LIMIT, LINEAR_LIMIT, WORK_LIMIT, CHANGE = 0.05, 0.03, 0.1, 0.3
 
 
 def case(engine: str, yields: bool, spacing: float = SPACING, edge: float = EDGE) -> dict[str, Any]:
-    """Settings for one engine or the other."""
+    """Return the case for one of the engines."""
     sides = np.array(UPPER) - LOWER
     made: dict[str, Any] = {
         "engine": engine, "end_time": END, "material": {"constant": {"rho": 2700.0, "vp": 3464.1, "vs": 2000.0}},
@@ -51,7 +51,7 @@ def case(engine: str, yields: bool, spacing: float = SPACING, edge: float = EDGE
 
 
 def seen(engine: str, yields: bool, **sizes: float) -> tuple[Array, float]:
-    """Velocity (receivers, times, 3) and the energy [J] dissipated by yielding."""
+    """Run a case and return the velocity (receivers, times, 3) and the plastic work [J]."""
     sim = simulate(case(engine, yields, **sizes))
     data = sim.run(write=False).receivers
     assert data is not None
@@ -61,12 +61,12 @@ def seen(engine: str, yields: bool, **sizes: float) -> tuple[Array, float]:
 
 
 def misfit(a: Array, b: Array) -> Array:
-    """Relative L2 difference at each receiver."""
+    """Return the relative L2 difference at each receiver."""
     return np.asarray(np.sqrt(((a - b) ** 2).sum((1, 2)) / (b**2).sum((1, 2))))
 
 
 def run(progress: Progress) -> Result:
-    """Misfits of runs that yield, of linear ones, and of one to the other."""
+    """Judge misfits of yielding runs, of linear ones, and the difference between the two."""
     found = {}
     for yields in (False, True):
         for engine in ("fd", "dg"):

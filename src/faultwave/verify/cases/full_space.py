@@ -1,13 +1,13 @@
-"""Seismograms of a moment tensor and of a force in a full space against the exact ones.
+"""Seismograms of a moment tensor and of a force in a full space, against the exact solution.
 
-Three symmetry planes near the source stand for mirrored sources, so that an octant is enough: the exact solution is the
-sum over eight full-space sources. The other three sides absorb and are so far away that what they reflect arrives after
+Three symmetry planes near the source act as mirrors, so that an octant is enough: the exact solution is the
+sum over eight full-space sources. The other three sides absorb and are so far away that their reflections arrive after
 the S wave of every receiver.
 
-The time function is a Ricker wavelet, the moment RATE of the tensor. The S wavelength is the one at the peak of the far
-field's velocity spectrum, sqrt(3/2) times the wavelet's frequency. Judged is the relative L2 misfit in time of the
-velocity vector, to 1 %, on a mesh that resolves that wavelength by ``POINTS`` times the order; the coarser mesh with
-ten is run as well and its misfit told.
+The time function is a Ricker wavelet, the moment RATE of the tensor. The S wavelength is defined at the peak of the far
+field's velocity spectrum, sqrt(3/2) times the wavelet's frequency. The relative L2 misfit in time of the
+velocity vector must be at most 1 % on a mesh that resolves that wavelength by ``POINTS`` times the order; a coarser mesh with
+ten points is run as well and its misfit reported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from faultwave.verify.exact.medium import Array, Medium
 from faultwave.verify.exact.time_functions import ricker
 
 ROCK = Medium(rho=2700.0, lam=1.08e10, mu=1.08e10)  # vs 2000 m/s, vp 3464 m/s
-PEAK = 1.0  # [Hz] of the far field's velocity
+PEAK = 1.0  # peak frequency of the far field's velocity [Hz]
 FREQUENCY = PEAK / np.sqrt(1.5)
 DELAY = 1.5 / FREQUENCY
 WAVELENGTH = ROCK.cs / PEAK
@@ -40,7 +40,7 @@ RECEIVERS = SOURCE + np.array([[3.0, 0.3, 0.4], [2.2, 2.5, 0.3], [0.4, 2.2, 2.3]
 
 @dataclass(frozen=True)
 class Mirrored:
-    """Velocity (n, m, 3) of a source and its images in the planes x = 0, y = 0 and z = 0."""
+    """Exact velocity (n, m, 3) of a source and its images in the planes x = 0, y = 0 and z = 0."""
 
     kind: str
     location: tuple[float, float, float]
@@ -60,7 +60,7 @@ class Mirrored:
 
 
 def case_settings(order: int, points_per_wavelength: float, kind: str) -> tuple[dict[str, Any], Mirrored]:
-    """Settings of the octant and its exact solution."""
+    """Return the case of the octant and its exact solution."""
     edge = order * WAVELENGTH / points_per_wavelength
     cells = int(np.ceil(FAR_SIDE * WAVELENGTH / edge))
     x, y, z = (float(s) for s in SOURCE * WAVELENGTH)
@@ -87,19 +87,19 @@ def case_settings(order: int, points_per_wavelength: float, kind: str) -> tuple[
 
 
 def misfits(measured: Array, expected: Array) -> Array:
-    """Relative L2 misfit in time of vectors (times, receivers, 3) per receiver."""
+    """Return the relative L2 misfit in time of vectors (times, receivers, 3) per receiver."""
     difference = ((measured - expected) ** 2).sum(axis=(0, 2))
     return np.sqrt(difference / (expected**2).sum(axis=(0, 2)))
 
 
 def measure(order: int, points_per_wavelength: float, kind: str) -> Array:
-    """Velocity misfit of every receiver."""
+    """Return the velocity misfit of every receiver."""
     case, exact = case_settings(order, points_per_wavelength, kind)
     return compare_receivers(case, exact)
 
 
 def compare_receivers(case: dict[str, Any], exact: Mirrored) -> Array:
-    """Run the case; velocity misfit of every receiver."""
+    """Run the case and return the velocity misfit of every receiver."""
     data = setups.started(case).run(write=False).receivers
     time, column = data.variables["time"].data, data.attrs["quantities"].index("v1")
     points = np.array(case["output"]["receivers"]["points"])
@@ -108,7 +108,7 @@ def compare_receivers(case: dict[str, Any], exact: Mirrored) -> Array:
 
 
 def run(progress: Progress, orders: tuple[int, ...] = (4, 6)) -> Result:
-    """Both sources, orders 4 and 6."""
+    """Judge both sources at orders 4 and 6."""
     rows: list[Row] = []
     notes: list[str] = []
     distances = np.linalg.norm(RECEIVERS - SOURCE, axis=1)

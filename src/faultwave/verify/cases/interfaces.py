@@ -1,10 +1,8 @@
 """Waves at a fluid-solid interface: Scholte's guided wave and Snell's law.
 
-See docs/theory/exact-solutions.md, "Fluid-solid interfaces".
-
-Both run in boxes periodic in x (one horizontal wavelength) and y. Scholte's wave has decayed to 5e-8 at the absorbing
-ends in z. Snell's waves fill all space: there only the part of the box is judged that the fastest wave cannot have
-reached from the ends by then.
+Theory: docs/theory/exact-solutions.md, "Fluid-solid interfaces". Both run in boxes periodic in x (one horizontal wavelength) and y.
+Scholte's wave has decayed to 5e-8 at the absorbing ends in z. Snell's waves fill all space: only the part of the box is judged that the
+fastest wave cannot have reached from the ends by then.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ ORDERS = (3, 4, 5)
 
 
 def scholte_errors(order: int, n: int) -> Array:
-    """Relative errors (9,) with n bricks a horizontal wavelength, after half a period."""
+    """Return the relative errors (9,) with n bricks per horizontal wavelength, after half a period."""
     wave = Scholte()
     length = 2 * np.pi / wave.wavenumber
     layers = int(np.ceil(2.7 * n / length))  # where the slowest decaying part has fallen to 5e-8
@@ -42,11 +40,11 @@ def scholte_errors(order: int, n: int) -> Array:
 
 
 def snell_errors(order: int, n: int) -> Array:
-    """Relative errors (9,) with n bricks a horizontal wavelength, in the part unreached by the ends."""
+    """Return the relative errors (9,) with n bricks per horizontal wavelength, in the part that waves from the ends have not reached."""
     wave = Snell()
     edge = 2 * np.pi / wave.wavenumber / n
-    # By the end the fastest wave has come c t = 0.5 into the fluid and cp t = 1.5 into the solid, 0.1 and 0.3 of the
-    # period in x; numerical forerunners, smaller with every cell, ask for several cells more.
+    # By the end the fastest wave has travelled c t = 0.5 into the fluid and cp t = 1.5 into the solid, 0.1 and 0.3 of the
+    # period in x; numerical forerunners, smaller with every cell, require several cells more.
     judged_fluid, judged_solid, rim_fluid, rim_solid = (round(n * f) for f in (1 / 6, 1 / 6, 1 / 2, 3 / 4))
     lower, upper = -(judged_fluid + rim_fluid) * edge, (judged_solid + rim_solid) * edge
     cells = (n, 3, judged_fluid + rim_fluid + judged_solid + rim_solid)
@@ -70,7 +68,7 @@ def _rows(found: dict[int, dict[int, Array]]) -> list[Row]:
 
 
 def run_scholte(progress: Progress, orders: tuple[int, ...] = ORDERS, grids: tuple[int, int] = (4, 8)) -> Result:
-    """Order O is expected: the interface states are exact."""
+    """Judge the rates of Scholte's wave; order O is expected because the interface states are exact."""
     found: dict[int, dict[int, Array]] = {}
     for order in orders:
         progress(f"Scholte, order {order}")
@@ -79,7 +77,7 @@ def run_scholte(progress: Progress, orders: tuple[int, ...] = ORDERS, grids: tup
 
 
 def run_snell(progress: Progress, orders: tuple[int, ...] = ORDERS, grids: tuple[int, int] = (12, 24)) -> Result:
-    """Order O is expected: the interface states are exact."""
+    """Judge the rates of Snell's waves; order O is expected because the interface states are exact."""
     found: dict[int, dict[int, Array]] = {}
     for order in orders:
         progress(f"Snell, order {order}")

@@ -1,8 +1,9 @@
-"""Both engines below a free surface against wavenumber integration: LOH.3 (Day & Bradley 2001), a layer over a half-space with attenuation.
+"""Both engines on LOH.3 (Day & Bradley 2001), a layer over a half-space with attenuation, against wavenumber integration.
 
-The medium, the source and the reference, of constant Q, are those of ``fd_layered``. One brick of 1 km spans the layer, those below are a
-little higher, so that the interface is between cells and the source inside one. Receivers are some cells from the source and sides far, as
-those absorb only waves that meet them squarely. The grid has a spacing of 100 m. Judged is the relative L2 misfit of velocity.
+The medium, the source and the reference, of constant Q, are shared with ``fd_layered``. One brick of 1 km spans the layer, bricks below
+are a little higher, so that the interface lies between cells and the source inside one. Receivers are some cells from the source, and
+sides are far away because they absorb only waves of near-normal incidence. The grid has a spacing of 100 m. The relative L2 misfit of
+velocity is judged.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from faultwave.verify.meshes import as_setting
 RECEIVERS = ((1500.0, 2000.0), (1800.0, 2400.0), (2400.0, 3200.0))
 ORDER, SPACING, LIMIT, END = 5, 100.0, 0.03, 3.4
 LOWER, UPPER, EDGE, BELOW = (-7400.0, -6700.0, -8000.0), (8600.0, 9300.0, 0.0), 1000.0, 1.3
-"""Corners and edges [m] of the box, before everything below the layer is stretched by ``BELOW``."""
+"""Corners of the box and brick edge [m], before everything below the layer is stretched vertically by ``BELOW``."""
 
 
 def layered_box() -> Mesh:
-    """Bricks of EDGE, those below the layer higher."""
+    """Return a mesh of bricks of EDGE, higher below the layer."""
     x, y, z = (round((b - a) / EDGE) for a, b in zip(LOWER, UPPER, strict=True))
     mesh = box_mesh(Box((x, y, z), LOWER, UPPER, {"z+": "free-surface"}, shuffle=True), "layered box")
     vertices = mesh.vertices.copy()
@@ -36,7 +37,7 @@ def layered_box() -> Mesh:
 
 
 def layer_over_half_space(order: int = ORDER) -> Array:
-    """Misfits at the receivers."""
+    """Return the misfits at the receivers."""
     case: dict[str, Any] = {
         "end_time": END, "numerics": {"order": order}, "attenuation": BAND,
         "sources": [{"kind": "moment-tensor", "location": [0, 0, -2000], "tensor": {"xy": 1e18},
@@ -50,7 +51,7 @@ def layer_over_half_space(order: int = ORDER) -> Array:
 
 
 def run_loh3(progress: Progress) -> Result:
-    """LOH.3, both engines side by side."""
+    """Judge LOH.3 with both engines."""
     progress(f"LOH.3 on tetrahedra, order {ORDER}, bricks of 1 km")
     found = {f"tetrahedra of order {ORDER}": layer_over_half_space()}
     progress(f"LOH.3 on a grid of {SPACING:g} m")

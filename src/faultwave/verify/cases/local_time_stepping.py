@@ -1,4 +1,4 @@
-"""Local against global time stepping: same error within 10 %, momentum conserved to rounding.
+"""Local against global time stepping: the same error within 10 %, and momentum conserved to rounding.
 
 See docs/theory/exact-solutions.md, "Local against global steps".
 """
@@ -15,11 +15,11 @@ from faultwave.verify.exact.plane_wave import elastic_convergence
 ORDERS = (3, 4, 5)
 LADDERS: tuple[tuple[int, ...], ...] = ((2,), (3,), (2, 3))
 DRIFT = np.array([0.5, -0.3, 0.2])
-"""A uniform velocity on top of the waves, so that there is momentum to conserve."""
+"""Uniform velocity added to the waves, so that there is momentum to conserve."""
 
 
 class DriftingWaves:
-    """The convergence waves plus a uniform drift; exact because a translation carries no stress."""
+    """Convergence waves plus a uniform drift; exact because a translation carries no stress."""
 
     def __init__(self) -> None:
         self.waves = elastic_convergence()
@@ -31,7 +31,7 @@ class DriftingWaves:
 
 
 def measure(order: int, rates: tuple[int, ...], bricks: int = 6) -> tuple[Array, Array, int]:
-    """Errors (9,), change of momentum (3,) relative to the momentum at the start, number of clusters."""
+    """Return the errors (9,), the change of momentum (3,) over its initial value, and the number of clusters."""
     solution = DriftingWaves()
     with meshes.as_setting(meshes.graded_cube(bricks, 0.8)) as mesh:
         case = setups.settings(
@@ -50,7 +50,7 @@ def measure(order: int, rates: tuple[int, ...], bricks: int = 6) -> tuple[Array,
 
 
 def run(progress: Progress, orders: tuple[int, ...] = ORDERS) -> Result:
-    """Every ladder against global stepping on the same graded mesh."""
+    """Judge every set of rates against global stepping on the same graded mesh."""
     rows: list[Row] = []
     for order in orders:
         progress(f"order {order}, global")

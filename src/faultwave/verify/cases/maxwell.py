@@ -1,6 +1,6 @@
-"""Electromagnetic cavities: errors and rates of a standing wave, frequencies of ringing.
+"""Electromagnetic cavities: errors and rates of a standing wave, resonance frequencies, and energy.
 
-The modes: docs/theory/exact-solutions.md, "Electromagnetic cavity".
+Modes: docs/theory/exact-solutions.md, "Electromagnetic cavity".
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ CONDUCTING = dict.fromkeys(("x", "y", "z"), "pec")
 
 
 def closed_cube(n: int, order: int, end_time: float, **more: Any) -> dict[str, Any]:
-    """The unit cube with conducting walls, n bricks a side, unit permittivity and permeability."""
+    """Return the case of the unit cube with conducting walls, n bricks a side, unit permittivity and permeability."""
     mesh = setups.box((n,) * 3, (0.0,) * 3, (1.0,) * 3, CONDUCTING, shuffle=True)
     material = {"constant": {"permittivity": 1.0, "permeability": 1.0}}
     return setups.settings("maxwell", mesh, material, end_time, order, **more)
 
 
 def error(order: int, n: int) -> float:
-    """Relative L2 error of E and H together at the end."""
+    """Return the relative L2 error of E and H together at the end."""
     sim = setups.started(closed_cube(n, order, END), Cavity()).run(write=False)
     squares = exact_squares()
-    # A quantity that vanishes has its error absolute.
+    # The error of a vanishing quantity is absolute.
     weighted = sim.error(Cavity()) ** 2 * np.where(squares > 1e-20, squares, 1.0)
     return float(np.sqrt(weighted.sum() / squares.sum()))
 
 
 def exact_squares() -> np.ndarray:
-    """Integral of the square of every quantity at the end."""
+    """Return the integral of the square of every quantity at the end."""
     x, w = np.polynomial.legendre.leggauss(12)
     grid = np.stack(np.meshgrid(*[(x + 1) / 2] * 3, indexing="ij"), -1).reshape(-1, 3)
     weight = np.einsum("i,j,k->ijk", w, w, w).reshape(-1) / 8
@@ -53,7 +53,7 @@ def exact_squares() -> np.ndarray:
 
 
 def bump(points: np.ndarray, t: float) -> np.ndarray:
-    """A smooth field that holds many modes; tangential E vanishes on the walls."""
+    """Return a smooth field that excites many modes; tangential E vanishes on the walls."""
     x, y, z = (points[:, i] for i in range(3))
     walls = [4 * u * (1 - u) for u in (x, y, z)]
     skew = [1 + 0.5 * x + 0.3 * y, 0.7 + 0.4 * z - 0.5 * x, 1.2 - 0.6 * y + 0.2 * z]
@@ -62,7 +62,7 @@ def bump(points: np.ndarray, t: float) -> np.ndarray:
 
 
 def frequencies(order: int = 4, n: int = 4, time: float = 30.0) -> list[Row]:
-    """Return rows for the five lowest frequencies from three probes, against pi sqrt(m^2 + n^2 + p^2)."""
+    """Judge the five lowest resonance frequencies at three probes against pi sqrt(m^2 + n^2 + p^2)."""
     points = [(0.23, 0.31, 0.42), (0.61, 0.27, 0.18), (0.37, 0.66, 0.59)]
     receivers = {"points": points, "interval": 0.02}
     sim = setups.started(closed_cube(n, order, time, output={"receivers": receivers}), bump).run(write=False)
@@ -79,7 +79,7 @@ def frequencies(order: int = 4, n: int = 4, time: float = 30.0) -> list[Row]:
 
 
 def run(progress: Progress, grids: Mapping[int, tuple[int, ...]] = GRIDS) -> Result:
-    """Errors against the table, rates, frequencies."""
+    """Judge errors against the table, rates and frequencies."""
     found: dict[int, dict[int, np.ndarray]] = {}
     for order, sizes in grids.items():
         found[order] = {}
@@ -100,11 +100,10 @@ def run(progress: Progress, grids: Mapping[int, tuple[int, ...]] = GRIDS) -> Res
 
 
 def leapfrog_energy(steps: int, windows: int, order: int = 3) -> tuple[float, float]:
-    """Return the drift and the largest step-to-step change of the discrete energy of white noise in a conducting cube.
+    """Return the drift and the fluctuation of the discrete energy of white noise in a conducting cube.
 
-    The drift, relative and per 10^4 steps, is the largest slope of a line fitted to each window.
-
-    The energy that leapfrog conserves is sum |J| (eps E^n.E^n + mu H^(n-1/2).H^(n+1/2)) / 2
+    The drift is the largest slope of a line fitted to each window [fraction per 10^4 steps], the fluctuation the largest relative change
+    from step to step. The energy that leapfrog conserves is sum |J| (eps E^n.E^n + mu H^(n-1/2).H^(n+1/2)) / 2
     (docs/theory/time-stepping.md, "Method of lines").
     """
     numerics = {"integrator": "leapfrog"}
@@ -132,14 +131,14 @@ def leapfrog_energy(steps: int, windows: int, order: int = 3) -> tuple[float, fl
 
 
 def centred_growth(order: int, integrator: str, flux: str, steps: int = 2000) -> float:
-    """Largest growth of the energy of white noise a step, over parts of a hundred steps."""
+    """Return the largest growth per step of the energy of white noise, over intervals of a hundred steps."""
     sim = setups.started(closed_cube(2, order, 1e9, numerics={"integrator": integrator, "flux": flux}), noise(6))
     total = setups.energies_every(sim, 100 * setups.largest_step(sim), steps // 100)
     return float(np.log(total[1:] / total[:-1]).max()) / 100
 
 
 def run_energy(progress: Progress, orders: tuple[int, ...] = (2, 3, 4, 5, 6), steps: int = 100_000) -> Result:
-    """Resolved modes and white noise with ADER, noise with Runge-Kutta, leapfrog's energy over many steps."""
+    """Judge the energy of resolved modes and white noise with ADER, noise with Runge-Kutta, and leapfrog over many steps."""
     rows = []
     mode = Cavity()
     period = 2 * np.pi / mode.frequency

@@ -1,4 +1,4 @@
-"""Electromagnetic spheres: the lowest resonance of a spherical cavity, and scattering by a dielectric ball."""
+"""Electromagnetic spheres: lowest resonance of a spherical cavity, and scattering by a dielectric ball."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from faultwave.verify.exact.mie import bistatic
 UNIT = {"permittivity": 1.0, "permeability": 1.0}
 HALF_WIDTH, LAYER = 4.0, 1.6
 TM011 = 2.7437072699922697
-"""k a of the lowest resonance: the first zero of (x j_1(x))' (Jackson 1999, section 9.8)."""
+"""Size k a of the lowest resonance: the first zero of (x j_1(x))' (Jackson 1999, section 9.8)."""
 
 
 def cavity_error(size: float = 0.1, order: int = 3, time: float = 25.0) -> float:
-    """Relative error of the TM011 frequency of a conducting sphere of unit radius, one octant, edges of ``size``."""
+    """Return the relative error of the TM011 frequency of a conducting sphere of unit radius.
+
+    One octant is meshed with edges of ``size``.
+    """
     mesh = meshes.shells([1.0], (size, size), ["ball"], octant=True)
 
     def start(points: np.ndarray, t: float) -> np.ndarray:
-        """E along z, as uniform as the mode allows; odd in nothing, so the octant's planes hold."""
+        """Return a smooth E along z that fits the mode and the symmetry of the octant's planes."""
         q = np.zeros((len(points), 6))
         q[:, 2] = (1 - (points**2).sum(1)) ** 2
         return q
@@ -45,9 +48,9 @@ def cavity_error(size: float = 0.1, order: int = 3, time: float = 25.0) -> float
 def scattered(
     sizes: tuple[float, float], order: int, angles: np.ndarray, until: float = 38.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the measured and exact bistatic radar cross sections [m^2] of a ball of permittivity 4 at k a = 2 in both planes.
+    """Return the measured and exact bistatic radar cross sections [m^2] of a ball of permittivity 4 at k a = 2, in both planes.
 
-    A perfectly matched layer surrounds the cube around it.
+    The cube around the ball ends in a matched layer.
     """
     mesh = meshes.shells([1.0, 1.5, HALF_WIDTH], sizes, ["ball", "around", "far"], box=True)
     frequency = 2.0 / (2 * np.pi)
@@ -69,7 +72,10 @@ def scattered(
 
 
 def example() -> Row:
-    """The largest difference [dB] of the example em-mie, a ball of 1 cm, at every angle; the null lies 30 dB below the largest value."""
+    """Judge the largest difference [dB] of the example em-mie, a ball of 1 cm, at every angle.
+
+    The null of the cross section lies 30 dB below the largest value.
+    """
     sim: Any = simulate("em-mie", force=True).run(write=False)
     table, radius = sim.cross_sections, 0.01
     size = 2 * np.pi * table[0, 0] * radius / 299792458.0
@@ -79,7 +85,7 @@ def example() -> Row:
 
 
 def run(progress: Progress) -> Result:
-    """Both; skipped where Gmsh does not load."""
+    """Judge the cavity and the scattering; skipped without Gmsh."""
     try:
         import gmsh  # noqa: F401
     except (ImportError, OSError) as error:

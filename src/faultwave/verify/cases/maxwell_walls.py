@@ -1,4 +1,4 @@
-"""Electromagnetic waves at normal incidence: impedance walls, the matched layer, a conductor; and a slab in a waveguide."""
+"""Electromagnetic waves at normal incidence on impedance walls, a matched layer and a conductor."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ RATIOS = (0.0, 0.25, 1.0, 3.0, 20.0)
 
 
 def bar(edges: int, length: float, end: str, order: int, time: float, **more: Any) -> dict[str, Any]:
-    """A bar along x, open at x = 0, that E along y fits; ``edges`` bricks of 1/8 or so along it."""
+    """Return the case of a bar along x, open at x = 0, whose sides admit E along y; ``edges`` bricks along it."""
     sides = {"x-": "absorbing", "x+": end, "y": "pec", "z": "pmc"}
     mesh = setups.box((edges, 1, 1), (0.0,) * 3, (length, 0.125, 0.125), sides, shuffle=True)
     return setups.settings("maxwell", mesh, more.pop("material", UNIT), time, order, **more)
 
 
 def pulse(quantities: int, at: float, width: float, carrier: float = 0.0) -> Any:
-    """A pulse that travels along x with unit E."""
+    """Return a pulse of unit E that travels along x."""
 
     def field(points: np.ndarray, t: float) -> np.ndarray:
         q = np.zeros((len(points), quantities))
@@ -37,7 +37,7 @@ def probe(x: float, interval: float = 0.01) -> dict[str, Any]:
 
 
 def impedance_rows(order: int = 5) -> list[Row]:
-    """Reflection of walls, as the ratio of the largest field that returns to that which came."""
+    """Judge the reflection of walls, as the largest returning over the largest incident field."""
     rows = []
     for ratio in RATIOS:
         case = bar(16, 2.0, "impedance", order, 3.2, impedances={10: ratio}, output=probe(1.0))
@@ -53,7 +53,7 @@ def impedance_rows(order: int = 5) -> list[Row]:
 
 
 def layer_row(order: int) -> Row:
-    """Echo of the matched layer on eight cells [dB]."""
+    """Judge the reflection of the matched layer on eight cells [dB]."""
     case = bar(16, 2.0, "pec", order, 4.0, matched_layer={"sides": ["x+"], "thickness": 0.999}, output=probe(0.5))
     sim = setups.started(case, pulse(12, 0.4, 0.1, 2.0)).run(write=False)
     data = sim.receivers
@@ -62,7 +62,7 @@ def layer_row(order: int) -> Row:
 
 
 def skin_rows(order: int = 5, conductivity: float = 20.0) -> list[Row]:
-    """Attenuation in a conductor at three frequencies against Im k, k^2 = w^2 - i w sigma."""
+    """Judge the attenuation in a conductor at three frequencies against Im k, k^2 = w^2 - i w sigma."""
     depths = (0.05, 0.3)
     material = {"expression": {
         "permittivity": "return 1.0;", "permeability": "return 1.0;",
@@ -82,7 +82,7 @@ def skin_rows(order: int = 5, conductivity: float = 20.0) -> list[Row]:
 
 
 def run(progress: Progress) -> Result:
-    """All of them."""
+    """Judge impedance walls, the matched layer and the conductor."""
     progress("impedance walls")
     rows = impedance_rows()
     progress("matched layer")

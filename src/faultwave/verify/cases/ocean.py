@@ -1,4 +1,4 @@
-"""Waves of an ocean under gravity: modes of a box of water, and their energy (docs/theory/sea.md, "Waves that are known")."""
+"""Ocean waves under gravity: modes of a box of water, and their energy (docs/theory/sea.md, "Waves that are known")."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ORDERS = (2, 3, 4, 5)
 
 
 def mode(number: int) -> Ocean:
-    """Return a mode of an ocean of depth 1 and width 10."""
+    """Return a mode of water of unit depth and ten units wide."""
     return Ocean(WATER, GRAVITY, number, (np.pi / WIDTH, np.pi / WIDTH), 1.0)
 
 
 def solution(number: int) -> Solution:
-    """The mode's field in the quantities of the acoustic law."""
+    """Return the mode's field in the quantities of the acoustic law."""
     ocean = mode(number)
 
     def field(points: Array, t: float) -> Array:
@@ -33,7 +33,7 @@ def solution(number: int) -> Solution:
 
 
 def water(order: int, n: int, end_time: float, **more: object) -> dict[str, object]:
-    """A box of n x n bricks, a quarter as many deep: pressure-free sides, a rigid floor, gravity on top."""
+    """Return the case of a box of n x n bricks and n/4 in depth: pressure-free sides, a rigid floor, gravity on top."""
     sides = {"x": "free-surface", "y": "free-surface", "z-": "rigid", "z+": "gravity"}
     mesh = setups.box((n, n, n // 4), (0.0, 0.0, -1.0), (WIDTH, WIDTH, 0.0), sides)
     return setups.settings(
@@ -42,7 +42,7 @@ def water(order: int, n: int, end_time: float, **more: object) -> dict[str, obje
 
 
 def errors(number: int, order: int, n: int) -> Array:
-    """Relative errors (4,)."""
+    """Return the relative errors (4,)."""
     return setups.errors(water(order, n, ENDS[number]), solution(number))
 
 
@@ -59,7 +59,7 @@ def _rates(found: dict[int, dict[int, Array]], number: int) -> list[Row]:
 
 
 def _standing(order: int) -> list[Row]:
-    """Mode 0 over one period: energy stays, and in the end no water stands high."""
+    """Judge mode 0 over one period: energy is conserved, and no gravitational energy remains at the end."""
     period = 2 * np.pi / mode(0).frequency
     sim = setups.started(water(order, 4, period), solution(0))
     total = setups.energies_every(sim, period / 8, 8)
@@ -72,7 +72,7 @@ def _standing(order: int) -> list[Row]:
 
 
 def run(progress: Progress, orders: tuple[int, ...] = ORDERS, grids: tuple[int, int] = (4, 8)) -> Result:
-    """Order O is expected: the sea surface is solved exactly."""
+    """Judge rates and energy of the modes; order O is expected because the sea surface is solved exactly."""
     rows, notes = [], []
     for number in ENDS:
         found: dict[int, dict[int, Array]] = {}

@@ -1,6 +1,6 @@
-"""Plane waves in a periodic cube: every order converges at its rate, elastic and acoustic.
+"""Plane waves in a periodic cube: convergence rates of every order, elastic and acoustic.
 
-The waves and the table: docs/theory/exact-solutions.md, "Plane waves".
+Waves and table: docs/theory/exact-solutions.md, "Plane waves".
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TABLE: dict[int, dict[int, tuple[float, ...]]] = {
 
 
 def case_settings(law: str, waves: PlaneWaves, order: int, n: int, **numerics: object) -> dict[str, object]:
-    """The periodic cube [-1, 1]^3 of n bricks a side."""
+    """Return the case of the periodic cube [-1, 1]^3 with n bricks a side."""
     mesh = setups.box((n,) * 3, (-1.0,) * 3, (1.0,) * 3, setups.periodic(), shuffle=True)
     return setups.settings(law, mesh, setups.uniform(waves.medium, law), END, order, numerics=numerics)
 
@@ -43,7 +43,7 @@ def case_settings(law: str, waves: PlaneWaves, order: int, n: int, **numerics: o
 def measure(
     law: str, waves: PlaneWaves, columns: tuple[int, int], grids: Mapping[int, tuple[int, ...]], progress: Progress
 ) -> dict[int, dict[int, np.ndarray]]:
-    """Errors of two quantities for every order and grid."""
+    """Return the errors of two quantities for every order and grid."""
     found: dict[int, dict[int, np.ndarray]] = {}
     for order, sizes in grids.items():
         found[order] = {}
@@ -54,13 +54,13 @@ def measure(
 
 
 def _single_precision(law: str, waves: PlaneWaves, columns: tuple[int, int], double: np.ndarray) -> list[Row]:
-    """Order 4 on 8^3 bricks: rounding stays far below the discretisation error."""
+    """Judge single precision at order 4 on 8^3 bricks: rounding stays far below the discretisation error."""
     single = setups.errors(case_settings(law, waves, 4, 8, precision="single"), waves)[list(columns)]
     return [at_most("O=4 n=8 |single - double| / double", float(np.abs(single / double - 1).max()), 0.02)]
 
 
 def run_elastic(progress: Progress, grids: Mapping[int, tuple[int, ...]] = GRIDS) -> Result:
-    """Errors against the table and rates."""
+    """Judge errors against the table, and rates, of elastic waves."""
     waves, names = elastic_convergence(), ("s_xx", "v1")
     found = measure("elastic", waves, (0, 6), grids, progress)
     rows = convergence.table_rows(found, names, TABLE) + convergence.rate_rows(found, names)
@@ -70,7 +70,7 @@ def run_elastic(progress: Progress, grids: Mapping[int, tuple[int, ...]] = GRIDS
 
 
 def run_acoustic(progress: Progress, grids: Mapping[int, tuple[int, ...]] = GRIDS) -> Result:
-    """Rates; there is no table to compare with, so the measured one is printed."""
+    """Judge the rates of acoustic waves; there is no table to compare with, so the measured one is printed."""
     names = ("sigma", "v1")
     found = measure("acoustic", acoustic_convergence(), (0, 1), grids, progress)
     rows = convergence.rate_rows(found, names)

@@ -1,7 +1,7 @@
-"""Plane waves in anisotropic and in porous rock: every order converges at its rate, in the periodic cube of ``plane_wave``.
+"""Plane waves in anisotropic and in porous rock: convergence rates of every order, in the periodic cube of ``plane_wave``.
 
-The anisotropic tensor has no symmetry. The fluid in the pores is dragged along: all waves decay, the slow P wave by 1 % within the run.
-The waves and the tables: docs/theory/exact-solutions.md, "Plane waves".
+The anisotropic tensor has no symmetry. Viscous pore fluid makes all waves decay, the slow P wave by 1 % within the run.
+Waves and tables: docs/theory/exact-solutions.md, "Plane waves".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GRIDS: Grids = {
     8: (4, 8),
 }
 SKEWED_GRIDS: Grids = {**GRIDS, 4: (6, 12), 5: (6, 12)}
-"""Grids for anisotropic waves; 4^3 bricks resolve the shortest ones too little to show the convergence rate of these orders."""
+"""Grids for the anisotropic waves, the shortest of which 4^3 bricks resolve too poorly for the rates of these orders."""
 K, BACK = (np.pi, np.pi, np.pi), (-np.pi, -np.pi, -np.pi)
 
 SKEWED = {"rho": 1.0} | dict(zip(CONSTANTS, (
@@ -45,7 +45,7 @@ POROUS = {
     "rho": 1.0, "tortuosity": 2.0, "viscosity": 0.1,
 }  # fmt: skip
 FREQUENCIES = (11.74831113394 + 2.16895e-4j, 6.18100566739 + 1.451578708e-3j, 4.45988544914 + 0.01623471764j)
-"""Complex frequencies of fast P, S and slow P waves along K, computed once from the dispersion relation."""
+"""Complex frequencies of fast P, S and slow P waves along K, found once from the dispersion relation."""
 
 ANISOTROPIC_WAVES = LawWaves(law("anisotropic"), SKEWED, (Mode(K, 0), Mode(BACK, 1, 0.8, 0.3), Mode(K, 2, 0.6, 1.1)))
 POROUS_WAVES = LawWaves(law("poroelastic"), POROUS, (Mode(K, 0), Mode(BACK, 1, 0.8, 0.3), Mode(K, 3, 0.6, 1.1)))
@@ -53,13 +53,13 @@ NAMES = {"anisotropic": ("s_xx", "v1"), "poroelastic": ("s_xx", "v1", "p", "v1_f
 
 
 def case_settings(waves: LawWaves, order: int, n: int) -> dict[str, Any]:
-    """The periodic cube [-1, 1]^3 of n bricks a side."""
+    """Return the case of the periodic cube [-1, 1]^3 with n bricks a side."""
     mesh = setups.box((n,) * 3, (-1.0,) * 3, (1.0,) * 3, setups.periodic(), shuffle=True)
     return setups.settings(waves.law.name, mesh, {"constant": dict(waves.material)}, END, order)
 
 
 def measure(waves: LawWaves, grids: Grids, progress: Progress) -> dict[int, dict[int, Any]]:
-    """Errors of the quantities in NAMES for every order and grid."""
+    """Return the errors of the quantities in NAMES for every order and grid."""
     columns = [waves.law.quantities.index(name) for name in NAMES[waves.law.name]]
     found: dict[int, dict[int, Any]] = {}
     for order, sizes in grids.items():
@@ -85,12 +85,12 @@ def _judged(waves: LawWaves, grids: Grids, progress: Progress, rows: list[Row]) 
 
 
 def run_anisotropic(progress: Progress, grids: Grids = SKEWED_GRIDS) -> Result:
-    """All three waves of a direction."""
+    """Judge all three anisotropic waves of a direction."""
     return _judged(ANISOTROPIC_WAVES, grids, progress, [])
 
 
 def run_porous(progress: Progress, grids: Grids = GRIDS) -> Result:
-    """Both P waves and an S wave, with their frequencies."""
+    """Judge both P waves and an S wave in porous rock, with their frequencies."""
     return _judged(POROUS_WAVES, grids, progress, _frequency_rows())
 
 

@@ -1,9 +1,9 @@
 """Dynamic rupture decks against the reference code's results (docs/theory/exact-solutions.md, "Rupture").
 
-The decks with their meshes and reference results are no part of the package. They are looked for in the folder that
-the environment variable FAULTWAVE_CASES names, else in ../shared/cases beside a checkout or the working directory;
-where a deck is absent its case is skipped and says so. Two references exist, made by different versions; they differ
-by up to 7 % themselves, hence the wider limit against the older.
+The decks with their meshes and reference results are not part of the package. They are looked for in the folder named by
+the environment variable FAULTWAVE_CASES, else in ../shared/cases next to a checkout or the working directory;
+if a deck is absent its case is skipped with a message. Two references exist, made by different versions, which differ
+by up to 7 %, hence the wider limit against the older.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _rows(comparison: Comparison, label: str) -> list[Row]:
 
 
 def run_deck(progress: Progress, name: str, order: int = ORDER) -> Result:
-    """Run the deck at order 6 in double precision and compare with both references."""
+    """Run the deck in double precision and compare it with both references, where they are present."""
     folder = cases_folder()
     deck = None if folder is None else folder / name / "parameters.par"
     if deck is None or not deck.is_file():

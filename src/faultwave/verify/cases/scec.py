@@ -1,6 +1,6 @@
 """Benchmarks of the SCEC/USGS dynamic rupture code comparison, at quick resolutions (docs/scec.md).
 
-`faultwave verify scec` has options of its own: benchmarks by name, the full resolutions, a folder to keep, a page to write.
+`faultwave verify scec` has further options: benchmarks by name, full resolutions, a results folder, a page to write.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from faultwave.verify.scec.drive import Plan, run_all
 
 
 def run(progress: Progress) -> Result:
-    """All of them, quick."""
+    """Run all benchmarks at the quick resolution."""
     return run_all(progress, Plan(quick=True))
 
 

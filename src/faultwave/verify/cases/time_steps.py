@@ -1,8 +1,9 @@
-"""Time step limits of every order: growth of white noise on small meshes.
+"""Stability limit of the time step at every order: growth of white noise on small meshes.
 
-The spectral radius of the one-step operator is estimated by power iteration: noise contains every mode, and the fastest growing one
-dominates in the end. The default step and the largest one that a case may request are tested with both laws, on a distorted periodic
-mesh and in a box with free sides, which in a fluid requires the smallest step. See docs/theory/time-stepping.md, "Stable time step".
+Theory: docs/theory/time-stepping.md, "Stable time step". The largest modulus of the one-step operator is estimated by applying it many
+times: noise contains every mode, and the fastest growing one dominates in the end. The default step and the largest one that a case
+may set are judged, for both laws, on a distorted periodic mesh and in a box with free sides, which needs the smallest step of all
+in a fluid.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ STEPS = 2000
 
 
 def growth(law: str, order: int, sides: str, cfl: float | None = None, steps: int = STEPS) -> float:
-    """Growth of the state (root of the energy) a step over the second half of ``steps``; infinite where it explodes."""
+    """Return the growth of the state (root of the energy) per step over the second half of ``steps``; infinite if unstable."""
     perturb = 0.2 if sides == "periodic" else 0.0
     mesh = setups.box((2,) * 3, (0.0,) * 3, (1.0,) * 3, dict.fromkeys("xyz", sides), shuffle=True, perturb=perturb)
     numerics = {} if cfl is None else {"cfl": cfl}
@@ -33,7 +34,7 @@ def growth(law: str, order: int, sides: str, cfl: float | None = None, steps: in
 
 
 def run(progress: Progress, orders: tuple[int, ...] = ORDERS, steps: int = STEPS) -> Result:
-    """Every order at its default and at its limit."""
+    """Judge every order at its default step and at its limit."""
     rows: list[Row] = []
     for order in orders:
         progress(f"order {order}")

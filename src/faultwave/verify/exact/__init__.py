@@ -1,6 +1,6 @@
-"""Exact solutions: callables ``solution(points (n, 3), t) -> (n, nq)`` that need nothing but NumPy.
+"""Exact solutions: callables ``solution(points (n, 3), t) -> (n, nq)`` in NumPy.
 
-Quantities are those of the law: elastic s_xx s_yy s_zz s_xy s_yz s_xz v1 v2 v3 (stress positive in tension),
+Quantities follow the law: elastic s_xx s_yy s_zz s_xy s_yz s_xz v1 v2 v3 (stress positive in tension),
 acoustic sigma v1 v2 v3 with sigma = -pressure.
 """
 

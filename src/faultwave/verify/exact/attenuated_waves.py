@@ -1,7 +1,7 @@
-"""Plane waves in a homogeneous generalised Maxwell body: the wave vector is real, and the complex frequency makes them decay.
+"""Plane waves in a homogeneous generalised Maxwell body, with real wave vector and complex frequency (decay in time).
 
 With v = a d exp(i (w t - k.x)) the strain rate is e = -i sym(k d) a exp(...), an element's stress p_l = D_l e / (i w + w_l) and
-i w sigma = C_u e - sum w_l p_l. Then rho w^2 = |k|^2 M(w), M(w) = M_u - sum_l M_l w_l / (w_l + i w) the modulus of the wave.
+i w sigma = C_u e - sum w_l p_l. Then rho w^2 = |k|^2 M(w), where M(w) = M_u - sum_l M_l w_l / (w_l + i w) is the modulus of the wave.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ ROUNDS = 100
 
 @dataclass(frozen=True)
 class AttenuatedWaves:
-    """Superposition of waves in a ``material`` of the law ``viscoelastic``: points (n, 3) [m], time [s] -> (n, Q)."""
+    """Superposition of plane waves in a viscoelastic medium: maps points (n, 3) [m] and a time [s] to the state (n, Q).
+
+    Attributes
+    ----------
+    material : mapping of str to float
+        Parameters of the law ``viscoelastic``.
+    waves : sequence of Wave
+        Waves that are added.
+    """
 
     material: Mapping[str, float]
     waves: Sequence[Wave]
@@ -34,7 +42,10 @@ class AttenuatedWaves:
         return lam + 2.0 * mu if wave.kind == "P" else mu
 
     def frequency(self, wave: Wave) -> complex:
-        """w [rad/s], of positive real and imaginary part: of all roots the one that is continuous in the defects."""
+        """Return the complex frequency w [rad/s] of a wave, with positive real and imaginary part.
+
+        Of all roots of the dispersion relation it is the one that is continuous in the modulus defects.
+        """
         rates = self.law.rates_of_elements
         unrelaxed, size = self._modulus(wave), float(np.linalg.norm(wave.wavevector))
         found = complex(size * np.sqrt(unrelaxed / self.material["rho"]))
@@ -47,7 +58,7 @@ class AttenuatedWaves:
         return found
 
     def _state(self, wave: Wave) -> tuple[complex, Array]:
-        """Frequency and the (Q,) amplitudes."""
+        """Return the complex frequency and the amplitudes (Q,)."""
         w, d, k = self.frequency(wave), wave.direction(), np.asarray(wave.wavevector, float)
         gradient = -1j * np.outer(d, k)
 

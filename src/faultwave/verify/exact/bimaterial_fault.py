@@ -1,9 +1,9 @@
-"""Plane shear on a fault between two elastic half-spaces with constant strength, exactly, by characteristics.
+"""Exact plane shear on a fault of constant strength between two elastic half-spaces, by characteristics.
 
-The fault is y = 0, slip is along x, everything depends on y and t only. On each side the shear wave leaving the fault
-ties traction change to velocity: d_tau = -Z_a v_a above (y > 0), d_tau = Z_b v_b - 2 Z_b h below (y < 0), where h is
+The fault is y = 0, slip is along x, and everything depends on y and t only. On each side the shear wave leaving the fault
+ties the traction change to velocity: d_tau = -Z_a v_a above (y > 0), d_tau = Z_b v_b - 2 Z_b h below (y < 0), where h is
 the velocity of a wave that may arrive from below. With 1/eta = 1/Z_a + 1/Z_b the locked traction is tau0 - 2 eta h;
-what exceeds the strength slips: V = (locked - T)/eta, V = v_a - v_b. The slip direction is that of the locked traction.
+its excess over the strength drives slip: V = (locked - T)/eta, V = v_a - v_b. Slip follows the direction of the locked traction.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Function = Callable[[Array], Array]
 
 
 def none(t: Array) -> Array:
-    """No wave arrives."""
+    """Return zero: no incident wave."""
     return np.zeros_like(np.asarray(t, dtype=float))
 
 
 @dataclass(frozen=True)
 class Step:
-    """Traction ``level`` from the start [Pa] plus ``rise`` [Pa] brought by a smooth ramp of ``duration`` [s].
+    """Smooth step of traction: ``level`` from the start [Pa] plus ``rise`` [Pa] over a ramp of ``duration`` [s].
 
-    The ramp is exp((t - T)^2 / (t (t - 2T))), the community's smooth step, and 1 from t = T on; with T = 0 at once.
+    The ramp is exp((t - T)^2 / (t (t - 2T))), the smooth step of the SCEC benchmarks, and 1 from t = T on; with T = 0 it is a jump.
     """
 
     level: float
@@ -47,10 +47,20 @@ class Step:
 
 @dataclass(frozen=True)
 class BimaterialFault:
-    """Shear traction s_xy(t) ``background`` [Pa], ``strength`` [Pa] and the velocity ``incident`` from below [m/s].
+    """Exact solution of a bimaterial fault under shear; maps points (n, 3) and a time to the perturbation (n, 9).
 
-    The medium is at rest before t = 0. Called with points (n, 3) and a time it gives the perturbation (n, 9); a point
-    on y = 0 takes the upper side.
+    The medium is at rest before t = 0. A point on y = 0 takes the upper side.
+
+    Attributes
+    ----------
+    above, below : Medium
+        Media at y > 0 and y < 0.
+    strength : float
+        Constant strength [Pa].
+    background : callable
+        Shear traction s_xy(t) [Pa] without slip or incident wave.
+    incident : callable
+        Velocity of the wave that arrives from below, at the fault [m/s].
     """
 
     above: Medium
@@ -65,20 +75,20 @@ class BimaterialFault:
         return self.above.zs * self.below.zs / (self.above.zs + self.below.zs)
 
     def locked(self, t: Array) -> Array:
-        """Total traction if the fault did not slip [Pa]."""
+        """Return the total traction that a locked fault would bear [Pa]."""
         return self.background(t) - 2 * self.eta * self.incident(t)
 
     def traction(self, t: Array) -> Array:
-        """Total shear traction s_xy on the fault [Pa], t > 0."""
+        """Return the total shear traction s_xy on the fault [Pa], for t > 0."""
         return np.clip(self.locked(t), -self.strength, self.strength)
 
     def slip_rate(self, t: Array) -> Array:
-        """Velocity above minus velocity below [m/s]; positive where s_xy is."""
+        """Return the velocity above minus the velocity below [m/s]; positive where s_xy is."""
         t = np.asarray(t, dtype=float)
         return np.where(t > 0, (self.locked(t) - self.traction(t)) / self.eta, 0.0)
 
     def slip(self, t: Array, scale: float) -> Array:
-        """Slip [m]; the slip rate is integrated in panels of ``scale`` [s]."""
+        """Return the slip [m]; the slip rate is integrated in panels of ``scale`` [s]."""
         t = np.asarray(t, dtype=float)
         return integrate(self.slip_rate, np.zeros((*t.shape, 1)), np.maximum(t, 0.0), scale)
 

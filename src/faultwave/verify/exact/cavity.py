@@ -1,8 +1,8 @@
 """Standing waves in boxes whose sides conserve energy.
 
 Acoustic box with pressure-release sides (sigma = 0), elastic box with symmetry planes (normal velocity and shear
-traction zero) and Lame's equivoluminal mode of an elastic box with free surfaces (Lamb 1917; Graff, Wave motion in
-elastic solids, section 8.1).
+traction zero), Lame's equivoluminal mode of an elastic box with free surfaces (Lamb 1917; Graff, Wave motion in
+elastic solids, section 8.1), and electromagnetic box with perfectly conducting walls.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _trigonometry(points: Array, lower: Vector, k: Array) -> tuple[Array, Array]
 
 @dataclass(frozen=True)
 class PressureRelease:
-    """sigma = a sin(kx x) sin(ky y) sin(kz z) cos(w t) in a box from ``lower`` to ``upper``; -> (n, 4).
+    """Acoustic mode sigma = a sin(kx x) sin(ky y) sin(kz z) cos(w t) of a box with pressure-release sides; returns (n, 4).
 
     ``modes`` are positive integers, k_i = pi m_i / L_i, w = c |k|; v follows from rho v_t = grad sigma.
     """
@@ -44,7 +44,7 @@ class PressureRelease:
         return self.medium.cp * float(np.linalg.norm(self.wavenumbers))
 
     def energy(self) -> float:
-        """Total energy [J], constant in time: volume a^2 / (16 K)."""
+        """Return the total energy [J], constant in time: volume a^2 / (16 K)."""
         volume = float(np.prod(np.asarray(self.upper) - np.asarray(self.lower)))
         return volume * self.amplitude**2 / (16 * self.medium.lam)
 
@@ -59,9 +59,9 @@ class PressureRelease:
 
 @dataclass(frozen=True)
 class SymmetryBox:
-    """P and S modes of an elastic box whose six sides are symmetry planes; -> (n, 9).
+    """P or S mode of an elastic box whose six sides are symmetry planes; returns (n, 9).
 
-    u_i = (d_i / w) sin(k_i x_i) prod_(j != i) cos(k_j x_j) sin(w t). ``polarisation`` d parallel to k is the P mode,
+    u_i = (d_i / w) sin(k_i x_i) prod_(j != i) cos(k_j x_j) sin(w t). A ``polarisation`` d parallel to k gives the P mode,
     one orthogonal to k an S mode; anything else raises ValueError. Velocities are at most |d_i| [m/s].
     """
 
@@ -102,7 +102,7 @@ class SymmetryBox:
 
 @dataclass(frozen=True)
 class LameMode:
-    """Lame's mode of a box with free sides, uniform in z; -> (n, 9).
+    """Lame's mode of a box with free sides, uniform in z; returns (n, 9).
 
     u = (a/w) (cos(k x) sin(k y), -sin(k x) cos(k y), 0) sin(w t), w = cs k sqrt(2); x and y count from ``lower`` and
     the sides must lie a multiple of pi/k from it. Every traction vanishes there, and on all planes of constant z.
@@ -129,9 +129,9 @@ class LameMode:
 
 @dataclass(frozen=True)
 class Cavity:
-    """Standing electromagnetic wave in a box with perfectly conducting walls, unit permittivity and permeability; -> (n, 6).
+    """Standing electromagnetic wave in a box with perfectly conducting walls, unit permittivity and permeability; returns (n, 6).
 
-    E_i = e_i cos(k_i x_i) prod_(j != i) sin(k_j x_j) a(t), k_i = pi m_i / L_i; ``polarisation`` e is orthogonal to k,
+    E_i = e_i cos(k_i x_i) prod_(j != i) sin(k_j x_j) a(t), k_i = pi m_i / L_i; ``polarisation`` e must be orthogonal to k,
     else ValueError. H follows from H_t = -curl E. Without conductivity a(t) = cos(w t); with it a'' + g a' + w^2 a = 0.
     """
 

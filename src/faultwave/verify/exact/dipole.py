@@ -1,4 +1,4 @@
-"""A current moment in a homogeneous, lossless space (Jackson 1999, section 9.2; in the time domain)."""
+"""Exact fields of a current dipole in a homogeneous, lossless space, in the time domain (Jackson 1999, section 9.2)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from faultwave.verify.exact.medium import Array
 
 @dataclass(frozen=True)
 class CurrentDipole:
-    """E and H of j = moment S(t) delta(x - location), permittivity and permeability given; -> (n, 6), not at the location.
+    """E and H of the current j = moment S(t) delta(x - location); returns (n, 6), singular at the location.
 
     The dipole moment is p = moment int S dt; with R = |x - location| and everything at the retarded time,
     4 pi eps E = (3 n(n.p) - p)/R^3 + (3 n(n.p') - p')/(c R^2) + (n(n.p'') - p'')/(c^2 R), 4 pi H = p' x n/R^2 + p'' x n/(c R).

@@ -4,9 +4,10 @@ Aki & Richards, Quantitative Seismology (2002), equations 4.23 and 4.29, with th
 terms, written as derivatives of functions of distance so that stress comes from the same code. With F the time function
 
     4 pi rho u_i = f_i chi + f_j d_i d_j psi,   chi = F(t - r/b) / (b^2 r),   dpsi/dr = -N,
+
     N(r, t) = integral over slowness s from 1/a to 1/b of s F(t - r s) ds      (the near-field integral),
 
-a and b the P and S speeds. D = (1/r) d/dr turns these into Cartesian derivatives, and integration by parts closes the
+a and b being the P and S speeds. D = (1/r) d/dr turns these into Cartesian derivatives, and integration by parts closes the
 recursion: r dN/dr = F(t - r/b)/b^2 - F(t - r/a)/a^2 - 2 N. Only N needs quadrature. A moment tensor is the force
 -M_jk d_k delta.
 """
@@ -31,7 +32,7 @@ def _add(series: Series, key: tuple[str, int], power: int, coefficient: float) -
 
 
 def _divide_gradient(series: Series, medium: Medium) -> Series:
-    """(1/r) d/dr of a series, term by term."""
+    """Return (1/r) d/dr of a series, term by term."""
     speed = {"P": medium.cp, "S": medium.cs}
     result: Series = {}
     for (basis, order), powers in series.items():
@@ -64,11 +65,11 @@ class _Radial:
         self._cache: dict[tuple[str, int], Array] = {}
 
     def chi(self, n: int) -> Array:
-        """D^n chi."""
+        """Return D^n chi."""
         return self._sum(self._chi[n])
 
     def psi(self, n: int) -> Array:
-        """D^n psi, n >= 1."""
+        """Return D^n psi, n >= 1."""
         return self._sum(self._psi[n - 1])
 
     def _sum(self, series: Series) -> Array:
@@ -88,7 +89,7 @@ class _Radial:
         return self._cache[key]
 
     def _near(self) -> Array:
-        """N by quadrature in the retarded time, never across a kink of F."""
+        """Return N by quadrature in the retarded time, never across a kink of F."""
         start, end = self.t - self.r / self.medium.cs, self.t - self.r / self.medium.cp
         stops = [start] + [np.clip(b, start, end) for b in sorted(self.function.breakpoints)]
         f = self.function.level(self.level)
@@ -136,7 +137,7 @@ class FullSpace:
     """Point source in a full space: ``force`` (3,) [N] times S(t), or ``moment`` (3, 3) [N m] with moment RATE S(t).
 
     Give exactly one of the two, else ValueError. Called with points (n, 3) and a time it returns the nine elastic
-    quantities (n, 9); ``seismograms`` gives many times at once. The source point itself is singular (infinite).
+    quantities (n, 9); ``seismograms`` evaluates many times at once. The solution is singular (infinite) at the source point.
     """
 
     medium: Medium
@@ -155,22 +156,22 @@ class FullSpace:
         object.__setattr__(self, "_strength", strength)
 
     def displacement(self, points: ArrayLike, times: ArrayLike) -> Array:
-        """Displacement (n, m, 3) [m] at points (n, 3) and times (m,)."""
+        """Return the displacement (n, m, 3) [m] at points (n, 3) and times (m,)."""
         return self._motion(points, times, 0 if self.force is not None else -1)
 
     def velocity(self, points: ArrayLike, times: ArrayLike) -> Array:
-        """Velocity (n, m, 3) [m/s] at points (n, 3) and times (m,)."""
+        """Return the velocity (n, m, 3) [m/s] at points (n, 3) and times (m,)."""
         return self._motion(points, times, 1 if self.force is not None else 0)
 
     def stress(self, points: ArrayLike, times: ArrayLike) -> Array:
-        """Stress (n, m, 6) [Pa] in the order of the elastic law."""
+        """Return the stress (n, m, 6) [Pa] in the order of the elastic law."""
         x, t = self._arguments(points, times)
         gradient = _gradient_force if self.force is not None else _gradient_moment
         radial = self._radial(x, t, 0 if self.force is not None else -1)
         return stress(self.medium, gradient(radial, x, self._strength) / (4 * np.pi * self.medium.rho))
 
     def seismograms(self, points: ArrayLike, times: ArrayLike) -> Array:
-        """The nine elastic quantities (n, m, 9)."""
+        """Return the nine elastic quantities (n, m, 9)."""
         return np.concatenate([self.stress(points, times), self.velocity(points, times)], axis=-1)
 
     def __call__(self, points: Array, t: float) -> Array:
@@ -190,7 +191,7 @@ class FullSpace:
 
 
 def tensor(**components: float) -> tuple[tuple[float, float, float], ...]:
-    """Symmetric 3x3 tensor from components named xx yy zz xy yz xz; the rest is zero."""
+    """Return a symmetric 3x3 tensor from components named xx yy zz xy yz xz; missing ones are zero."""
     matrix = np.zeros((3, 3))
     for (i, j), name in zip(VOIGT, ("xx", "yy", "zz", "xy", "yz", "xz"), strict=True):
         matrix[i, j] = matrix[j, i] = components.pop(name, 0.0)

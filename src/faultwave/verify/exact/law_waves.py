@@ -1,4 +1,4 @@
-"""Plane waves of any law as eigenvectors of its whole first-order system, with nothing known of the physics.
+"""Plane waves of any law as eigenvectors of its first-order system, independent of the physics.
 
 q = Re(r exp(i (w t - k.x + phase))) solves q_t + sum A_d q_d = E q where (sum k_d A_d - i E) r = w r; Im w > 0 decays.
 """
@@ -16,7 +16,7 @@ from faultwave.verify.exact.medium import Array
 
 @dataclass(frozen=True)
 class Mode:
-    """The ``number``-th fastest of the waves that run along ``k`` [rad/m], from 0; its largest velocity is ``amplitude`` [m/s]."""
+    """Plane wave along ``k`` [rad/m]: the ``number``-th fastest, from 0, with largest velocity ``amplitude`` [m/s]."""
 
     k: tuple[float, float, float]
     number: int
@@ -26,14 +26,14 @@ class Mode:
 
 @dataclass(frozen=True)
 class LawWaves:
-    """Superposition of waves in one material: points (n, 3) [m], time [s] -> (n, Q)."""
+    """Superposition of waves in one material: maps points (n, 3) [m] and a time [s] to the state (n, Q)."""
 
     law: Law
     material: Mapping[str, float]
     modes: Sequence[Mode]
 
     def of(self, mode: Mode) -> tuple[complex, Array]:
-        """Frequency w [rad/s] and amplitudes (Q,). Of waves that are as fast any is a solution."""
+        """Return the frequency w [rad/s] and amplitudes (Q,) of a mode; any one of several equally fast waves is a solution."""
         arrays = {name: np.array([float(v)]) for name, v in self.material.items()}
         law, size = self.law.adapted(arrays), len(self.law.quantities)
         along = np.einsum("d,dij->ij", np.asarray(mode.k, float), jacobians(law, dict(self.material)).matrices)

@@ -1,12 +1,12 @@
-"""Waves of a point source in a layered half-space, at its free surface, by integration over wavenumbers.
+"""Exact surface motion of a layered half-space under a point source, by integration over wavenumbers.
 
 In the plane of a horizontal wavenumber (angle phi, length k) displacement splits into P-SV (r, z) and SH (t) parts, each a
-sum of two exponentials a layer. All layers are solved at once, with exponentials that only decay (the global matrix of Schmidt
-& Jensen 1985). A moment tensor is a stress that the medium does not feel: across its plane displacement and traction jump.
-The integral over phi is analytic, Bessel functions of the trigonometric polynomial that phi enters by; that over k is a sum
-(Bouchon 1981), for complex frequencies, which keep what the sum repeats in space and time away.
+sum of two exponentials per layer. All layers are solved at once, with exponentials that only decay (the global matrix of Schmidt
+& Jensen 1985). A moment tensor enters as a stress glut: displacement and traction jump across its plane.
+The integral over phi is analytic, Bessel functions of the trigonometric polynomial in phi; the integral over k is a sum
+(Bouchon 1981) at complex frequencies, which suppress the periodic repetitions of the sum in space and time.
 
-Time goes as exp(-i w t), z is up, the surface at z = 0.
+Time dependence is exp(-i w t), z is up, and the surface lies at z = 0.
 """
 
 from __future__ import annotations
@@ -19,18 +19,25 @@ from scipy import special
 
 from faultwave.verify.exact.medium import Array
 
-DIRECTIONS = 8  # of phi: enough for harmonics up to the third
+DIRECTIONS = 8  # angles phi: enough for harmonics up to the third
 QUIET = 10.0
-"""E-folds by which the repetitions of the window in time and space are damped: to 5e-5 of what comes later."""
+"""E-folds by which the repetitions in time and space are damped over a window: by a factor of 5e-5."""
 Modulus = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Layer of a half-space.
+    """Homogeneous layer, or the half-space as the last one.
 
-    ``top`` is its upper depth [m]; density [kg/m^3], P and S speed [m/s]. Complex moduli relative to those of the speeds are functions
-    of complex frequency [Hz] for the time dependence exp(+i w t), None for an elastic layer.
+    Attributes
+    ----------
+    top : float
+        Depth of the top [m].
+    rho, vp, vs : float
+        Density [kg/m^3], P and S speed [m/s].
+    relax_p, relax_s : callable or None
+        Complex P and S moduli over the moduli of ``vp`` and ``vs``, as functions of complex frequency [Hz] for time dependence
+        exp(+i w t); None for an elastic layer.
     """
 
     top: float
@@ -41,7 +48,7 @@ class Layer:
     relax_s: Modulus | None = None
 
     def moduli(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Complex lambda and mu at complex angular frequencies."""
+        """Return complex lambda and mu at complex angular frequencies."""
         frequency = np.conj(omega) / (2 * np.pi)  # moduli are given for time as exp(+i w t)
         p = self.rho * self.vp**2 * (np.ones_like(omega) if self.relax_p is None else np.conj(self.relax_p(frequency)))
         s = self.rho * self.vs**2 * (np.ones_like(omega) if self.relax_s is None else np.conj(self.relax_s(frequency)))
@@ -50,10 +57,19 @@ class Layer:
 
 @dataclass(frozen=True)
 class LayeredHalfSpace:
-    """``layers`` from the surface down; ``depth`` [m] of the source; ``moment`` (3, 3) [N m] or ``force`` (3,) [N], z up.
+    """Exact solver for a point source at (0, 0, -depth) in a layered half-space.
 
-    ``spectrum(omega)``: Fourier transform (exp(+i w t)) of the moment rate, or of the force's own rate of change, at complex
-    angular frequencies.
+    Attributes
+    ----------
+    layers : sequence of Layer
+        Layers from the surface down.
+    depth : float
+        Depth of the source [m].
+    spectrum : callable
+        ``spectrum(omega)``: Fourier transform (exp(+i w t)) of the moment rate, or of the rate of change of the force, at complex
+        angular frequencies.
+    moment, force : array (3, 3) or (3,)
+        Moment tensor [N m] or force [N], z up.
     """
 
     layers: Sequence[Layer]
@@ -63,9 +79,23 @@ class LayeredHalfSpace:
     force: Array | None = None
 
     def velocity(self, points: Array, window: float, highest: float) -> tuple[Array, Array]:
-        """Return times (nt,) over ``window`` [s] and velocities (n, nt, 3) at points (n, 2) [m] on the surface.
+        """Return the velocity at points on the surface; the source lies below (0, 0).
 
-        The source is at (0, 0); frequencies up to ``highest`` [Hz] are included.
+        Parameters
+        ----------
+        points : array (n, 2)
+            Positions on the surface [m].
+        window : float
+            Length of the seismograms [s].
+        highest : float
+            Highest frequency included [Hz].
+
+        Returns
+        -------
+        times : array (nt,)
+            Times [s].
+        velocity : array (n, nt, 3)
+            Velocity [m/s].
         """
         points = np.asarray(points, float).reshape(-1, 2)
         count = int(np.ceil(highest * window)) + 1
@@ -83,7 +113,7 @@ class LayeredHalfSpace:
         return times, series.transpose(1, 0, 2)
 
     def _displacement(self, omega: complex, points: Array, window: float) -> np.ndarray:
-        """(n, 3) displacement of unit moment or force of one frequency."""
+        """Return the displacement (n, 3) of one frequency for a source of unit time function."""
         fastest, slowest = max(x.vp for x in self.layers), min(x.vs for x in self.layers)
         r, theta = np.hypot(*points.T), np.arctan2(points[:, 1], points[:, 0])
         length = r.max() + fastest * window + self.depth
@@ -99,7 +129,7 @@ class LayeredHalfSpace:
         return total
 
     def _surface(self, omega: complex, k: Array) -> np.ndarray:
-        """Displacement (k, phi, 3) at the surface in x, y, z of plane waves exp(i k (x cos phi + y sin phi))."""
+        """Return the surface displacement (k, phi, 3) in x, y, z of plane waves exp(i k (x cos phi + y sin phi))."""
         regions, source = self._regions()
         psv, sh = self._psv(omega, k, regions, source), self._sh(omega, k, regions, source)
         lam, mu = (complex(x[0]) for x in regions[source][1].moduli(np.array([omega])))
@@ -122,18 +152,18 @@ class LayeredHalfSpace:
         return result
 
     def _regions(self) -> tuple[list[tuple[float, Layer]], int]:
-        """(top, layer) with one more region from the source down; the number of that region."""
+        """Return all regions (top, layer), the source's layer split at the source, and the index of the region below the source."""
         tops = [(layer.top, layer) for layer in self.layers]
         above = [x for x in tops if x[0] < self.depth]
         return [*above, (self.depth, above[-1][1]), *[x for x in tops if x[0] >= self.depth]], len(above)
 
     def _psv(self, omega: complex, k: Array, regions: list[tuple[float, Layer]], source: int) -> np.ndarray:
-        """(k, 2, 4): u_r and u_z at the surface for unit jumps of u_r, u_z, s_rz, s_zz across the source (above - below)."""
+        """Return u_r and u_z at the surface (k, 2, 4) for unit jumps of u_r, u_z, s_rz, s_zz across the source (above - below)."""
 
         def modes(layer: Layer, drop_up: float, drop_down: float) -> np.ndarray:
-            """Return the modes (k, 4, 4) of a layer: u_r, u_z, s_rz, s_zz of P and S.
+            """Return u_r u_z s_rz s_zz (k, 4, 4) of P and S waves, ``drop_up`` below their top or ``drop_down`` above their bottom.
 
-            Two decay downwards, evaluated ``drop_up`` below their top, and two upwards, ``drop_down`` above their bottom.
+            The former decay downwards, the latter upwards.
             """
             lam, mu = (complex(x[0]) for x in layer.moduli(np.array([omega])))
             p = np.sqrt(k**2 - omega**2 * layer.rho / (lam + 2 * mu) + 0j)
@@ -154,7 +184,7 @@ class LayeredHalfSpace:
         return self._solve(modes, k, regions, source, 4)
 
     def _sh(self, omega: complex, k: Array, regions: list[tuple[float, Layer]], source: int) -> np.ndarray:
-        """(k, 2): u_t at the surface for unit jumps of u_t and s_tz."""
+        """Return u_t at the surface (k, 2) for unit jumps of u_t and s_tz."""
 
         def modes(layer: Layer, drop_up: float, drop_down: float) -> np.ndarray:
             _, mu = (complex(x[0]) for x in layer.moduli(np.array([omega])))
@@ -171,7 +201,7 @@ class LayeredHalfSpace:
     def _solve(
         self, modes: Callable[..., np.ndarray], k: Array, regions: list[tuple[float, Layer]], source: int, size: int
     ) -> np.ndarray:
-        """Displacements at the surface (k, size / 2, size) for unit jumps at the top of region ``source``."""
+        """Return displacements at the surface (k, size / 2, size) for unit jumps at the top of region ``source``."""
         half, count = size // 2, len(regions)
         unknowns = size * count - half
         matrix, right = np.zeros((len(k), unknowns, unknowns), complex), np.zeros((len(k), unknowns, size), complex)
@@ -190,7 +220,7 @@ class LayeredHalfSpace:
                     right[:, rows] = np.eye(size)
             if n + 1 < count:
                 matrix[:, half + size * n : half + size * (n + 1), kept] = modes(layer, thick, 0.0)
-        # rows of traction are far larger than those of displacement
+        # rows of traction are far larger than rows of displacement
         scale = np.abs(matrix).max(2, keepdims=True)
         amplitudes = np.linalg.solve(matrix / scale, right / scale)
         return np.asarray(np.einsum("kij,kjs->kis", surface, amplitudes[:, : surface.shape[2]]))

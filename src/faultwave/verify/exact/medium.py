@@ -1,4 +1,4 @@
-"""Common part of exact solutions: the medium, the order of quantities, stress from a velocity gradient."""
+"""Common definitions of the exact solutions: medium, order of quantities, stress from a displacement gradient."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from faultwave.physics.waves.medium import ACOUSTIC, ELASTIC, VOIGT, Array, Medi
 
 
 def stress(medium: Medium, gradient: Array) -> Array:
-    """Hooke's law: displacement gradient (..., i, j) = d u_i / d x_j to stress (..., 6) in the law's order."""
+    """Return the stress (..., 6) in the law's order from a displacement gradient (..., i, j) = d u_i / d x_j by Hooke's law."""
     trace = np.trace(gradient, axis1=-2, axis2=-1)
     return np.stack(
         [
@@ -21,13 +21,13 @@ def stress(medium: Medium, gradient: Array) -> Array:
 
 
 def unit(vector: ArrayLike) -> Array:
-    """The vector (3,) divided by its length."""
+    """Return a vector (3,) divided by its length."""
     v = np.asarray(vector, dtype=float)
     return v / np.linalg.norm(v)
 
 
 def strain_energy(medium: Medium, stresses: Array) -> Array:
-    """Elastic energy density [J/m^3] of stresses (n, 6): (s:s - lambda/(3 lambda + 2 mu) tr(s)^2) / (4 mu).
+    """Return the elastic energy density [J/m^3] of stresses (n, 6): (s:s - lambda/(3 lambda + 2 mu) tr(s)^2) / (4 mu).
 
     In a fluid: tr(s)^2 / (18 lambda), the pressure's energy p^2/2K with p = -tr(s)/3.
     """

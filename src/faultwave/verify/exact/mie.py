@@ -9,7 +9,10 @@ from faultwave.verify.exact.medium import Array
 
 
 def coefficients(size: float, index: complex) -> tuple[Array, Array]:
-    """a_n and b_n, n = 1, 2, ..., of a sphere of size parameter k a and relative refractive index (nonmagnetic)."""
+    """Return the coefficients a_n and b_n, n = 1, 2, ..., of a sphere of size parameter k a and relative refractive index.
+
+    The sphere is nonmagnetic.
+    """
     terms = int(size + 4 * size ** (1 / 3) + 12)
     n = np.arange(1, terms + 1)
 
@@ -27,9 +30,18 @@ def coefficients(size: float, index: complex) -> tuple[Array, Array]:
 
 
 def bistatic(size: float, index: complex, scattering: Array, plane: Array) -> Array:
-    """Return the radar cross section relative to pi a^2 at angles ``scattering`` from forward and ``plane`` from the electric field.
+    """Return the bistatic radar cross section over pi a^2 of a sphere of radius a.
 
-    Angles are in rad; the field is that of the incident wave.
+    Parameters
+    ----------
+    size : float
+        Size parameter k a.
+    index : complex
+        Relative refractive index.
+    scattering : array
+        Angles from the forward direction [rad].
+    plane : array
+        Angles of the scattering plane from the incident electric field [rad].
     """
     a, b = coefficients(size, index)
     mu = np.cos(np.asarray(scattering, float))
@@ -46,7 +58,7 @@ def bistatic(size: float, index: complex, scattering: Array, plane: Array) -> Ar
 
 
 def efficiencies(size: float, index: complex) -> tuple[float, float]:
-    """Scattering and extinction cross sections over pi a^2."""
+    """Return the scattering and extinction cross sections over pi a^2."""
     a, b = coefficients(size, index)
     n = np.arange(1, len(a) + 1)
     scattered = 2 / size**2 * ((2 * n + 1) * (np.abs(a) ** 2 + np.abs(b) ** 2)).sum()

@@ -1,4 +1,4 @@
-"""Plane waves in a homogeneous isotropic medium, any number superimposed.
+"""Plane waves in a homogeneous isotropic medium, in any superposition.
 
 A wave of unit polarisation d moves the ground with v = a d cos(k.x - w t + phase), w = c |k|. Hooke's law with
 u = -(a/w) d sin(.) gives its stress -(a/w) [lambda (k.d) I + mu (d k^T + k d^T)] cos(.).
@@ -19,7 +19,7 @@ Vector = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Wave:
-    """One plane wave: kind, wave vector [rad/m], velocity amplitude [m/s], polarisation (S only), phase [rad].
+    """Plane wave: kind, wave vector [rad/m], velocity amplitude [m/s], polarisation (S only), phase [rad].
 
     An S polarisation is made orthogonal to the wave vector; one parallel to it raises ValueError.
     """
@@ -31,7 +31,7 @@ class Wave:
     phase: float = 0.0
 
     def direction(self) -> Array:
-        """Unit vector of ground motion (3,)."""
+        """Return the unit vector of ground motion (3,)."""
         along = unit(self.wavevector)
         if self.kind == "P":
             return along
@@ -44,14 +44,14 @@ class Wave:
         return unit(across)
 
     def frequency(self, medium: Medium) -> float:
-        """Angular frequency [rad/s]."""
+        """Return the angular frequency [rad/s]."""
         speed = medium.cp if self.kind == "P" else medium.cs
         return speed * float(np.linalg.norm(self.wavevector))
 
 
 @dataclass(frozen=True)
 class PlaneWaves:
-    """Superposition of plane waves; points (n, 3) [m], time [s] -> (n, 9) elastic or (n, 4) acoustic quantities."""
+    """Superposition of plane waves; maps points (n, 3) [m] and a time [s] to (n, 9) elastic or (n, 4) acoustic quantities."""
 
     medium: Medium
     waves: tuple[Wave, ...]
@@ -74,12 +74,12 @@ class PlaneWaves:
 
 
 def elastic(medium: Medium, waves: Sequence[Wave]) -> PlaneWaves:
-    """Elastic plane waves in ``medium``."""
+    """Return elastic plane waves in ``medium``."""
     return PlaneWaves(medium, tuple(waves))
 
 
 def acoustic(medium: Medium, waves: Sequence[Wave]) -> PlaneWaves:
-    """Acoustic plane waves (all of kind P) in a fluid of density rho and bulk modulus lambda."""
+    """Return acoustic plane waves (all of kind P) in a fluid of density rho and bulk modulus lambda."""
     return PlaneWaves(medium, tuple(waves), acoustic=True)
 
 
@@ -90,10 +90,10 @@ _K = (np.pi, np.pi, np.pi)
 
 
 def elastic_convergence() -> PlaneWaves:
-    """P along k and S along -k polarised (1, -1, 0), unit velocity amplitudes, k = pi (1, 1, 1).
+    """Return a P wave along k and an S wave along -k polarised (1, -1, 0), of unit velocity amplitude, k = pi (1, 1, 1).
 
-    v = p sin(k.x - wp t) + s sin(k.x + ws t). On grids that barely resolve the waves errors depend on their phase; this
-    one belongs to the table of ``verify.cases.plane_wave``.
+    v = p sin(k.x - wp t) + s sin(k.x + ws t). On grids that barely resolve the waves, errors depend on their phase; this phase
+    belongs to the table of ``verify.cases.plane_wave``.
     """
     back, quarter = (-np.pi, -np.pi, -np.pi), 0.5 * np.pi
     s_wave = Wave("S", back, polarisation=(1.0, -1.0, 0.0), phase=quarter)
@@ -101,5 +101,5 @@ def elastic_convergence() -> PlaneWaves:
 
 
 def acoustic_convergence() -> PlaneWaves:
-    """Two sound waves along +k and across it, so that every component of velocity is excited independently."""
+    """Return two sound waves along +k and across it, so that every component of velocity is excited independently."""
     return acoustic(CONVERGENCE_FLUID, [Wave("P", _K), Wave("P", (np.pi, -np.pi, 0.0), amplitude=0.5, phase=0.7)])

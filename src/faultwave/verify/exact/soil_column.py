@@ -1,9 +1,9 @@
-"""A column of soil over rock, shaken by S waves from below: one dimension, integrated apart from the engines.
+"""Column of soil over rock, shaken by S waves from below: one dimension, integrated independently of the engines.
 
 The stress of soil follows Masing's rules with memory of every reversal: first loading along the hyperbola tau = G gamma / (1 + |gamma| /
 gamma_ref), unloading and reloading along the same curve doubled from the last reversal, until an earlier branch is met again (Masing
-1926; Pyke 1979). Velocities and stresses are staggered in space and time. Below the column is more of its lowest rock: the wave that
-comes up is given, what goes down is gone (Joyner & Chen 1975).
+1926; Pyke 1979). Velocities and stresses are staggered in space and time. The rock continues below the column: the incoming
+wave is prescribed, and outgoing waves are absorbed (Joyner & Chen 1975).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 @dataclass
 class MasingPoint:
-    """Stress at a point by its strain; ``reversals``: points (strain, stress) from the outermost on."""
+    """Hysteretic stress of a point under Masing's rules; ``reversals`` are points (strain, stress), the outermost first."""
 
     modulus: float
     reference: float
@@ -26,11 +26,11 @@ class MasingPoint:
     reversals: list[tuple[float, float]] = field(default_factory=list)
 
     def backbone(self, strain: float) -> float:
-        """On first loading."""
+        """Return the stress on first loading."""
         return self.modulus * strain / (1.0 + abs(strain) / self.reference)
 
     def to(self, strain: float) -> float:
-        """The stress after the strain has gone on to this."""
+        """Advance the point to a strain and return its stress."""
         if strain == self.strain:
             return self.stress
         rising = strain > self.strain
@@ -56,7 +56,7 @@ class MasingPoint:
 
 @dataclass(frozen=True)
 class Column:
-    """``depth`` [m] of the column's foot; density, S speed and reference strain (infinite in rock) by depth (n,) [m]."""
+    """Column of ``depth`` [m]; density, S speed and reference strain (infinite in rock) are functions of depth (n,) [m]."""
 
     depth: float
     density: Callable[[np.ndarray], np.ndarray]
@@ -67,13 +67,32 @@ class Column:
 def shaken(
     column: Column, rising: Callable[[float], float], end: float, spacing: float, courant: float = 0.8
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Times (n,) [s] and velocity (n,) [m/s] of the surface, of a wave whose velocity at the foot is ``rising(time)``."""
+    """Return the motion of the surface of a column under a wave from below.
+
+    Parameters
+    ----------
+    column : Column
+        Column of soil over rock.
+    rising : callable
+        Velocity of the incident wave at the foot [m/s] as a function of time [s].
+    end : float
+        End time [s].
+    spacing : float
+        Approximate spacing [m].
+    courant : float
+        Courant number of the time step.
+
+    Returns
+    -------
+    times, velocity : array (n,)
+        Times [s] and velocity of the surface [m/s].
+    """
     count = round(column.depth / spacing)
     h = column.depth / count
     nodes, middles = h * np.arange(count + 1), h * (np.arange(count) + 0.5)
     rho, speed = column.density(middles), column.speed(middles)
     step = courant * h / speed.max()
-    at_nodes = np.r_[0.5 * rho[0], 0.5 * (rho[1:] + rho[:-1]), 0.5 * rho[-1]] * h  # mass of a square metre
+    at_nodes = np.r_[0.5 * rho[0], 0.5 * (rho[1:] + rho[:-1]), 0.5 * rho[-1]] * h  # mass per square metre
     impedance = float(column.density(nodes[-1:])[0] * column.speed(nodes[-1:])[0])
     modulus, reference = rho * speed**2, column.reference(middles)
     soft = np.flatnonzero(np.isfinite(reference))
@@ -81,7 +100,7 @@ def shaken(
     velocity, strain, stress = np.zeros(count + 1), np.zeros(count), np.zeros(count)
     times, seen = [], []
     for n in range(int(np.ceil(end / step))):
-        now = n * step  # of the stresses; velocities go from half a step before to half a step after
+        now = n * step  # time of the stresses; velocities advance from half a step before to half a step after
         force = np.diff(np.r_[0.0, stress, 0.0])
         force[-1] += impedance * (2.0 * rising(now) - 0.5 * velocity[-1])
         velocity = velocity + step * force / at_nodes

@@ -1,4 +1,4 @@
-"""A vertical force on a half-space: what moves up and down on its surface (Pekeris 1955), Poisson's ratio 1/4."""
+"""Vertical motion of a half-space's surface under a vertical point force (Pekeris 1955), for Poisson's ratio 1/4."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import numpy as np
 
 from faultwave.verify.exact.medium import Array, Medium
 
-ARRIVAL = np.sqrt(1 / 3)  # of the P wave, in travel times of the S wave
+ARRIVAL = np.sqrt(1 / 3)  # P arrival in travel times of the S wave
 RAYLEIGH = 0.5 * np.sqrt(3 + np.sqrt(3))
-FINE = 40  # samples a standard deviation of the Gaussian
+FINE = 40  # samples per standard deviation of the Gaussian
 
 
 def step_integral(tau: Array) -> Array:
-    """Integral over tau = (S speed) t / r of 16 pi mu r / F times the surface's rise after a force F that starts at once and stays.
+    """Return the time integral of the normalised surface uplift after a force that starts at once and stays.
 
-    Pekeris (1955), integrated: three pieces, with a root of one over what is left to the Rayleigh wave at the end of the second.
+    The integrand over tau = (S speed) t / r is 16 pi mu r / F times the uplift under a force F (Pekeris 1955, integrated in closed form).
+    It has three pieces; the second ends at the Rayleigh wave with an inverse square root of the remaining time.
     """
     tau = np.asarray(tau, float)
     a, b, c = np.sqrt(3 * np.sqrt(3) + 5), np.sqrt(3 * np.sqrt(3) - 5), np.sqrt(3) / 4
-    high, low = c + 0.75, c - 0.75  # the first is RAYLEIGH squared
+    high, low = c + 0.75, c - 0.75  # high equals RAYLEIGH squared
 
     def early(t: Array) -> Array:
         logarithms = -np.sqrt(3) * np.arccosh(2 * t) + b * np.log(t + np.sqrt(t * t + low))
@@ -34,14 +35,32 @@ def step_integral(tau: Array) -> Array:
 
 
 def vertical_velocity(medium: Medium, distance: float, times: Array, sigma: float, centre: float) -> Array:
-    """Return the upward velocity [m/s] at ``distance`` [m] and ``times`` [s] of an upward force on the surface.
+    """Return the upward velocity [m/s] of the surface under an upward force with Gaussian time function.
 
-    The force is a Gaussian of unit integral and standard deviation ``sigma`` around ``centre`` [s].
+    Parameters
+    ----------
+    medium : Medium
+        Half-space with Poisson's ratio 1/4.
+    distance : float
+        Distance from the force [m].
+    times : array (n,)
+        Times [s].
+    sigma, centre : float
+        Standard deviation and centre of the Gaussian of unit integral [s].
+
+    Returns
+    -------
+    array (n,)
+
+    Raises
+    ------
+    ValueError
+        If Poisson's ratio is not 1/4.
     """
     if not np.isclose(medium.lam, medium.mu):
         raise ValueError("the solution is that of Poisson's ratio 1/4")
-    s = np.arange(-8 * FINE, 8 * FINE + 1) / FINE  # of the Gaussian
-    third = (3 * s - s**3) * np.exp(-0.5 * s * s) / (np.sqrt(2 * np.pi) * sigma**4)  # derivative
+    s = np.arange(-8 * FINE, 8 * FINE + 1) / FINE  # abscissae of the Gaussian
+    third = (3 * s - s**3) * np.exp(-0.5 * s * s) / (np.sqrt(2 * np.pi) * sigma**4)  # third derivative
     shear = np.sqrt(medium.mu / medium.rho)
     ago = np.asarray(times)[:, None] - centre - sigma * s
     integral = step_integral(shear * ago / distance) * distance / shear
@@ -50,23 +69,23 @@ def vertical_velocity(medium: Medium, distance: float, times: Array, sigma: floa
 
 
 BUMP = 51480.0
-"""Makes the integral of ``bump`` one."""
+"""Factor that makes the integral of ``bump`` one."""
 
 
 def bump(t: Array) -> Array:
-    """A force that acts from 0 to 1 s, smooth to the sixth derivative, of unit integral: that of SW4's Lamb problem (C6SmoothBump)."""
+    """Return a smooth force from 0 to 1 s of unit integral: C6SmoothBump of SW4's Lamb problem, smooth to the sixth derivative."""
     x = np.clip(np.asarray(t, float), 0.0, 1.0)
     return np.asarray(BUMP * (x * (1 - x)) ** 7)
 
 
 def vertical_displacement(medium: Medium, distance: float, times: Array) -> Array:
-    """Displacement upwards [m] at ``distance`` [m] and ``times`` [s] of an upward force of ``bump`` newtons."""
+    """Return the upward displacement [m] at ``distance`` [m] and ``times`` [s] under an upward force of ``bump`` newtons."""
     if not np.isclose(medium.lam, medium.mu):
         raise ValueError("the solution is that of Poisson's ratio 1/4")
     count = 100 * FINE
     s = (np.arange(count) + 0.5) / count
     y = s * (1 - s)
-    second = BUMP * 7 * y**5 * (6 * (1 - 2 * s) ** 2 - 2 * y)  # derivative of the bump
+    second = BUMP * 7 * y**5 * (6 * (1 - 2 * s) ** 2 - 2 * y)  # second derivative of the bump
     shear = np.sqrt(medium.mu / medium.rho)
     times = np.asarray(times, float)
     found = np.zeros(len(times))

@@ -1,4 +1,4 @@
-"""Source time functions with their first integral and derivative, as the exact seismograms need them."""
+"""Source time functions with their first integral and derivative, as needed by the exact seismograms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Function = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class TimeFunction:
-    """S(t) [1/s for a moment rate of unit integral], its integral from -infinity and its derivative.
+    """Source time function S(t) [1/s for a moment rate of unit integral], its integral from -infinity and its derivative.
 
     ``scale`` [s] is the time over which S is smooth: quadrature panels are no longer. ``breakpoints`` are times at
     which S or a derivative jumps: no panel crosses one.
@@ -28,12 +28,12 @@ class TimeFunction:
     breakpoints: tuple[float, ...] = ()
 
     def level(self, order: int) -> Function:
-        """Derivative of order -1 (the integral), 0 or 1."""
+        """Return the derivative of order -1 (the integral), 0 or 1."""
         return {-1: self.integral, 0: self.value, 1: self.derivative}[order]
 
 
 def brune(duration: float, onset: float = 0.0) -> TimeFunction:
-    """(t/T^2) exp(-t/T) after the onset: unit integral, corner frequency 1/(2 pi T)."""
+    """Return Brune's pulse (t/T^2) exp(-t/T) after the onset: unit integral, corner frequency 1/(2 pi T)."""
 
     def decay(t: Array) -> tuple[Array, Array]:
         s = np.maximum(np.asarray(t, dtype=float) - onset, 0.0) / duration
@@ -55,7 +55,10 @@ def brune(duration: float, onset: float = 0.0) -> TimeFunction:
 
 
 def gaussian(width: float, centre: float) -> TimeFunction:
-    """exp(-(t - centre)^2 / (2 width^2)) / (width sqrt(2 pi)): unit integral; S' peaks at frequency 1/(2 pi width)."""
+    """Return the Gaussian exp(-(t - centre)^2 / (2 width^2)) / (width sqrt(2 pi)) of unit integral.
+
+    Its derivative S' peaks at the frequency 1/(2 pi width).
+    """
 
     def value(t: Array) -> Array:
         return np.exp(-0.5 * ((t - centre) / width) ** 2) / (width * np.sqrt(2 * np.pi))
@@ -67,7 +70,7 @@ def gaussian(width: float, centre: float) -> TimeFunction:
 
 
 def ricker(frequency: float, centre: float) -> TimeFunction:
-    """(1 - 2a) exp(-a) with a = (pi f (t - centre))^2: zero integral, spectral peak at ``frequency``."""
+    """Return the Ricker wavelet (1 - 2a) exp(-a), a = (pi f (t - centre))^2: zero integral, spectral peak at ``frequency``."""
     p = (np.pi * frequency) ** 2
 
     def value(t: Array) -> Array:
@@ -85,9 +88,21 @@ def ricker(frequency: float, centre: float) -> TimeFunction:
 
 
 def numerical(value: Function, scale: float, start: float, breakpoints: tuple[float, ...] = ()) -> TimeFunction:
-    """Any S(t) that is zero before ``start``: integral by Gauss-Legendre panels, derivative by differences.
+    """Return a time function for any S(t) that is zero before ``start``, integrated and differentiated numerically.
 
-    The derivative is of sixth order on a stencil of +-3 scale/200; within that distance of a breakpoint it is wrong.
+    The integral uses Gauss-Legendre panels. The derivative is of sixth order on a stencil of +-3 scale/200; within that distance of a
+    breakpoint it is wrong.
+
+    Parameters
+    ----------
+    value : callable
+        Function S(t).
+    scale : float
+        Time over which S is smooth [s].
+    start : float
+        Time before which S is zero [s].
+    breakpoints : tuple of float
+        Times at which S or a derivative jumps [s].
     """
     step = scale / 200
 
@@ -104,9 +119,24 @@ def numerical(value: Function, scale: float, start: float, breakpoints: tuple[fl
 
 
 def integrate(function: Function, stops: Array, end: Array, scale: float, points: int = 16) -> Array:
-    """Integral of ``function`` from stops[..., 0] to ``end`` (...), split at the ascending ``stops`` (..., k).
+    """Return the integral of a function from ``stops[..., 0]`` to ``end`` by Gauss-Legendre panels.
 
-    Every piece is cut into panels no longer than ``scale`` with a Gauss-Legendre rule each.
+    Parameters
+    ----------
+    function : callable
+        Integrand, vectorised.
+    stops : array (..., k)
+        Ascending lower limit and break points, at which the integral is split.
+    end : array (...)
+        Upper limit.
+    scale : float
+        Largest length of a panel.
+    points : int
+        Quadrature points per panel.
+
+    Returns
+    -------
+    array (...)
     """
     x, w = np.polynomial.legendre.leggauss(points)
     edges = np.concatenate([stops, np.asarray(end)[..., None]], axis=-1)

@@ -1,12 +1,12 @@
-"""An explosion in deep water over rock, by an integral over wavenumbers and frequencies.
+"""Explosion in deep water over rock, by an integral over wavenumbers and frequencies.
 
-z is height above the floor. Of the pressure with horizontal wavenumber k, the floor throws back
+z is height above the sea floor. Pressure of horizontal wavenumber k is reflected by the floor with the coefficient
 
     R = (n - q)/(n + q),    q = rho_w w^2 n_p k_s^2 / (mu D),    D = (2 k^2 - k_s^2)^2 - 4 k^2 n_p n_s
 
-with n, n_p, n_s the vertical decay of sound, P and S waves, and k_s = w/cs: the displacement of the floor is the same on both sides, and
-so is the pressure on it, and it bears no shear (Aki & Richards 2002, ch. 5 and 6). n + q = 0 is the Scholte wave. Frequencies have an
-imaginary part, which keeps what comes later than the window out of it and the integral smooth.
+with n, n_p, n_s the vertical decay of sound, P and S waves, and k_s = w/cs: normal displacement and pressure are continuous across
+the floor, and its shear traction vanishes (Aki & Richards 2002, ch. 5 and 6). n + q = 0 is the Scholte wave. Frequencies have an
+imaginary part, which suppresses wrap-around from times after the window and makes the integral smooth.
 """
 
 from __future__ import annotations
@@ -20,17 +20,27 @@ from scipy.special import j0, j1
 from faultwave.verify.exact.medium import Array
 
 QUIET = 1e-5
-"""Factor by which signals are damped that wrap around by a window."""
+"""Attenuation of signals that arrive one window late and wrap around."""
 DECAYED = 28.0
-"""Decay exponent of evanescent waves at the end of the integral."""
+"""Negative exponent of evanescent waves at the upper end of the integral over wavenumbers."""
 
 
 @dataclass(frozen=True)
 class UnderWater:
-    """Explosion in water above a rock half-space.
+    """Exact solution of an explosion in a fluid half-space over an elastic one.
 
-    ``water`` (rho, c) and ``rock`` (rho, cp, cs) are in SI units. The source at ``height`` [m] above the floor has a Gaussian moment rate
-    of isotropic ``moment`` [N m], width ``sigma`` and centre 6 sigma [s].
+    Attributes
+    ----------
+    water : tuple of float
+        Density [kg/m^3] and sound speed [m/s].
+    rock : tuple of float
+        Density [kg/m^3], P and S speed [m/s].
+    moment : float
+        Isotropic moment [N m].
+    sigma : float
+        Width of the Gaussian moment rate, which is centred at 6 sigma [s].
+    height : float
+        Height of the source above the floor [m].
     """
 
     water: tuple[float, float]
@@ -40,7 +50,10 @@ class UnderWater:
     height: float
 
     def velocity(self, distance: float, z: float, end: float) -> tuple[Array, Array]:
-        """Times (n,) up to ``end`` [s] and radial and vertical velocity (n, 2) at a horizontal distance, above or below the floor."""
+        """Return the times (n,) up to ``end`` [s] and the radial and vertical velocity (n, 2) [m/s] at a distance and height z [m].
+
+        ``distance`` is horizontal; negative ``z`` lies in the rock.
+        """
         highest = 6.5 / self.sigma
         window = 1.5 * end
         count = 2 * int(np.ceil(highest * window / (2 * np.pi))) * 4
@@ -84,7 +97,7 @@ class UnderWater:
 
     @property
     def scholte(self) -> float:
-        """Speed [m/s] of the wave along the floor."""
+        """Speed of the Scholte wave along the floor [m/s]."""
         (rho, c), (heavy, cp, cs) = self.water, self.rock
 
         def function(v: float) -> float:

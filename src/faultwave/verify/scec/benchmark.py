@@ -1,7 +1,7 @@
-"""Definition of a benchmark: geometry, medium, friction, nucleation and checks in one record.
+"""Declaration of a benchmark: geometry, medium, friction, nucleation and checks in one record.
 
-Coordinates: x along the main fault, y across it, z up, the free surface at z = 0, SI. On a fault: s along strike from its origin,
-d down dip from z = 0. The plus side is that of smaller y (the footwall of a fault that dips towards +y), so that positive slip along
+Coordinates: x along the main fault, y across it, z up, the free surface at z = 0, SI units. On a fault: s along strike from its origin,
+d down dip from z = 0. The plus side is the side of smaller y (the footwall of a fault that dips towards +y), so that positive slip along
 strike is right-lateral and positive slip along dip is normal faulting.
 """
 
@@ -19,15 +19,27 @@ from faultwave.base.registry import pick, scan
 
 Array = np.ndarray
 Place = tuple[float, float]
-"""(s, d) on a fault [m]."""
+"""Position (s, d) on a fault [m]."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Rectangular fault.
+    """Rectangular planar fault.
 
-    ``along`` and ``down`` are its extents in s and d, ``strike`` turns from +x to +y, ``dip`` leans it to its left (+y for strike 0),
-    ``origin`` (x, y) is the point s = d = 0. ``patches`` (s0, s1, d0, d1) are rectangles whose edges faces must follow.
+    Attributes
+    ----------
+    name : str
+        Name of the fault.
+    along, down : tuple of float
+        Extents in s and d [m].
+    origin : tuple of float
+        Position (x, y) of s = d = 0 [m].
+    strike : float
+        Angle from +x towards +y [degrees].
+    dip : float
+        Dip [degrees], to the left of the strike direction (towards +y for strike 0).
+    patches : tuple
+        Rectangles (s0, s1, d0, d1) [m] whose edges the mesh faces must follow.
     """
 
     name: str
@@ -48,26 +60,26 @@ class Fault:
         return along, down
 
     def point(self, s: float, d: float) -> Array:
-        """(x, y, z) of a place on the plane."""
+        """Return the coordinates (x, y, z) of a position on the plane."""
         along, down = self.axes
         return np.array([*self.origin, 0.0]) + s * along + d * down
 
     def places(self, points: Array) -> Array:
-        """(n, 2): s and d of points (n, 3) on the fault."""
+        """Return s and d (n, 2) of points (n, 3) on the fault."""
         along, down = self.axes
         return np.stack([(points[:, :2] - self.origin) @ along[:2], points[:, 2] / down[2]], 1)
 
 
 def square(s: float, d: float, edge: float = 3000.0) -> tuple[float, float, float, float]:
-    """A square patch about a place."""
+    """Return a square patch (s0, s1, d0, d1) centred at a position."""
     return s - edge / 2, s + edge / 2, d - edge / 2, d + edge / 2
 
 
 @dataclass(frozen=True)
 class Domain:
-    """The box around the faults: ``margin`` beyond them on every absorbing side, ``far_size`` the largest edge there.
+    """Box around the faults: ``margin`` beyond them on every absorbing side, ``far_size`` the largest edge there [m].
 
-    Without a ``free_surface`` the box goes on above the fault. ``depths`` are horizontal interfaces [m], ``planes`` vertical ones at
+    Without a ``free_surface`` the box continues above the fault. ``depths`` are horizontal interfaces [m], ``planes`` vertical ones at
     these y. ``relief(x, z)`` moves the fault y = 0 sideways, fading over ``fading`` metres.
     """
 
@@ -82,10 +94,22 @@ class Domain:
 
 @dataclass(frozen=True)
 class Resolution:
-    """Element edge on the fault [m], order, end time [s], and precision of the wave field.
+    """Discretisation of a run.
 
-    ``coarser`` is the ratio of the edges of the run for comparison to these. Edges on the fault grow beyond the distance ``reach`` [m]
-    from the hypocentre, for runs that end before the rupture front arrives there.
+    Attributes
+    ----------
+    size : float
+        Element edge on the fault, or spacing of a grid [m].
+    order : int
+        Order of accuracy.
+    end_time : float
+        Simulated time [s].
+    precision : str
+        Precision of the wave field.
+    coarser : float
+        Factor on the element edge for the coarser run of the convergence check.
+    reach : float
+        Distance [m] from the nucleation beyond which edges on the fault grow, for runs that end before the front gets there.
     """
 
     size: float
@@ -99,13 +123,13 @@ class Resolution:
 def quick(
     size: float = 900.0, end_time: float = 8.0, order: int = 4, coarser: float = 1.5, reach: float = np.inf
 ) -> Resolution:
-    """A minute or two on one core: single precision."""
+    """Return a resolution that takes a minute or two on one core, in single precision."""
     return Resolution(size, order, end_time, "single", coarser, reach)
 
 
 @dataclass(frozen=True)
 class Start:
-    """Nucleation: fault, place, and radius of the nucleation zone [m]."""
+    """Nucleation: fault, position, and the radius within which rupture is initiated [m]."""
 
     place: Place
     radius: float
@@ -114,10 +138,18 @@ class Start:
 
 @dataclass(frozen=True)
 class OnGrid:
-    """Settings of a benchmark on grids.
+    """Settings of a benchmark on the engine fd.
 
-    ``spacings`` [m] are those of quick and full runs; precision of the wave field; the end of full runs if it is earlier than that of the
-    benchmark; and ``means``: texts, by name, of parameters with sharp edges that are averaged over cells of a spacing.
+    Attributes
+    ----------
+    spacings : tuple of float
+        Grid spacing of the quick and the full run [m].
+    precision : str
+        Precision of the wave field.
+    end_time : float
+        Upper limit on the end time of full runs [s].
+    means : mapping
+        Functions spacing -> expression for parameters with sharp edges, which are averaged over cells.
     """
 
     spacings: tuple[float, float] = (200.0, 100.0)
@@ -132,26 +164,44 @@ Check = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Benchmark of the SCEC/USGS suite.
+    """SCEC/USGS benchmark.
 
     Attributes
     ----------
-    fault_settings : dict
-        Group ``fault`` of the case without reference.
+    name, title : str
+        Identifier, and one line of description.
+    faults : tuple of Fault
+        Faults; the first is the main one.
+    material : mapping
+        Group ``material`` of the case.
+    fault_settings : mapping
+        Group ``fault`` of the case, without its reference point.
+    start : Start
+        Nucleation.
+    stations : mapping
+        Positions (s, d) of fault receivers [m], by fault.
+    end_time : float
+        End of the full run [s].
+    recommended : float
+        Node spacing that the description recommends [m].
+    quick : Resolution
+        Resolution of quick runs.
     speeds : tuple of float
-        Largest P speed and the S speed to which rupture speeds are compared [m/s].
-    stations : dict
-        Places (s, d) by fault.
-    source, notes : str
-        Reference of the description, and what is not confirmed or differs.
-    plasticity : dict or None
-        Group ``plasticity`` of the case, None without yielding.
+        Largest P speed and the S speed by which rupture is judged [m/s].
+    domain : Domain
+        Box around the faults.
+    checks : tuple of callable
+        Checks beyond the general ones.
+    source : str
+        Author and address of the description.
+    notes : tuple of str
+        Unconfirmed values, and differences from the description.
     reference : str
         Deck with results of another code, if available.
-    recommended : float
-        Node spacing [m] that the description recommends.
+    plasticity : mapping or None
+        Group ``plasticity`` of the case; None for elastic rock.
     grid : OnGrid or None
-        None if the benchmark cannot run on a grid.
+        Settings for the engine fd; None if the benchmark cannot run on a grid.
     """
 
     name: str
@@ -175,10 +225,10 @@ class Benchmark:
 
     @property
     def full(self) -> Resolution:
-        """Resolution at order 4 with the recommended number of points per length.
+        """Resolution of order 4 with as many points per length as the description recommends.
 
-        Waves are in single precision: friction is always solved in double precision, and rounding errors are far below the
-        discretisation errors of elements of this size.
+        Waves are in single precision: friction is always solved in double precision, and rounding errors are far below the discretisation
+        errors of elements of this size.
         """
         return Resolution(4 * self.recommended, 4, self.end_time, "single")
 
@@ -187,7 +237,7 @@ class Benchmark:
 
 
 def benchmarks() -> dict[str, Benchmark]:
-    """Every benchmark by name, in the order of their numbers; those without one come last."""
+    """Return every benchmark by name, in the order of their numbers; names without a number come last."""
 
     def order(name: str) -> tuple[float, str]:
         number = re.search(r"\d+", name)
@@ -198,5 +248,11 @@ def benchmarks() -> dict[str, Benchmark]:
 
 
 def find(name: str) -> Benchmark:
-    """The benchmark called ``name``; InputError with the names there are and the nearest one."""
+    """Return the benchmark called ``name``.
+
+    Raises
+    ------
+    InputError
+        If there is no such benchmark; the message lists the names and suggests the nearest one.
+    """
     return pick(benchmarks(), name, "benchmark", "verify scec")

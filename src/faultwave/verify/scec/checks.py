@@ -1,6 +1,6 @@
-"""Checks of benchmarks; ``general`` applies to all, and each benchmark chooses others.
+"""Checks of the benchmarks: ``general`` applies to all, the others are chosen by each benchmark.
 
-Limits are physics or published facts, and tolerances of a first look and of a full one; none is a result of an earlier run.
+Limits come from physics or published results, with separate tolerances for quick and full runs; none is the result of an earlier run.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from faultwave.verify.scec.box import undisturbed
 from faultwave.verify.scec.measure import Measured, Run, differences, lattice
 
 CONVERGED = (0.15, 0.03)
-"""RMS difference of rupture times of two resolutions over their mean, quick and full.
+"""Limits of the RMS difference of rupture times at two resolutions over their mean, quick and full.
 
-Day et al. (2005) use this measure; it falls with the third power of the spacing over the cohesive zone, and elements 1.5 times as large
-have 3.4 times the error. If the other run is coarser by a factor r only, the limit is reduced by (r^3 - 1)/(1.5^3 - 1), which
-corresponds to the same error of the finer run.
+Day et al. (2005) assess codes in this way. The difference falls with the third power of the spacing over the cohesive zone, so the error
+of elements 1.5 times as large is 3.4 times as large. For a coarser run with a smaller factor r the limit is scaled by
+(r^3 - 1)/(1.5^3 - 1), which allows the finer run the same error.
 """
 
 BUDGET = (0.15, 0.03)
-"""Largest missing fraction of the wave energy relative to the work, quick and full.
+"""Limits of the relative energy missing from the waves compared with the work done on the fault, quick and full.
 
-Steps of stress excite waves that elements do not resolve, and the upwind flux dissipates their energy.
+Stress steps excite waves that elements do not resolve, and the upwind flux dissipates their energy.
 """
 
 SYMMETRY = (0.02, 0.01)
 SHARES = 0.05
 FASTEST = 1.05
-"""Largest rupture speed over the P speed: on triangles of finite size a front may seem slightly too fast."""
+"""Limit of the front speed over the P speed: sampled on triangles of finite size, a front may seem a little too fast."""
 
 
 def general(measured: Measured) -> list[Row]:
-    """Convergence, energy budget and causality."""
+    """Return the rows on convergence, energy budget and causality."""
     return [*converged(measured), budget(measured), causal(measured)]
 
 
 def converged(measured: Measured) -> list[Row]:
-    """Rupture times and moment of both resolutions."""
+    """Return the rows that compare rupture times and moment of both resolutions."""
     fine, coarse = measured.fine, measured.coarse
     limit = CONVERGED[0 if measured.quick else 1] * (fine.resolution.coarser**3 - 1) / (1.5**3 - 1)
     rows = []
@@ -54,14 +54,15 @@ def converged(measured: Measured) -> list[Row]:
 
 
 def moment(run: Run) -> float:
-    """Seismic moment at the end [N m]."""
+    """Return the seismic moment at the end of a run [N m]."""
     return float(run.energies["seismic_moment"][-1])
 
 
 def balance(measured: Measured) -> tuple[float, float]:
-    """Return the ratio of wave energy to work, and its time [s]: the last before waves reach an absorbing side.
+    """Return the energy of the waves over the work that drove them, and the time of evaluation [s].
 
-    The plastic work, less that of the initial stress, is subtracted from the work.
+    The time is the last one before waves reach an absorbing side. The plastic work, less the work of the initial stress, has left
+    the waves and is added to their energy.
     """
     energies, until = measured.fine.energies, undisturbed(measured.benchmark)
     time = energies["time"]
@@ -76,14 +77,17 @@ def balance(measured: Measured) -> tuple[float, float]:
 
 
 def budget(measured: Measured) -> Row:
-    """Waves hold all the work done on the fault, but for what yielding took, as long as none has left the box."""
+    """Return the row on the energy budget.
+
+    Until waves leave the box, their energy equals the work done on the fault, less plastic dissipation.
+    """
     share, time = balance(measured)
     limit = BUDGET[0 if measured.quick else 1]
     return at_most(f"energy budget at {time:.1f} s, |waves/work - 1|", abs(share - 1), limit)
 
 
 def causal(measured: Measured) -> Row:
-    """The front goes out from where it starts, nowhere faster than P waves."""
+    """Return the row on causality: the front leaves the nucleation nowhere faster than P waves."""
     benchmark, fastest = measured.benchmark, 0.0
     start = benchmark.start
     centre = benchmark.fault(start.fault).point(*start.place)
@@ -98,7 +102,10 @@ def causal(measured: Measured) -> Row:
 
 
 def ruptures(fault: str, share: float, quick: float | None = None) -> Check:
-    """At least this share of the fault ruptures; ``quick``: by the end of a quick run that ends before the front has crossed the fault."""
+    """Return a check that at least this share of the fault ruptures.
+
+    ``quick`` is the share for a quick run that ends before the front has crossed the fault.
+    """
 
     def check(m: Measured) -> Row:
         wanted = quick if quick is not None and m.quick else share
@@ -108,23 +115,23 @@ def ruptures(fault: str, share: float, quick: float | None = None) -> Check:
 
 
 def stays(fault: str, share: float) -> Check:
-    """At most this share of the fault ruptures."""
+    """Return a check that at most this share of the fault ruptures."""
     return lambda m: at_most(f"ruptured share of {fault}", m.fine.ruptures[fault].ruptured, share)
 
 
 def earlier(fault: str, first: Place, second: Place, why: str) -> Check:
-    """Rupture reaches one place before the other."""
+    """Return a check that rupture reaches the first position before the second."""
 
     def check(m: Measured) -> Row:
         a, b = (m.fine.ruptures[fault].at(*place) for place in (first, second))
-        b = np.inf if np.isnan(b) else b  # not within the time that was simulated
+        b = np.inf if np.isnan(b) else b  # not reached within the simulated time
         return at_least(f"earlier {why}, by [s]", b - a, 0.0)
 
     return check
 
 
 def symmetric(fault: str = "main", centre: float = 0.0, above: float = np.inf) -> Check:
-    """Rupture times are those of the mirror image along strike; ``above`` this distance down dip."""
+    """Return a check that rupture times are symmetric along strike about ``centre``, for distances down dip below ``above``."""
 
     def check(m: Measured) -> Row:
         s, d = lattice(m.fine.ruptures[fault].fault, m.fine.resolution.size)
@@ -135,7 +142,7 @@ def symmetric(fault: str = "main", centre: float = 0.0, above: float = np.inf) -
 
 
 def symmetric_down_dip(centre: float, fault: str = "main") -> Check:
-    """Rupture times are those of the mirror image down dip."""
+    """Return a check that rupture times are symmetric down dip about ``centre``."""
 
     def check(m: Measured) -> Row:
         s, d = lattice(m.fine.ruptures[fault].fault, m.fine.resolution.size)
@@ -154,14 +161,14 @@ def _mirrored(m: Measured, fault: str, here: tuple[Array, Array], there: tuple[A
 
 
 def speed_between(m: Measured, fault: str, first: Place, second: Place) -> float:
-    """Mean rupture speed between two places [m/s]."""
+    """Return the mean rupture speed between two positions [m/s]."""
     rupture = m.fine.ruptures[fault]
     time = rupture.at(*second) - rupture.at(*first)
     return float(np.hypot(second[0] - first[0], second[1] - first[1]) / time) if time > 0 else float("nan")
 
 
 def slower(fault: str, first: Place, second: Place, why: str) -> Check:
-    """Mean rupture speed between two places below that of S waves."""
+    """Return a check that the mean rupture speed between two positions is below the S speed."""
 
     def check(m: Measured) -> Row:
         return at_most(
@@ -172,7 +179,7 @@ def slower(fault: str, first: Place, second: Place, why: str) -> Check:
 
 
 def faster(fault: str, first: Place, second: Place, why: str) -> Check:
-    """Mean rupture speed between two places above that of S waves."""
+    """Return a check that the mean rupture speed between two positions is above the S speed."""
 
     def check(m: Measured) -> Row:
         return at_least(

@@ -1,4 +1,4 @@
-"""Differences between the quick and the full run of a benchmark, from the files of both."""
+"""Difference between the quick and the full run of a benchmark, read from their result files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,19 @@ from faultwave.verify.scec.summary import Summary
 
 @dataclass(frozen=True)
 class Apart:
-    """RMS ``difference`` of rupture times [s] where both runs ruptured, over the first fault, and the ``mean`` of the full run; ``moment``:
-    that of the quick run over that of the full one, less 1, at the ``time`` [s] when the earlier of them ends."""
+    """Difference between a quick and a full run.
+
+    Attributes
+    ----------
+    difference : float
+        RMS difference of rupture times over the first fault, where both runs ruptured [s].
+    mean : float
+        Mean rupture time of the full run there [s].
+    moment : float
+        Seismic moment of the quick run over the moment of the full one, less 1, at ``time``.
+    time : float
+        End of the shorter run [s].
+    """
 
     difference: float
     mean: float
@@ -26,11 +37,11 @@ class Apart:
 
 
 Kept = tuple[Path, Summary]
-"""Folder of a benchmark, and what it shows."""
+"""Folder of a benchmark run and its summary."""
 
 
 def apart(quick: Kept, full: Kept) -> Apart | None:
-    """None where either run is not there any more, or was begun anew and has not ended."""
+    """Return the difference of both runs; None if the files of one are missing or it has not ended."""
     places = [folder / f"{summary.sizes[0]:.0f}m" for folder, summary in (quick, full)]
     if not all((place / COST).is_file() for place in places):
         return None

@@ -1,4 +1,4 @@
-"""Runs of benchmarks: mesh, native case, the run itself at two resolutions, and what it shows."""
+"""Runs of benchmarks: mesh, case file, simulation at two resolutions, and evaluation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from faultwave.verify.scec.summary import PICTURE, Summary, folder_of, keep
 
 @dataclass(frozen=True)
 class Plan:
-    """Benchmarks to run.
+    """Selection of benchmark runs.
 
     Attributes
     ----------
@@ -33,8 +33,10 @@ class Plan:
         True for the quick resolution, False for the full one.
     folder : Path or None
         Folder in which results are stored.
+    engine : str
+        'dg' or 'fd'.
     reuse : bool
-        True to read finished runs of the same cases from the folder instead of running them again.
+        True if finished runs of the same cases in ``folder`` are read instead of repeated.
     """
 
     names: tuple[str, ...] = ()
@@ -45,10 +47,10 @@ class Plan:
 
 
 def run_all(progress: Progress, plan: Plan) -> Result:
-    """Every row of every benchmark asked for; skipped without Gmsh."""
+    """Run the selected benchmarks and return all their rows; skipped without Gmsh."""
     try:
         import gmsh  # noqa: F401
-    except (ImportError, OSError) as error:  # OSError where its shared libraries lack some of theirs
+    except (ImportError, OSError) as error:  # OSError if its shared libraries lack dependencies
         return Result((), skipped=f"meshes need Gmsh, which cannot be loaded: {error}")
     fd = plan.engine == "fd"
     chosen = [find(name) for name in plan.names] or [b for b in benchmarks().values() if b.grid is not None or not fd]
@@ -74,7 +76,7 @@ def _in_words(summary: Summary) -> str:
 
 
 def run_one(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path, reuse: bool = False) -> Summary:
-    """A benchmark at its resolution and a coarser one, into ``folder``: cases, meshes, results, a picture and the summary."""
+    """Run a benchmark at its resolution and a coarser one; write cases, meshes, results, a picture and the summary to ``folder``."""
     fine = benchmark.quick if quick else benchmark.full
     coarse = replace(fine, size=fine.coarser * fine.size)
     runs = [run_at(progress, benchmark, resolution, folder, reuse) for resolution in (coarse, fine)]
@@ -83,14 +85,14 @@ def run_one(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path,
 
 
 def _kept(measured: Measured, summary: Summary, folder: Path) -> Summary:
-    """Store a summary with its picture in ``folder`` and return it."""
+    """Write the picture and the summary to ``folder`` and return the summary."""
     pictures.draw(measured, folder / PICTURE, "a grid" if summary.engine == "fd" else "elements")
     keep(summary, folder)
     return summary
 
 
 def run_on_grid(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path, reuse: bool = False) -> Summary:
-    """The same on grids of two spacings, and rupture times against those of the engine dg at its resolution."""
+    """Run a benchmark on grids of two spacings and compare its rupture times and slip with the engine dg."""
     fine = on_grid.resolution_of(benchmark, quick)
     coarse = replace(fine, size=fine.coarser * fine.size)
     runs = [on_grid.run_at(progress, benchmark, resolution, folder, reuse) for resolution in (coarse, fine)]
@@ -102,7 +104,7 @@ def run_on_grid(progress: Progress, benchmark: Benchmark, quick: bool, folder: P
 
 
 def _tetrahedra(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path, reuse: bool) -> Run:
-    """The run of the engine dg that a grid is compared with: one of the benchmark's own runs, kept beside, where it may be used."""
+    """Return the dg run that a grid is compared with, reusing the benchmark's own run in the neighbouring folder where possible."""
     resolution = on_grid.tetrahedra(benchmark, quick)
     beside = folder.parent / folder_of(benchmark.name, "dg", quick)
     found = _ended(benchmark, resolution, beside) if reuse else None
@@ -110,7 +112,7 @@ def _tetrahedra(progress: Progress, benchmark: Benchmark, quick: bool, folder: P
 
 
 def run_at(progress: Progress, benchmark: Benchmark, resolution: Resolution, folder: Path, reuse: bool = False) -> Run:
-    """One run, in a folder named after its elements."""
+    """Run a benchmark at one resolution, in a folder named after its element size."""
     place, text = folder / f"{resolution.size:.0f}m", case_text(benchmark, resolution)
     if reuse and (found := _ended(benchmark, resolution, folder)):
         return found
@@ -128,14 +130,14 @@ def run_at(progress: Progress, benchmark: Benchmark, resolution: Resolution, fol
 
 
 def _ended(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Run | None:
-    """Return an earlier finished run of the same case and mesh in ``folder``, or None."""
+    """Return the finished run of the same case and mesh in ``folder``; None if there is none."""
     place = folder / f"{resolution.size:.0f}m"
     cost = ended(place, case_text(benchmark, resolution), mesh_key(benchmark, resolution))
     return None if cost is None else read_run(benchmark, resolution, place, cost)
 
 
 def _tenths(progress: Progress, name: str) -> Callable[[Any], None]:
-    """A report of every tenth of a run."""
+    """Return a callback that reports progress at every tenth of a run."""
     told = [-1]
 
     def report(state: Any) -> None:
@@ -147,7 +149,7 @@ def _tenths(progress: Progress, name: str) -> Callable[[Any], None]:
 
 
 def summarise(measured: Measured) -> Summary:
-    """Rows and figures of a benchmark."""
+    """Return the rows and figures of a benchmark as a summary."""
     fine, coarse, benchmark = measured.fine, measured.coarse, measured.benchmark
     rows = [*checks.general(measured), *(check(measured) for check in benchmark.checks), *against_reference(measured)]
     area = sum(float(r.area.sum()) for r in fine.ruptures.values())

@@ -1,4 +1,4 @@
-"""A benchmark at one resolution as a folder that anybody can run: a native case and its mesh."""
+"""Folder of a benchmark at one resolution: a self-contained case file and its mesh, ready to run."""
 
 from __future__ import annotations
 
@@ -23,10 +23,20 @@ CASE, MESH, RESULTS, PREFIX, COST = "case.yaml", "mesh.h5", "results", "run", "c
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a run.
+    """Cost of a finished run.
 
-    It has the core seconds of set-up and time stepping, the number of cells or points, the seconds of mesh generation, the version of the
-    program, and the key of its ``mesh`` (``mesh_key``), which is empty on a grid.
+    Attributes
+    ----------
+    core_seconds : float
+        Core time of set-up and time stepping [s].
+    cells : int
+        Cells of a mesh, or points of a grid.
+    mesh_seconds : float
+        Time for mesh generation [s].
+    version : str
+        Version of the program that ran.
+    mesh : str
+        Key of the mesh (``mesh_key``); empty for a grid.
     """
 
     core_seconds: float
@@ -37,21 +47,21 @@ class Cost:
 
 
 def write_case(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Path:
-    """Mesh and case of a benchmark in ``folder``; the case's path. Needs Gmsh."""
+    """Write the mesh and the case of a benchmark to ``folder`` and return the path of the case; needs Gmsh."""
     case = begin(folder, case_text(benchmark, resolution))
     write_mesh(benchmark, resolution, folder)
     return case
 
 
 def write_mesh(benchmark: Benchmark, resolution: Resolution, folder: Path) -> None:
-    """Needs Gmsh."""
+    """Write the mesh of a benchmark to ``folder``; needs Gmsh."""
     from faultwave.verify.scec.mesh import build
 
     write_puml(folder / MESH, build(benchmark, resolution))
 
 
 def begin(folder: Path, text: str) -> Path:
-    """Put a case into ``folder``, whose run has not ended; the case's path."""
+    """Write a case to ``folder``, mark its run as unfinished, and return the path of the case."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / COST).unlink(missing_ok=True)
     with atomic_text(folder / CASE) as file:
@@ -60,16 +70,16 @@ def begin(folder: Path, text: str) -> Path:
 
 
 def end(folder: Path, cost: Cost) -> None:
-    """Say that the run in ``folder`` has ended, and what it cost."""
+    """Mark the run in ``folder`` as finished and record its cost."""
     with atomic_text(folder / COST) as file:
         json.dump(asdict(cost), file)
         file.write("\n")
 
 
 def ended(folder: Path, text: str, mesh: str = "") -> Cost | None:
-    """Return the cost of the run of exactly this case in ``folder``.
+    """Return the cost of the finished run of this case in ``folder``.
 
-    None if there is no run, it did not end, or it was of another version or mesh key.
+    None if there is no such run, if it did not end, or if it used another version of the program or another mesh key.
     """
     case, cost = folder / CASE, folder / COST
     if not cost.is_file() or not case.is_file() or case.read_text(encoding="utf-8") != text:
@@ -79,12 +89,12 @@ def ended(folder: Path, text: str, mesh: str = "") -> Cost | None:
 
 
 def case_text(benchmark: Benchmark, resolution: Resolution) -> str:
-    """The case file of a benchmark."""
+    """Return the text of a benchmark's case file."""
     return yaml_text(settings(benchmark, resolution), _head(benchmark, resolution))
 
 
 def yaml_text(case: Mapping[str, Any], head: Sequence[str]) -> str:
-    """A case file, below the lines of ``head`` as comments."""
+    """Return a case as YAML text, below the lines of ``head`` as comments."""
     writer = YAML(typ="rt")
     writer.width = 120
     writer.indent(mapping=2, sequence=4, offset=2)
@@ -104,7 +114,7 @@ def _head(benchmark: Benchmark, resolution: Resolution) -> list[str]:
 
 
 def settings(benchmark: Benchmark, resolution: Resolution) -> dict[str, Any]:
-    """The case as a dictionary; the mesh stands beside the case file."""
+    """Return the case as a dictionary; it expects the mesh in the folder of the case file."""
     points = [
         [round(float(x), 6) for x in benchmark.fault(name).point(s, d)]
         for name, places in benchmark.stations.items()
@@ -132,7 +142,7 @@ def settings(benchmark: Benchmark, resolution: Resolution) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Lists, dictionaries and numbers as YAML shows them best: texts of several lines as blocks."""
+    """Return lists, dictionaries and numbers in the form that YAML writes best: multi-line texts as blocks."""
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

@@ -20,18 +20,27 @@ from faultwave.verify.scec.folder import PREFIX, RESULTS, Cost
 
 FIRST_TAG, MORE_TAGS = 3, 65
 _DENSITY = 4.0
-"""Points of a map on the length of an element."""
+"""Points of a regular map of the fault per element length."""
 
 
 @dataclass(frozen=True)
 class Rupture:
-    """State of one fault at the end of a run.
+    """Final state of one fault.
 
     Attributes
     ----------
-    places, corners : ndarray, shapes (n, 2) and (n, 3, 2)
-        Centres and corners of the triangles [m]. Further arrays have their areas [m^2], rupture times [s] (NaN if unruptured), slip [m]
-        and peak slip rates [m/s].
+    fault : Fault
+        Declared fault.
+    places : array (n, 2)
+        Centres of the triangles in (s, d) [m].
+    corners : array (n, 3, 2)
+        Corners of the triangles in (s, d) [m].
+    area : array (n,)
+        Areas of the triangles [m^2].
+    time : array (n,)
+        Rupture times [s]; NaN where the fault did not rupture.
+    slip, peak : array (n,)
+        Slip [m] and peak slip rate [m/s].
     """
 
     fault: Fault
@@ -56,9 +65,9 @@ class Rupture:
         return LinearNDInterpolator(self.places, self.time)
 
     def at(self, s: float, d: float) -> float:
-        """Return the rupture time at a place, NaN where the fault never ruptured.
+        """Return the rupture time at a position; NaN where the fault did not rupture.
 
-        At an edge, and next to single points that stay locked, it is that of the nearest ruptured triangle if it is a neighbour.
+        At the fault's edge, and next to single locked points, the time of the nearest ruptured triangle is used if it is adjacent.
         """
         found = float(self._interpolate(s, d))
         ruptured = np.isfinite(self.time)
@@ -69,13 +78,27 @@ class Rupture:
         return float(self.time[nearest]) if away[nearest] < 2 * np.sqrt(2 * self.area[nearest]) else float("nan")
 
     def on(self, s: Array, d: Array) -> Array:
-        """Rupture times (len(d), len(s)) on a lattice; NaN where never, and beyond the outermost centres."""
+        """Return rupture times (len(d), len(s)) on a lattice; NaN where unruptured and beyond the outermost centres."""
         return np.asarray(self._interpolate(*np.meshgrid(s, d)))
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a benchmark."""
+    """Results of one run of a benchmark.
+
+    Attributes
+    ----------
+    resolution : Resolution
+        Discretisation of the run.
+    ruptures : mapping of str to Rupture
+        Final state of each fault.
+    stations : mapping
+        Traces by (fault, s, d).
+    energies : Dataset
+        Energies over time [J].
+    cost : Cost
+        Cost of the run.
+    """
 
     resolution: Resolution
     ruptures: Mapping[str, Rupture]
@@ -86,7 +109,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Measured:
-    """A benchmark at two resolutions, ``fine`` the one that is judged."""
+    """Results of a benchmark at two resolutions; ``fine`` is the one that is judged."""
 
     benchmark: Benchmark
     fine: Run
@@ -95,7 +118,7 @@ class Measured:
 
 
 def lattice(fault: Fault, size: float) -> tuple[Array, Array]:
-    """Places s and d of a regular map of a fault, finer than its elements and inside of its edges."""
+    """Return positions s and d of a regular map of a fault, finer than its elements and inside its edges."""
     step = size / _DENSITY
     (a, b), (c, e) = fault.along, fault.down
     s, d = (np.linspace(lo + step, hi - step, max(int((hi - lo) / step) - 1, 2)) for lo, hi in ((a, b), (c, e)))
@@ -113,7 +136,7 @@ def read_run(benchmark: Benchmark, resolution: Resolution, folder: Path, cost: C
 
 
 def read_ruptures(benchmark: Benchmark, folder: Path) -> dict[str, Rupture]:
-    """Every fault at the end of the run in ``folder``."""
+    """Return the final state of every fault of the run in ``folder``."""
     with VtkHdfReader(folder / RESULTS / f"{PREFIX}-fault.vtkhdf") as file:
         return {fault.name: _rupture(file, fault, number) for number, fault in enumerate(benchmark.faults)}
 
@@ -136,7 +159,7 @@ def _rupture(file: VtkHdfReader, fault: Fault, number: int) -> Rupture:
 
 
 def differences(a: Rupture, b: Rupture, size: float) -> tuple[float, float]:
-    """RMS difference [s] of two rupture times where both ruptured, and their mean."""
+    """Return the RMS difference [s] of two sets of rupture times where both ruptured, and the mean of the second."""
     s, d = lattice(a.fault, size)
     first, second = a.on(s, d), b.on(s, d)
     both = np.isfinite(first) & np.isfinite(second)

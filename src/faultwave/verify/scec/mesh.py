@@ -1,4 +1,4 @@
-"""Meshes of the benchmarks by Gmsh: faults of any dip and strike, which may meet each other and the free surface.
+"""Meshes of the benchmarks by Gmsh: faults of any dip and strike, which may intersect each other and the free surface.
 
 Importing this module needs Gmsh.
 """
@@ -22,15 +22,21 @@ FREE_SURFACE, FAULT, ABSORBING, MORE_FAULTS = 1, 3, 5, 65
 """Face tags; faults after the first have tags from 65 on."""
 
 GROWTH = 0.45
-"""Element edge gained per metre of distance from the faults."""
+"""Growth of element edges per metre of distance from the faults."""
 
 
 ALONG = 0.15
-"""Gained on the faults per metre beyond the reach of a resolution."""
+"""Growth of element edges on the faults per metre beyond the reach of a resolution."""
 
 
 def build(benchmark: Benchmark, resolution: Resolution) -> Mesh:
-    """Tetrahedra with edges of the resolution on the faults. Raises InputError where Gmsh gives up."""
+    """Return a tetrahedral mesh with the resolution's edge length on the faults.
+
+    Raises
+    ------
+    InputError
+        If Gmsh fails.
+    """
     box, domain = box_of(benchmark), benchmark.domain
     with session(f"scec-{benchmark.name}"):
         try:
@@ -40,13 +46,13 @@ def build(benchmark: Benchmark, resolution: Resolution) -> Mesh:
             mesh = assemble(_parts(domain, box, faults), benchmark.name)
         except InputError:
             raise
-        except Exception as error:  # Gmsh raises this and nothing narrower
+        except Exception as error:  # Gmsh raises no narrower type
             raise InputError(Problem(f"mesh of {benchmark.name}", f"Gmsh could not make it: {error}")) from None
     return _bent(mesh, domain)
 
 
 def _geometry(benchmark: Benchmark, box: Box) -> list[list[int]]:
-    """The box cut by interfaces and faults, which share their surfaces and lines; surfaces of every fault."""
+    """Build the box cut by interfaces and faults, with shared surfaces and lines, and return the surfaces of every fault."""
     occ, domain = gmsh.model.occ, benchmark.domain
     volume = occ.addBox(*box.lower, *(box.upper - box.lower))
     tools = [[plane_face(_corners(fault, fault.along, fault.down))] for fault in benchmark.faults]
@@ -74,7 +80,7 @@ def _corners(fault: Fault, along: Sequence[float], down: Sequence[float]) -> lis
 
 
 def _sizes(benchmark: Benchmark, faults: list[list[int]], resolution: Resolution) -> None:
-    """Edges of the resolution on the faults within its reach, growing with distance."""
+    """Set the element sizes: the resolution on the faults within its reach, growing with distance."""
     size, near = float(resolution.size), ""
     if np.isfinite(resolution.reach):
         start = benchmark.start
@@ -115,7 +121,7 @@ def _parts(domain: Domain, box: Box, faults: list[list[int]]) -> Parts:
 
 
 def _bent(mesh: Mesh, domain: Domain) -> Mesh:
-    """The mesh with the plane y = 0 moved sideways by the relief."""
+    """Return the mesh with the plane y = 0 displaced sideways by the relief."""
     if domain.relief is None:
         return mesh
     x, y, z = mesh.vertices.T

@@ -1,4 +1,4 @@
-"""A key of the mesh of a benchmark's run: another one where the mesh may be another, without making it."""
+"""Key of a benchmark's mesh, which changes whenever the mesh might change, computed without meshing."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from faultwave.verify.scec.box import box_of
 MAKERS = ("faultwave.verify.scec.mesh", "faultwave.domain.tets.puml")
 """Modules that make a mesh and write it."""
 ROOMS = ("faultwave.domain.", "faultwave.verify.scec.")
-"""Packages with the code that a mesh depends on."""
+"""Packages searched for code that a mesh depends on."""
 SAMPLES = 65
-"""Points along x and z at which relief is looked at."""
+"""Number of samples of the relief along x and z."""
 
 
 def mesh_key(benchmark: Benchmark, resolution: Resolution) -> str:
-    """Return a key of the meshed shapes, the meshing code and the version of Gmsh; requires Gmsh."""
+    """Return a hash of the meshed shapes, the meshing code and the version of Gmsh; needs Gmsh."""
     made = hashlib.sha256(_shapes(benchmark, resolution).encode())
     for path in makers():
         made.update(path.read_bytes())
@@ -31,7 +31,7 @@ def mesh_key(benchmark: Benchmark, resolution: Resolution) -> str:
 
 
 def makers() -> list[Path]:
-    """Files of the code that a mesh depends on: those of ``MAKERS`` and, within ``ROOMS``, what they import."""
+    """Return the source files that a mesh depends on: ``MAKERS`` and their imports within the listed packages."""
     left, known = [import_module(name) for name in MAKERS], dict[str, ModuleType]()
     while left:
         module = left.pop()
@@ -42,14 +42,14 @@ def makers() -> list[Path]:
 
 
 def _shapes(benchmark: Benchmark, resolution: Resolution) -> str:
-    """All that the mesh of a benchmark is made of, as text."""
+    """Return all inputs of a benchmark's mesh as text."""
     domain, box = benchmark.domain, box_of(benchmark)
     x, z = (np.linspace(box.lower[i], box.upper[i], SAMPLES) for i in (0, 2))
     relief = "" if domain.relief is None else np.asarray(domain.relief(*np.meshgrid(x, z))).tobytes().hex()
     start = (benchmark.start.fault, benchmark.start.place) if np.isfinite(resolution.reach) else ()
     try:
         mesher = version("gmsh")
-    except PackageNotFoundError:  # installed by another way than pip's
+    except PackageNotFoundError:  # not installed by pip
         mesher = str(import_module("gmsh").__version__)
     size = (resolution.size, resolution.reach)
     return repr((benchmark.faults, replace(domain, relief=None), relief, start, size, mesher))

@@ -1,6 +1,6 @@
-"""Benchmarks on the engine fd: the same description on a grid, and how far its rupture times are from those on tetrahedra.
+"""Benchmarks on the engine fd: the same description on a grid, and the difference of its rupture times from tetrahedra.
 
-A point of a grid bears what is given at it, and stands for its cell. So parameters with sharp edges are given as their means over cells.
+A grid point takes the parameters at its position and represents its cell. Parameters with sharp edges are therefore averaged over cells.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from faultwave.verify.scec.folder import PREFIX, RESULTS, Cost, begin, end, ende
 from faultwave.verify.scec.measure import Measured, Run, Rupture, differences
 
 MARGIN = 8e3
-"""Beyond the fault on every absorbing side [m]."""
+"""Distance from the fault to every absorbing side [m]."""
 FINER = 1.5
-"""Elements of the quick run of the engine dg that grids are compared with, than of other quick runs."""
+"""Refinement of the quick dg run that grids are compared with, relative to other quick runs."""
 HISTORY = 200
-"""Times at which slip is compared."""
+"""Number of times at which slip is compared."""
 AGREE, SLIP = (0.05, 0.02), (0.1, 0.05)
-"""Largest RMS differences from the engine dg, quick and full: of rupture times over their mean, and of slip over its RMS.
+"""Limits of the RMS difference from the engine dg, quick and full.
 
-Both engines have errors of some percent if cohesive zones contain three points (Day et al. 2005).
+Rupture times are relative to their mean, slip to its own RMS. Either engine is off by a few per cent where the cohesive zone
+holds three points (Day et al. 2005).
 """
 
 
 def check_possible(chosen: list[Benchmark]) -> None:
-    """InputError for benchmarks that a grid cannot have."""
+    """Raise InputError for benchmarks that cannot run on a grid."""
     wrong = [b.name for b in chosen if b.grid is None]
     if wrong:
         known = ", ".join(name for name, b in benchmarks().items() if b.grid is not None)
@@ -46,7 +47,7 @@ def check_possible(chosen: list[Benchmark]) -> None:
 
 
 def resolution_of(benchmark: Benchmark, quick: bool) -> Resolution:
-    """Spacing in place of the edges of elements."""
+    """Return the resolution of a grid run, with the spacing in place of the element edge."""
     assert benchmark.grid is not None
     of = benchmark.quick if quick else benchmark.full
     spacing = benchmark.grid.spacings[0 if quick else 1]
@@ -55,12 +56,12 @@ def resolution_of(benchmark: Benchmark, quick: bool) -> Resolution:
 
 
 def with_margin(benchmark: Benchmark) -> Benchmark:
-    """Return the benchmark with the margin of its grid and without a deck, whose mesh is too coarse for the comparison."""
+    """Return the benchmark with the margin of its grid and without reference deck, whose mesh is too coarse to judge a grid."""
     return replace(benchmark, domain=replace(benchmark.domain, margin=MARGIN), reference="")
 
 
 def settings(benchmark: Benchmark, resolution: Resolution) -> dict[str, Any]:
-    """The case as a dictionary."""
+    """Return the grid case as a dictionary."""
     grid, (fault,), h = benchmark.grid, benchmark.faults, resolution.size
     assert grid is not None
     box = box_of(with_margin(benchmark))
@@ -96,7 +97,7 @@ def _friction(benchmark: Benchmark, grid: OnGrid, spacing: float) -> Mapping[str
 
 
 def run_at(progress: Progress, benchmark: Benchmark, resolution: Resolution, folder: Path, reuse: bool = False) -> Run:
-    """One run, in a folder named after its spacing; read where it has ended there before and may be reused."""
+    """Run a benchmark on a grid, in a folder named after the spacing; a finished run is read if it may be reused."""
     place = folder / f"{resolution.size:.0f}m"
     head = [f"SCEC/USGS benchmark {benchmark.name.upper()} on a grid of {resolution.size:g} m: {benchmark.title}."]
     text = yaml_text(settings(benchmark, resolution), head)
@@ -121,7 +122,7 @@ def _read_run(benchmark: Benchmark, resolution: Resolution, place: Path, cost: C
 
 
 def read_ruptures(benchmark: Benchmark, place: Path) -> dict[str, Rupture]:
-    """The fault at the end of the run in the folder ``place``."""
+    """Return the final state of the fault from the run in the folder ``place``."""
     (fault,) = benchmark.faults
     with VtkHdfReader(place / RESULTS / f"{PREFIX}-rupture.vtkhdf") as file:
         corners = file.points[file.cells]
@@ -132,7 +133,7 @@ def read_ruptures(benchmark: Benchmark, place: Path) -> dict[str, Rupture]:
 
 
 def against_tetrahedra(measured: Measured, other: Run) -> Row:
-    """Rupture times of a grid against those of a run of the engine dg."""
+    """Return the row that compares rupture times on a grid with a run of the engine dg."""
     (name,) = measured.fine.ruptures
     difference, mean = differences(measured.fine.ruptures[name], other.ruptures[name], other.resolution.size)
     label = f"rupture times against engine dg with edges of {other.resolution.size:g} m, RMS over mean"
@@ -140,19 +141,22 @@ def against_tetrahedra(measured: Measured, other: Run) -> Row:
 
 
 def slip_against_tetrahedra(measured: Measured, other: Run) -> Row:
-    """Slip histories at the stations of both engines."""
+    """Return the row that compares the slip histories of both engines at the stations."""
     apart, size = 0.0, 0.0
     for place, trace in measured.fine.stations.items():
         times = np.linspace(0.0, measured.fine.resolution.end_time, HISTORY)
         here, there = (np.interp(times, t.time, t.columns["Sls"]) for t in (trace, other.stations[place]))
         apart, size = apart + float(((here - there) ** 2).sum()), size + float((there**2).sum())
     label = f"slip at {len(measured.fine.stations)} stations against engine dg, RMS over RMS"
-    value = float(np.sqrt(apart / size)) if size > 0 else float("nan")  # nothing has slipped there
+    value = float(np.sqrt(apart / size)) if size > 0 else float("nan")  # NaN if no station has slipped
     return at_most(label, value, SLIP[0 if measured.quick else 1])
 
 
 def tetrahedra(benchmark: Benchmark, quick: bool) -> Resolution:
-    """Return the resolution of the run with the engine dg, finer than quick benchmarks so that its own error is the smaller one."""
+    """Return the resolution of the dg run that a grid is compared with.
+
+    At the usual quick resolution the error of the dg run itself would dominate the difference.
+    """
     return replace(benchmark.quick, size=benchmark.quick.size / FINER) if quick else benchmark.full
 
 

@@ -1,4 +1,4 @@
-"""The page of the documentation that shows every benchmark: a picture, figures, checks."""
+"""Documentation page that shows every benchmark with a picture, figures and checks."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 
 
 def write(page: Path, folder: Path) -> list[Path]:
-    """Write all results stored in ``folder`` between the marked lines of the page, with their pictures, and return the written files.
+    """Write all results in ``folder`` between the marked lines of the page, and pictures next to it; return the files written.
 
-    Benchmarks and resolutions without a result in ``folder`` stay unchanged on the page.
+    Entries on the page that have no result in ``folder`` remain.
     """
     kept = read_summaries(folder)
     text = page.read_text(encoding="utf-8")
@@ -47,7 +47,7 @@ def write(page: Path, folder: Path) -> list[Path]:
 
 
 def _picture(drawn: Path, target: Path) -> Path:
-    """A copy as wide as a page, in few colours: a third of the bytes."""
+    """Write a copy of the page's width with few colours, a third of the size in bytes, and return its path."""
     with Image.open(drawn) as image:
         height = round(image.height * WIDTH / image.width)
         small = (
@@ -61,9 +61,9 @@ def _picture(drawn: Path, target: Path) -> Path:
 
 
 Shown = dict[str, tuple[str, str]]
-"""Table row and text of each run by the name of its folder.
+"""Table row and text of each run, by the name of its folder.
 
-The text of a full run contains the differences between both runs of a benchmark.
+The difference between two runs of a benchmark is part of the text of the full one.
 """
 
 RUNS = {True: "Quick", False: "Full"}
@@ -79,7 +79,7 @@ def _written(kept: dict[str, Kept]) -> Shown:
 
 
 def _shown(body: str) -> Shown:
-    """Return the content between the marked lines."""
+    """Parse the rows and texts between the marked lines."""
     table, *sections = re.split(r"^(?=## )", body, flags=re.MULTILINE)
     found = re.findall(r"^(\| \[[^]]*\]\(#([^)]*)\) \| (quick|full) \|.*)$", table, flags=re.MULTILINE)
     rows = {name + FULL * (run == "full"): row for row, name, run in found}
@@ -106,7 +106,7 @@ def _body(shown: Shown) -> str:
 
 
 def _missing(shown: Shown) -> list[str]:
-    """Return lines with the benchmarks that have not been run, for both resolutions."""
+    """Return lines that list the benchmarks without a run at either resolution."""
     told = []
     for quick, words in ((True, "Built in and not run quickly"), (False, "Not run at full resolution")):
         wanted = [(b.name, engine) for b in benchmarks().values() for engine in ("dg", "fd")[: 2 if b.grid else 1]]
@@ -141,7 +141,7 @@ def _called(name: str, engine: str) -> str:
 
 
 def _head(benchmark: Benchmark, engine: str) -> list[str]:
-    """Return the head of the section of both resolutions: title, description, and the picture of the finer one."""
+    """Return the head of a benchmark's section: its description and the picture of the finer run."""
     subject, title = folder_of(benchmark.name, engine, True), f"{_called(benchmark.name, engine)}: {benchmark.title}"
     return [
         f"## {title} {{ #{subject} }}",

@@ -1,4 +1,4 @@
-"""A benchmark in one picture: slip and rupture front on every fault, of both resolutions, and slip rates at stations."""
+"""Picture of a benchmark: slip and rupture fronts of both resolutions on every fault, and slip rates at stations."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ STEPS = (0.5, 1.0, 2.0)
 MOST_CONTOURS = 20
 MOST_STATIONS = 3
 TALLEST = 4.2
-"""Largest height of a fault in a picture [inch]."""
+"""Largest height of a fault's panel [inch]."""
 
 
 @style.house()
 def draw(measured: Measured, path: Path, made_of: str = "elements") -> Path:
-    """Write the picture of runs ``made_of`` elements or a grid."""
+    """Write the picture of runs ``made_of`` elements or a grid and return its path."""
     fine = measured.fine
     faults = [rupture.fault for rupture in fine.ruptures.values()]
     start, end = min(f.along[0] for f in faults), max(f.along[1] for f in faults)  # one scale for all
     heights = [float(np.clip(5.7 * (f.down[1] - f.down[0]) / (end - start), 1.0, TALLEST)) for f in faults]
     fig = style.figure(height=sum(heights) + 0.8 * len(heights) + 2.1)
     layout: Any = fig.get_layout_engine()
-    layout.set(rect=(0.02, 0.0, 0.94, 1.0))  # room for the colour bars, which the layout does not see
+    layout.set(rect=(0.02, 0.0, 0.94, 1.0))  # space for the colour bars, which the layout ignores
     axes = style.mosaic(fig, len(heights) + 1, 1, gridspec_kw={"height_ratios": [*heights, 1.5]})[:, 0]
     top = style.top_value(np.concatenate([r.slip for r in fine.ruptures.values()]), 99.8)
     for ax, (name, rupture) in zip(axes, fine.ruptures.items(), strict=False):
@@ -82,7 +82,7 @@ def _map(ax: Axes, fine: Rupture, coarse: Rupture, measured: Measured, top: floa
 
 
 def _histories(ax: Axes, measured: Measured, made_of: str) -> None:
-    """Slip rates at the first stations of the first fault that has some, of both runs."""
+    """Plot slip rates of both runs at the first stations of the first fault with stations."""
     name = next(iter(measured.benchmark.stations))
     for (s, d), colour in zip(measured.benchmark.stations[name][:MOST_STATIONS], style.COLOURS, strict=False):
         for run, lines in ((measured.fine, "solid"), (measured.coarse, "dashed")):

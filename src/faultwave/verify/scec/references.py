@@ -1,4 +1,4 @@
-"""Rupture times of another code, where somebody has its decks and results (see ``verify.decks``)."""
+"""Comparison with rupture times of another code, where its decks and results are available (see ``verify.decks``)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ LIMIT = 0.08
 """Largest relative difference of rupture times, for quick and full runs.
 
 The decks have meshes of 1 km: at mirrored points of a symmetric nucleation their own times differ by 4.5 % (tpv5), and runs on finer
-meshes are earlier than both.
+meshes rupture earlier than both.
 """
 
 
 def against_reference(measured: Measured) -> list[Row]:
-    """The largest relative difference of rupture times on the main fault; nothing where there is no reference."""
+    """Return a row with the largest relative difference of rupture times on the main fault; none without a reference."""
     benchmark, folder = measured.benchmark, cases_folder()
     if not benchmark.reference or folder is None:
         return []

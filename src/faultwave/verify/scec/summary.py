@@ -1,4 +1,4 @@
-"""Stored results of a benchmark: rows, figures and costs, and their folders."""
+"""Stored outcome of a benchmark: rows, figures and costs, and the folders that hold them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,41 @@ from faultwave.verify.case import Row
 from faultwave.verify.scec.benchmark import benchmarks
 
 SUMMARY, PICTURE = "result.json", "picture.png"
-"""Files of a benchmark."""
+"""File names of a benchmark's outcome."""
 
 ON_GRID, FULL = "-fd", "-full"
-"""Endings of the folder names of grids and of full resolutions."""
+"""Suffixes of the folder names of grid runs and of full runs."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A benchmark's outcome as it is kept: rows, energies [J], moment [N m] and costs, of the fine and the coarse run where two.
-    ``mesh_seconds``: what making both meshes took, NaN where nobody knows; ``precision``: empty where nobody knows."""
+    """Stored outcome of a benchmark; pairs hold the fine and the coarse run.
+
+    Attributes
+    ----------
+    name, quick, engine
+        Benchmark, resolution and engine.
+    sizes : tuple of float
+        Element edges or spacings [m].
+    order, end_time, cells, precision
+        Discretisation of the fine run; ``precision`` is empty if unknown.
+    core_seconds : tuple of float
+        Core time of the runs [s].
+    moments : tuple of float
+        Seismic moments [N m].
+    radiated : float
+        Total less static frictional work at the end [J].
+    mean_slip, ruptured : float
+        Mean slip [m] and ruptured share of the area over all faults.
+    difference : float
+        RMS difference of rupture times of both runs on the first fault [s].
+    stations : tuple
+        Fault, s, d [m] and rupture time [s] of each station.
+    rows : tuple of Row
+        Judged numbers.
+    mesh_seconds : float
+        Time for the meshes of both runs [s], NaN if unknown.
+    """
 
     name: str
     quick: bool
@@ -46,7 +71,7 @@ class Summary:
 
     @property
     def folder(self) -> str:
-        """Name of the folder of the results."""
+        """Name of the benchmark's folder."""
         return folder_of(self.name, self.engine, self.quick)
 
     @property
@@ -55,21 +80,21 @@ class Summary:
 
 
 def folder_of(name: str, engine: str, quick: bool) -> str:
-    """Return the name of the folder with the results of a benchmark."""
+    """Return the folder name for the results of a benchmark."""
     return name + ON_GRID * (engine == "fd") + FULL * (not quick)
 
 
 def keep(summary: Summary, folder: Path) -> None:
-    """Write it into the benchmark's ``folder``."""
+    """Write the summary into the benchmark's ``folder``."""
     with atomic_text(folder / SUMMARY) as file:
         json.dump(asdict(summary), file, indent=1)
         file.write("\n")
 
 
 def read_summaries(folder: Path) -> dict[str, tuple[Path, Summary]]:
-    """Return the summaries of earlier runs in ``folder`` and their folders, in the order of the benchmarks, by current folder name.
+    """Return the summaries in ``folder`` with their paths, by the current folder names, in the order of the benchmarks.
 
-    Full runs were once stored under the names of quick ones.
+    Full runs of early versions were stored under the names of quick ones.
     """
     found = {}
     for name, engine, quick in itertools.product(benchmarks(), ("dg", "fd"), (True, False)):

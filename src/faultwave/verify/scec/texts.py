@@ -1,4 +1,4 @@
-"""Texts of the case files' function language that benchmarks share."""
+"""Expressions in the function language of case files that benchmarks share."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ NEVER = 1e9
 
 
 def number(value: float) -> str:
-    """A number as the language reads it: it has no exponents; in brackets where negative."""
+    """Return a number as a literal of the function language, which has no exponents; in brackets if negative."""
     text = np.format_float_positional(float(value), trim="0")
     return f"({text})" if value < 0 else text
 
 
 def down_dip(dip: float = 90.0) -> str:
-    """The line that sets d, the distance down dip from z = 0."""
+    """Return the line that sets d, the distance down dip from z = 0."""
     return f"d = {number(-1 / np.sin(np.radians(dip)))}*z;" if dip != 90 else "d = -z;"
 
 
 def squares(
     outside: str, patches: Sequence[tuple[float, float, float, str]], dip: float = 90.0, before: str = ""
 ) -> str:
-    """Expressions in patches (s, d, edge, expression), which may use x and d, and another elsewhere."""
+    """Return an expression with one value in each patch (s, d, edge, expression) and another elsewhere.
+
+    The expressions of the patches may use x and d.
+    """
     lines = [down_dip(dip), *([before] if before else [])]
     for s, d, edge, inside in patches:
         lines.append(
@@ -34,7 +37,7 @@ def squares(
 
 
 def mean_squares(outside: float, patches: Sequence[tuple[float, float, float, float]], spacing: float) -> str:
-    """Means over cells of a ``spacing`` of values in squares (s, d, edge, value) on a vertical fault, and another elsewhere."""
+    """Return the cell averages for a ``spacing`` of values in squares (s, d, edge, value) on a vertical fault, and another elsewhere."""
     lines, total = [down_dip()], number(outside)
     for n, (s, d, edge, value) in enumerate(patches):
         half = number(edge / 2 / spacing + 0.5)
@@ -46,12 +49,15 @@ def mean_squares(outside: float, patches: Sequence[tuple[float, float, float, fl
 
 
 def radius(s: float, d: float) -> str:
-    """The line that sets r, the distance to a place on the fault; after ``down_dip``."""
+    """Return the line that sets r, the distance to a position on the fault; it follows ``down_dip``."""
     return f"r = sqrt((x - {number(s)})*(x - {number(s)}) + (d - {number(d)})*(d - {number(d)}));"
 
 
 def bump(amplitude: float, inner: float, outer: float) -> str:
-    """The line that sets n: the amplitude within the inner radius, a cosine to zero at the outer one; after ``radius``."""
+    """Return the line that sets n: the amplitude within the inner radius, tapered by a cosine to zero at the outer one.
+
+    It follows the line of ``radius``.
+    """
     return (
         f"n = {number(amplitude / 2)}*(1.0 + cos({number(np.pi / (outer - inner))}"
         f"*(min({number(outer)}, max({number(inner)}, r)) - {number(inner)})));"
@@ -59,7 +65,7 @@ def bump(amplitude: float, inner: float, outer: float) -> str:
 
 
 def forced(s: float, d: float, critical: float, speed: float, dip: float = 90.0) -> str:
-    """Forced rupture time: the front goes out from a place at 0.7 times the speed and slows down to nothing at the critical radius."""
+    """Return the forced rupture time: a front that starts at 0.7 times the speed and slows to zero at the critical radius."""
     slow, edge = number(0.7 * speed), number(critical)
     return "\n".join(
         [
@@ -74,17 +80,17 @@ def forced(s: float, d: float, critical: float, speed: float, dip: float = 90.0)
 
 
 def above(depth: float, slope: float, below: float = 0.0, dip: float = 90.0) -> str:
-    """Cohesion: -below, and above a distance down dip -slope more for every metre."""
+    """Return the cohesion: -below, and above a distance down dip -slope more for every metre."""
     return "\n".join([down_dip(dip), f"return -({number(below)} + {number(slope)}*max(0.0, {number(depth)} - d));"])
 
 
 def profile(depths: Sequence[float], values: Sequence[float]) -> str:
-    """Linear between the depths of a table, constant below; a depth that stands twice is a jump."""
+    """Return a profile linear between the depths of a table and constant below; a repeated depth is a jump."""
     return "\n".join(["d = -z;", *_segments(depths, [values], "{0}"), f"return {number(values[-1])};"])
 
 
 def rigid(depths: Sequence[float], rho: Sequence[float], vs: Sequence[float], times: str, before: str = "") -> str:
-    """The expression ``times`` multiplied by the rigidity of a table of density and S speed, as ``profile`` reads it."""
+    """Return the expression ``times`` multiplied by the rigidity of a table of density and S speed, as in ``profile``."""
     last = f"return ({times})*{number(rho[-1] * vs[-1] ** 2)};"
     lines = [
         "d = -z;",
@@ -109,9 +115,9 @@ def _segments(depths: Sequence[float], tables: Sequence[Sequence[float]], expres
 
 
 def box(coordinate: str, width: float, edge: float, name: str) -> str:
-    """The line that sets ``name``: 1 where |coordinate| is below the width, falling smoothly to 0 over the edge.
+    """Return the line that sets ``name``: 1 where |coordinate| is below the width, falling smoothly to 0 over the edge.
 
-    A millimetre keeps the function away from 1/0 at the ends of the fall.
+    An offset of a millimetre avoids a division by zero at both ends of the taper.
     """
     inner, outer = number(width), number(width + edge)
     at = f"min({number(width + edge - 1e-3)}, max({number(width + 1e-3)}, abs({coordinate})))"
@@ -119,7 +125,7 @@ def box(coordinate: str, width: float, edge: float, name: str) -> str:
 
 
 def smooth_patch(amplitude: float, s: float, d: float, edge: float) -> str:
-    """Nucleation stress of the rate-and-state benchmarks: amplitude exp(r^2/(r^2 - R^2)) within R."""
+    """Return the nucleation stress of the rate-and-state benchmarks: amplitude exp(r^2/(r^2 - R^2)) within R."""
     square = number(edge**2)
     return "\n".join(
         [

@@ -1,1 +1,1 @@
-"""One SCEC/USGS benchmark a file, each a module-level ``Benchmark``; found by scanning this folder."""
+"""Definitions of SCEC/USGS benchmarks, one module-level ``Benchmark`` per file, found by scanning this folder."""

@@ -1,21 +1,21 @@
-"""Common part of TPV6 and TPV7: the fault of TPV5 without its outer patches, between different rocks; the far side, y > 0, is softer."""
+"""Common definition of TPV6 and TPV7: the fault of TPV5 without its outer patches, between rocks of which y > 0 is softer."""
 
 from faultwave.verify.scec.benchmark import Benchmark, Check, Domain, Fault, Start, quick, square
 from faultwave.verify.scec.texts import squares
 
 TOWARDS = "in the direction in which the softer side slips (Andrews & Ben-Zion 1997)"
-"""Slip that spreads that way lowers the normal stress before it; slip that spreads the other way raises it."""
+"""Name of the preferred direction of rupture, in which slip lowers the normal stress ahead; the opposite one raises it."""
 
 
 def sides(near: float, far: float) -> str:
-    """An expression: one value on each side of the fault."""
+    """Return an expression with one value on each side of the fault."""
     return f"if (y > 0.0) {{ return {far}; }}\nreturn {near};"
 
 
 def bimaterial(
     name: str, title: str, far: tuple[float, float, float], checks: tuple[Check, ...], notes: tuple[str, ...] = ()
 ) -> Benchmark:
-    """The benchmark whose far side has this density, P and S speed."""
+    """Return the benchmark whose far side has this density [kg/m^3], P and S speed [m/s]."""
     near = (2670.0, 6000.0, 3464.0)
     return Benchmark(
         name=name,

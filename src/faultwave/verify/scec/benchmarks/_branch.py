@@ -1,4 +1,4 @@
-"""Common part of TPV14, 15, 24 and 25: a vertical fault 28 km long, from which another branches off at 30 degrees."""
+"""Common definition of TPV14, 15, 24 and 25: a vertical fault 28 km long with a branch at 30 degrees."""
 
 from faultwave.verify.scec.benchmark import Fault
 
@@ -10,5 +10,5 @@ STATIONS = {
 
 
 def main(*patches: tuple[float, float, float, float]) -> Fault:
-    """The main fault; the branch leaves it at s = 0, 12 km from its end, towards -y."""
+    """Return the main fault; the branch leaves it at s = 0, 12 km from its end, towards -y."""
     return Fault("main", (-16e3, 12e3), (0.0, 15e3), patches=patches)

@@ -1,4 +1,4 @@
-"""Common part of TPV10, 11 and 12: a normal fault that dips at 60 degrees, stress proportional to the distance down dip."""
+"""Common definition of TPV10, 11 and 12: a normal fault with a dip of 60 degrees and stress proportional to distance down dip."""
 
 from typing import Any
 
@@ -12,11 +12,14 @@ SPEEDS = (5716.0, 3300.0)
 START = Start((0.0, 12e3), 1.5e3 * 2**0.5)
 STATIONS = {"main": ((0, 12e3), (0, 7.5e3), (12e3, 7.5e3), (4.5e3, 7.5e3), (0, 4.5e3), (0, 1.5e3), (0, 0), (12e3, 0))}
 UP_DIP = (0.0, 9e3), (0.0, 3e3)
-"""A stretch over which rupture runs in plane, up towards the surface."""
+"""Positions between which rupture is in-plane, up towards the surface."""
 
 
 def proportional_stress(mu_s: float) -> dict[str, Any]:
-    """Fault settings of TPV10 and 11: normal stress of 7378 Pa/m, shear stress of 0.55 of it and, in the patch, just above the strength."""
+    """Return the fault settings of TPV10 and 11, with a normal stress of 7378 Pa/m.
+
+    The shear stress is 0.55 of the normal stress and, in the nucleation patch, just above the strength.
+    """
     patch = (0, 12000, 3000, f"200000.0 + ({mu_s:g} + 0.0057)*7378.0*d")
     return {
         "friction": "linear-slip-weakening",

@@ -1,4 +1,4 @@
-"""Common part of TPV31 and TPV32: a vertical strike-slip fault in layers, stress proportional to the rigidity."""
+"""Common definition of TPV31 and TPV32: a vertical strike-slip fault in layers, with stress proportional to the rigidity."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,11 +8,11 @@ from faultwave.verify.scec.checks import ruptures, symmetric
 from faultwave.verify.scec.texts import above, bump, number, profile, radius, rigid
 
 RIGIDITY = 32.03812032e9
-"""Rigidity [Pa] to which the stresses of 60 and 30 MPa belong."""
+"""Rigidity at which the stresses are 60 and 30 MPa [Pa]."""
 
 
 def layered(name: str, title: str, tables: tuple[Sequence[float], ...], quick: Resolution, domain: Domain) -> Benchmark:
-    """The benchmark of ``tables``: depths, P speeds, S speeds and densities, linear in between, with jumps."""
+    """Return the benchmark for ``tables`` of depths, P speeds, S speeds and densities, linear in between, with jumps."""
     depths, vp, vs, rho = tables
     shear = f"{radius(0, 7500)}\n{bump(4.95e6, 1400, 2000)}"
     settings: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Common part of TPV36 and TPV37: a thrust fault that dips at 15 degrees and reaches the surface."""
+"""Common definition of TPV36 and TPV37: a thrust fault with a dip of 15 degrees that reaches the surface."""
 
 from faultwave.verify.scec.benchmark import Benchmark, Check, Fault, Start, quick
 from faultwave.verify.scec.texts import above, down_dip, forced
@@ -7,7 +7,7 @@ DIP, CRITICAL = 15.0, 4e3
 
 
 def shallow(name: str, title: str, slope: float, checks: tuple[Check, ...]) -> Benchmark:
-    """The benchmark whose cohesion grows by ``slope`` [Pa/m] from 8 km down dip to the surface."""
+    """Return the benchmark whose cohesion grows by ``slope`` [Pa/m] from 8 km down dip to the surface."""
     return Benchmark(
         name=name,
         title=title,

@@ -1,11 +1,11 @@
-"""Common part of TPV24 to 27 and 29: a stress tensor that grows with depth by hydrostatic pore pressure, weak friction, forced start."""
+"""Common definition of TPV24 to 27 and 29: stress growing with depth under hydrostatic pore pressure, and forced nucleation."""
 
 from typing import Any
 
 from faultwave.verify.scec.texts import forced, number
 
 GRADIENT = (2670.0 - 1000.0) * 9.8
-"""Effective vertical stress [Pa/m]."""
+"""Gradient of the effective vertical stress [Pa/m]."""
 
 FRICTION: dict[str, Any] = {"mu_s": 0.18, "mu_d": 0.12, "d_c": 0.3}
 CRITICAL = 4e3
@@ -15,10 +15,10 @@ VS = 3464.0
 
 
 def stress(parallel: float, normal: float, shear: float, taper: tuple[float, float] | None = None) -> dict[str, str]:
-    """Return expressions of the effective stress tensor.
+    """Return expressions of the effective stress tensor as factors on the vertical stress.
 
-    ``parallel``, ``normal`` and ``shear`` are relative to the vertical stress; the tensor becomes isotropic between the two depths of
-    ``taper``.
+    The factors are the stress parallel to the main fault, normal to it, and its shear; all become isotropic between the two depths of
+    ``taper`` [m].
     """
     o = "1.0" if taper is None else f"min(1.0, max(0.0, ({number(taper[1])} + z)/{number(taper[1] - taper[0])}))"
 
@@ -34,7 +34,7 @@ def stress(parallel: float, normal: float, shear: float, taper: tuple[float, flo
 
 
 def fault_settings(tensor: dict[str, str], cohesion: str, start: tuple[float, float]) -> dict[str, Any]:
-    """The case's group ``fault``; ``cohesion`` is an expression, rupture is forced about ``start`` (s, d)."""
+    """Return the group ``fault`` of a case; ``cohesion`` is an expression, and rupture is forced around ``start`` (s, d)."""
     return {
         "friction": "linear-slip-weakening",
         "forced_rupture_ramp": 0.5,

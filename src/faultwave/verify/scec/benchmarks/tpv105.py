@@ -11,13 +11,16 @@ NEAR_SURFACE = "\n".join(
         "if (z < (-3000.0)) { bs = 1.0; }",
     ]
 )
-"""The line that sets bs: rising smoothly from 0 at the surface to 1 at 3 km."""
+"""Line that sets bs, which rises smoothly from 0 at the surface to 1 at 3 km depth."""
 
 STRESS = "min(1670.0*9.8*(-z), 45000000.0)"
 
 
 def rising(inner: str, change: str, surface: bool) -> str:
-    """Inside |x| < 15 km and above 15 km the first value, 3 km further out, and at the surface where asked, the sum of both."""
+    """Return an expression: ``inner`` in |x| < 15 km above 15 km depth, and ``inner + change`` beyond a 3 km transition.
+
+    With ``surface`` the value also changes towards the free surface.
+    """
     lines = [box("x", 15e3, 3e3, "bx"), box("z", 15e3, 3e3, "bz"), *([NEAR_SURFACE] if surface else ["bs = 1.0;"])]
     return "\n".join([*lines, f"return {inner} + {change}*(1.0 - bx*bz*bs);"])
 

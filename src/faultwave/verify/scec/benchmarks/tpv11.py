@@ -1,4 +1,4 @@
-"""TPV11: as TPV10 with a lower static friction; rupture outruns S waves."""
+"""TPV11: the fault of TPV10 with a lower static friction; rupture becomes supershear."""
 
 from faultwave.verify.scec import checks
 from faultwave.verify.scec.benchmark import Benchmark, quick

@@ -26,7 +26,7 @@ TPV12 = Benchmark(
     end_time=8.0,
     quick=quick(900.0, 7.0),
     speeds=SPEEDS,
-    # below 13.8 km no stress drives slip: the edge of what slips above creeps in, which no mesh makes symmetric
+    # below 13.8 km no stress drives slip: the edge of the slipping area creeps in, which no mesh makes symmetric
     checks=(checks.symmetric(above=13.5e3), checks.ruptures("main", 0.9), checks.faster("main", *UP_DIP, "up dip")),
     source="Harris et al. (2011), https://strike.scec.org/cvws/benchmark_descriptions.html",
 )

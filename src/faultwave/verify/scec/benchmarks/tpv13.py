@@ -7,7 +7,7 @@ from faultwave.verify.scec.benchmark import quick
 from faultwave.verify.scec.benchmarks.tpv12 import TPV12
 
 FLAT = "if (z > (-11951.15)) {{ return {above}*z; }}\nreturn 16660.0*z;"
-"""Effective stress: proportional to depth, the same in all directions below a depth."""
+"""Effective stress proportional to depth, isotropic below 11951.15 m."""
 
 TPV13 = replace(
     TPV12,

@@ -1,4 +1,4 @@
-"""TPV16: a vertical strike-slip fault in random stress. The stress is one of the same kind as the project's, made here."""
+"""TPV16: a vertical strike-slip fault in random stress, generated here with statistics like the benchmark's own."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ LEAST, MOST = 22.5e6, 38e6
 
 
 def random_stress() -> str:
-    """An expression: waves of random directions, lengths and phases about a mean, kept between two values."""
+    """Return an expression of random stress: waves of random direction, length and phase about a mean, clipped to two bounds."""
     rng = np.random.default_rng(SEED)
     wave = 2 * np.pi / (SHORTEST * (LONGEST / SHORTEST) ** rng.uniform(size=MODES))
     turn, shift = rng.uniform(0, 2 * np.pi, (2, MODES))

@@ -11,7 +11,7 @@ SHEAR = [down_dip(), radius(0, 7500), bump(11.6e6, 1400, 2000), "return 29380000
 
 
 def hills(x: Array, z: Array) -> Array:
-    """Return the height [m] of the hills on the fault: half a cosine down to the foot of each."""
+    """Return the offset of the fault surface [m]: half a cosine down to the foot of each hill."""
     height = np.zeros(np.shape(x))
     for middle in HILLS:
         r = np.minimum(np.hypot(x - middle, z + DEPTH), RADIUS)

@@ -1,4 +1,4 @@
-"""TPV29: a rough vertical strike-slip fault; elastic. The surface is one of the same kind as the project's, made here."""
+"""TPV29: a rough vertical strike-slip fault in elastic rock; the roughness is generated here with statistics like the benchmark's."""
 
 import numpy as np
 
@@ -12,9 +12,9 @@ MODES, SHORTEST, LONGEST, SLOPE, SEED = 60, 3e3, 40e3, 0.05, 29
 
 
 def roughness(x: Array, z: Array) -> Array:
-    """Return the height [m] of a self-similar surface (Hurst exponent 1) with a root mean square slope of 5 %.
+    """Return the height of a self-similar surface (Hurst exponent 1) [m] with a root mean square slope of 5 %.
 
-    It is a sum of waves of random directions and phases whose amplitudes are proportional to their lengths.
+    It is a sum of waves of random direction and phase, whose amplitude is proportional to their length.
     """
     rng = np.random.default_rng(SEED)
     length = SHORTEST * (LONGEST / SHORTEST) ** rng.uniform(size=MODES)

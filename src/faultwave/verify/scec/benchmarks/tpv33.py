@@ -15,7 +15,7 @@ TAPERED = [
 
 
 def zones(near: float, zone: float, far: float) -> str:
-    """An expression: one value at y below -800 m, one in the zone, one beyond 800 m."""
+    """Return an expression with one value at y below -800 m, one in the zone, and one beyond 800 m."""
     return f"if (y < (-800.0)) {{ return {near}; }}\nif (y > 800.0) {{ return {far}; }}\nreturn {zone};"
 
 
@@ -40,7 +40,7 @@ TPV33 = Benchmark(
     recommended=25.0,
     quick=quick(550.0, 7.0),
     domain=Domain(planes=(-800.0, 800.0), margin=15e3),
-    # 62 % of the fault has more stress than dynamic strength; beyond, the front must come to rest before the edges
+    # 62 % of the fault has more stress than dynamic strength; beyond, the front must stop before the edges
     checks=(checks.ruptures("main", 0.6), checks.stays("main", 0.8)),
     source="SCEC/USGS, https://strike.scec.org/cvws/benchmark_descriptions.html; Harris et al. (2018)",
 )

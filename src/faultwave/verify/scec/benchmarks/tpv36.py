@@ -1,4 +1,4 @@
-"""TPV36: a thrust fault that dips at 15 degrees; rupture breaks the surface."""
+"""TPV36: a thrust fault with a dip of 15 degrees; rupture reaches the surface."""
 
 from faultwave.verify.scec import checks
 from faultwave.verify.scec.benchmarks._shallow import shallow

@@ -1,4 +1,4 @@
-"""TPV37: as TPV36 with cohesion that holds the uppermost part of the fault."""
+"""TPV37: the fault of TPV36 with cohesion that stops rupture near the surface."""
 
 from faultwave.verify.scec import checks
 from faultwave.verify.scec.benchmarks._shallow import shallow
