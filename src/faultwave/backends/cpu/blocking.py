@@ -43,7 +43,7 @@ def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: 
     near = sorted(range(low, int(1.25 * rows) + 1), key=lambda n: abs(n - rows))
 
     def worth(n: int) -> float:
-        return busy(count, lags, n, threads, reach) * n / (n + 2 * reach)  # a tile fetches rows of those beside it, too
+        return busy(count, lags, n, threads, reach) * n / (n + 2 * reach)  # a tile also fetches rows of adjacent tiles
 
     return Blocking(steps, max(near, key=worth) if threads > 1 else rows)
 

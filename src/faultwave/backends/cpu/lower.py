@@ -42,8 +42,21 @@ SIDE_BY_SIDE = 2
 
 
 def lower(kernel: Kernel, real: str, lanes: int, registers: int = 32, assembled: bool = False) -> str:
-    """C source of ``kernel`` with ``real`` ('double' or 'float') numbers and ``lanes`` items a vector, for a machine
-    with so many vector ``registers``; ``assembled``: contractions as ``assembly`` writes them."""
+    """Return the C source of a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Kernel to lower.
+    real : {"double", "float"}
+        C type of the numbers; a kernel with ``fixed`` precision computes in double precision.
+    lanes : int
+        Number of items in a vector.
+    registers : int
+        Number of vector registers of the machine.
+    assembled : bool
+        True to write contractions in assembly language (see ``assembly``).
+    """
     return _Lowering(kernel, real, lanes, registers, assembled).source()
 
 

@@ -110,7 +110,7 @@ class Queue:
         self.put(packed(of, self.first + at, begin, end), of, items)
 
     def put(self, launch: bytes, held: Any, items: int) -> None:
-        """Append a ``packed`` launch; ``held`` is kept alive until it has run."""
+        """Append a ``packed`` launch; ``held`` is referenced until the launch has run."""
         at = _LAUNCH.size * self.count
         self.bytes[at : at + _LAUNCH.size] = launch
         self.waiting.append((self.section, held))

@@ -254,9 +254,14 @@ class CpuBackend(Immediate):
         return f"{self.name}, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
     def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
-        """Let each thread touch first what it will work on, so that its pages lie in memory near it.
+        """Let each thread touch the memory of its items first, so that the pages lie on its NUMA node.
 
-        ``buffers``: fresh ones, all zero; the parts of a store are those of the items in turn.
+        Parameters
+        ----------
+        buffers : sequence of buffers
+            New buffers, all zero. A store is divided into equal parts, one for each batch of items in turn.
+        ranges : iterable of (int, int)
+            Items [begin, end) of the launches.
         """
         if not self.numa:
             return

@@ -90,7 +90,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
 
 
 def row_source(program: Program, launch: Launch, precision: str) -> str:
-    """Return the C function that updates rows of points of one launch, with those of neighbouring launches that share its rows.
+    """Return the C function that updates rows of points of one launch and of the adjacent launches that share its rows.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ def _machine() -> str:
 
 
 class _HaloBuffer(HostHaloBuffer):
-    """Tells its runner where arrays have changed whose rows it watches."""
+    """Halo buffer that notifies its runner when received values change arrays whose rows the runner watches."""
 
     def __init__(self, runner: StencilRunner, listed: Sequence[tuple[str, Box]]):
         super().__init__(runner.arrays, listed)

@@ -1,1 +1,1 @@
-"""What the backends of graphics processors share: one lowering with three dialects, buffers, launches."""
+"""Common code of the GPU backends: one lowering with three dialects (CUDA, HIP, OpenCL), buffers and launches."""

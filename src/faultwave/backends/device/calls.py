@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Numbers(Protocol):
-    """Tables of scalars that change."""
+    """Tables of scalars that change between launches."""
 
     nbytes: int
     itemsize: int
@@ -20,8 +20,31 @@ class Numbers(Protocol):
 
 @dataclass(frozen=True)
 class Call:
-    """A launch: ``memory`` of the kernel's arguments, ``rest`` of its arguments, and its tables that ``change``. ``kind``: launches of one
-    kind on different ``items`` [begin, end) touch none of each other's numbers; None: they may. Nor do those of one ``block``."""
+    """Recorded launch of a kernel.
+
+    Attributes
+    ----------
+    function
+        Compiled kernel of the device.
+    groups, threads : int
+        Number of thread groups, and of threads in a group.
+    memory : list
+        Device memory of the kernel's arguments.
+    rest : list
+        Remaining arguments.
+    changing : Numbers, optional
+        Tables of scalars that change between launches.
+    kind : hashable, optional
+        Launches of the same kind on disjoint ``items`` are independent; None: such launches may depend on each other.
+    items : (int, int)
+        Range [begin, end) of the items.
+    block : hashable, optional
+        Launches of the same block are independent of each other.
+    table
+        Device memory of the changing tables of all recorded launches.
+    at : int
+        Index of the first number of this launch in ``table``.
+    """
 
     function: Any
     groups: int
@@ -33,7 +56,7 @@ class Call:
     items: tuple[int, int] = (0, 0)
     block: Hashable = None
     table: Any = None
-    at: int = 0  # where in it the call's tables begin, in numbers
+    at: int = 0
 
     @property
     def arguments(self) -> list[Any]:
