@@ -1,5 +1,7 @@
-"""Buffers that are reused: pinned memory of the host, from and to which a device copies by itself, and memory of a device where numbers
-are packed for such copies."""
+"""Pool of reusable buffers for asynchronous copies.
+
+Buffers are pinned host memory, which a device accesses by DMA, or device memory where numbers are packed for such copies.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ class Crossing(Protocol):
 
 @dataclass
 class PooledBuffer:
-    """``size`` bytes of memory, and the last copy from or to them."""
+    """Buffer of ``size`` bytes, and the last copy from or to it."""
 
     memory: Any
     size: int
@@ -29,8 +31,20 @@ class PooledBuffer:
 
 
 class BufferPool:
-    """Buffers by size, each a power of two; ``make(bytes)`` allocates a new one. ``nbytes``: of all; beyond ``most`` a request waits for
-    the copies of a buffer that was given back rather than allocate another of its size."""
+    """Pool of buffers whose sizes are powers of two.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(bytes)`` allocates a buffer.
+    most : int
+        Size of the pool [bytes] beyond which a request waits for the pending copy of a returned buffer instead of allocating another.
+
+    Attributes
+    ----------
+    nbytes : int
+        Size of all buffers [bytes].
+    """
 
     def __init__(self, make: Callable[[int], Any], most: int):
         self.make, self.most, self.nbytes = make, most, 0
