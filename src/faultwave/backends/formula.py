@@ -172,8 +172,19 @@ def pointwise_lines(
     load: Callable[[View, int, int], tuple[str, bool]],
     store: Callable[[View, int, str], str],
 ) -> tuple[list[str], list[str]]:
-    """A pointwise statement as lines done once and lines done for every row. ``load(view, column, rows)``: the text of an input and whether
-    it depends on the row; ``store(view, column, name)``: the statement that writes the value called ``name``."""
+    """Return the C lines of a pointwise statement: lines before the loop over rows, and lines of each row.
+
+    Parameters
+    ----------
+    s : Pointwise
+        Statement.
+    make : callable
+        ``make(inputs)`` returns the formula writer for inputs (argument, column) -> (text, True if it depends on the row).
+    load : callable
+        ``load(view, column, rows)`` returns the text of an input, and True if it depends on the row.
+    store : callable
+        ``store(view, column, name)`` returns the statement that writes the value called ``name``.
+    """
     inputs: dict[object, tuple[str, bool]] = {
         (i, c): load(v, c, s.rows) for i, v in enumerate(s.ins) for c in range(v.cols)
     }

@@ -1,4 +1,4 @@
-"""What the lowering must know of a device."""
+"""Properties of devices that the lowering and the performance model need."""
 
 from __future__ import annotations
 
@@ -8,18 +8,41 @@ from typing import Literal
 Dialect = Literal["cuda", "hip", "opencl"]
 
 LINE = 128
-"""Bytes of a row of a batch: the numbers of one row and column of all its items, one line of memory."""
+"""Size of one number of all items of a batch [bytes], one line of memory."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """``shared``: bytes of fast memory a group of threads may have; ``unit``: bytes a multiprocessor has for all its groups;
-    ``warp``: threads that run in step; ``threads``: of a group at most; ``registers``: 32-bit ones of a multiprocessor;
-    ``resident``: threads that it holds at once; ``functions``: registers that a thread needs for exponentials and the like, which
-    AMD's compiler writes out in place, several at once.
+    """Properties of a kind of device.
 
-    ``device``: one of the kind, and by its data sheet ``bandwidth`` [B/s], ``peak`` [flop/s] of its vector units in double and
-    single precision, and ``memory`` [B].
+    Attributes
+    ----------
+    name, dialect : str
+        Architecture, and language of its kernels.
+    shared, unit : int
+        Shared memory of a thread group, at most, and of a multiprocessor [bytes].
+    warp : int
+        Threads that execute in lockstep.
+    threads : int
+        Largest number of threads of a group.
+    registers, resident : int
+        32-bit registers and resident threads of a multiprocessor.
+    functions : int
+        Registers that a thread needs for functions such as exponentials, several of which AMD's compiler inlines at once.
+    device : str
+        Device of this kind whose data sheet gives the following numbers.
+    bandwidth : float
+        Memory bandwidth [B/s].
+    peak : (float, float)
+        Peak performance of the vector units in double and single precision [flop/s].
+    memory : float
+        Memory [B].
+    units : int
+        Number of multiprocessors.
+    clock : float
+        Clock rate [Hz].
+    near : int
+        Shared-memory bandwidth of a multiprocessor [bytes per cycle].
     """
 
     name: str
@@ -41,22 +64,24 @@ class Target:
 
     @property
     def reserved(self) -> int:
-        """Bytes of fast memory that the system keeps of every group; AMD's keeps none."""
+        """Shared memory that the system reserves for every group [bytes]; AMD's reserves none."""
         return 0 if self.dialect == "hip" else 1024
 
     def roof(self, moved: int, flops: int, single: bool) -> float:
-        """Items a second when each moves so many bytes and does so many flops, each at its best and both at once."""
+        """Return the roofline [items/s] for items of ``moved`` bytes and ``flops`` operations, at full overlap of both."""
         return 1.0 / max(moved / self.bandwidth, flops / self.peak[single])
 
     def bound(self, groups: int, threads: int) -> int:
-        """The second number of a kernel's launch bounds, so that a multiprocessor holds so many groups of so many threads: with CUDA
-        those groups, with HIP waves of each of its four units (HIP documentation, C++ language extensions), eight at most."""
+        """Return the second launch bound of a kernel, for ``groups`` resident groups of ``threads`` threads on a multiprocessor.
+
+        CUDA counts groups; HIP counts waves of each of the four units, at most eight (HIP documentation, C++ language extensions).
+        """
         if self.dialect != "hip":
             return groups
         return max(1, min(8, groups * threads // (4 * self.warp)))
 
     def with_shared(self, shared: int) -> Target:
-        """The same with as much fast memory as a driver tells of."""
+        """Return a copy with the amount of shared memory that the driver reports."""
         return replace(self, shared=shared, unit=max(shared, min(self.unit, 2 * shared)))
 
 

@@ -41,7 +41,7 @@ class _Slices:
         return _part(self.arrays.view(self._name(name), layout.halo), layout, box, offset)
 
     def _full(self, name: str, part: np.ndarray) -> np.ndarray:
-        """In the precision of the program."""
+        """Return values in the precision of the program; arrays in half precision are converted."""
         return part.astype(self.arrays.dtype) if self._name(name) in self.arrays.half_precision else part
 
     def line(self, name: str, axis: Axis) -> np.ndarray:
