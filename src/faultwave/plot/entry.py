@@ -42,7 +42,7 @@ def plot(
     prefix : str, optional
         Prefix of the run's files.
     **asked
-        Fields of ``Look``. field: draw only maps of this field of the snapshots ('v3', 'PGV', 'slip', 'speed' for the horizontal ground speed, ...);
+        Options. field: draw only maps of this field of the snapshots ('v3', 'PGV', 'slip', 'speed' for the horizontal ground speed, ...);
         time: use the nearest snapshot, in seconds or as a text with a unit, by default the last; format: 'png', 'pdf' or 'svg'; dpi;
         log: logarithmic colours on maps; stations: codes or numbers of the receivers to draw, with their codes on maps, default all;
         axes: labels of x, y and z, default east, north and up if the case's projection implies it. For a plan only format, dpi and axes.
