@@ -1,4 +1,4 @@
-"""Lowers a kernel to C: one function over batches of ``lanes`` items, explicit vectors, OpenMP over batches.
+"""Lowering of kernels to C: one function over batches of ``lanes`` items, explicit vectors, OpenMP over batches.
 
 Layout: batch arrays [batch][row][col][lane]; stores [slot][row][col]; indices [batch][col][lane].
 """

@@ -350,7 +350,7 @@ class CpuBackend(Immediate):
         return compiled
 
     def finish(self) -> None:
-        """Wait for launches and for the kernels that are being compiled. Raises BackendError where one cannot be."""
+        """Wait for launches and for the kernels that are being compiled; raise BackendError if one cannot be compiled."""
         self.queue.flush()
         while self.compiling:
             self.compiling.pop().load()

@@ -38,7 +38,24 @@ def piece_of(room: int) -> int:
 
 
 class DeviceBackend:
-    """Kernels and buffers on one device."""
+    """Backend of one device: kernels, buffers and launches.
+
+    Parameters
+    ----------
+    name : str
+        Name of the backend.
+    device : Device
+        Device.
+    precision : {"double", "single"}
+        Precision of the run.
+
+    Attributes
+    ----------
+    room, held : int
+        Memory [bytes] that was free at the start, and that has been allocated since.
+    recording : Recording or None
+        Recording of the work in progress.
+    """
 
     asynchronous = True
 
@@ -188,7 +205,7 @@ class IndexBuffer:
 
 
 class _Compiled:
-    """A built kernel; calling it binds buffers and returns the launch."""
+    """Compiled kernel; calling it binds buffers and returns the launch."""
 
     def __init__(self, kernel: Kernel, backend: DeviceBackend):
         text, self.plan = backend.lowered(kernel)
@@ -246,7 +263,7 @@ class _Numbers:
         self.nbytes, self.itemsize = self.numbers.nbytes, self.numbers.itemsize
 
     def filled(self, scalars: Mapping[str, Any]) -> np.ndarray:
-        """Valid until the next call."""
+        """Return the concatenated tables as an array that the next call overwrites."""
         at = 0
         for table, size in zip(self.tables, self.sizes, strict=True):
             self.numbers[at : at + size] = np.ravel(scalars[table.name])

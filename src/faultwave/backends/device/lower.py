@@ -326,7 +326,7 @@ class _Writer:
         return f"{origin} + {self.table('int', [str(c * pitch) for c in columns])}[k]"
 
     def dense(self, s: Contract, worker: int) -> None:
-        """A matrix given at launch: rows go round the workers, each sums all columns of its row."""
+        """Write a product with a matrix passed at launch: a worker sums all columns of a row; rows are distributed over the workers."""
         table: Array = s.matrix  # type: ignore[assignment]
         self.lines.append(self.round("r", table.rows, worker))
         start = [self.at(s.out, o, "r") if s.accumulate else "0" for _, o in s.columns]

@@ -22,10 +22,10 @@ from faultwave.base.errors import BackendError
 GROUP = 256  # threads of the groups that move numbers
 KEPT_LISTS = 512
 PIECE = 64 << 20
-"""Bytes that cross between device and host at once, at most."""
+"""Largest size of a transfer between device and host [bytes]."""
 
 AHEAD = 4
-"""Parts of one request that cross while the first is looked at."""
+"""Number of pieces of a request that are in flight at the same time."""
 
 SUMMED = 1 << 16  # threads that sum at once
 

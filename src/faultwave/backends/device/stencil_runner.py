@@ -21,11 +21,14 @@ from faultwave.base.errors import BackendError
 from faultwave.kernels.stencil import Axis, Box, Launch, Program, Work, check, inside, whole_work
 
 TAPE_STEPS = 256
-"""Steps whose sample buffers wait on the device for the host."""
+"""Largest number of steps whose samples stay on the device before they are copied to the host."""
 
 
 class DeviceStencilRunner:
-    """Arrays live on the device; ``view`` brings a group of them here, and what is changed there goes back before the next step."""
+    """Runner of a stencil program on a device.
+
+    Arrays are in device memory; ``view`` copies a group of arrays to the host, and changes there are copied back before the next step.
+    """
 
     threads = 1
 
@@ -187,7 +190,7 @@ class DeviceStencilRunner:
         return [sample_buffer[:, a:b] for a, b in self._parts]
 
     def send(self, group: str) -> None:
-        """Bring the device's copy of a group of arrays up to date."""
+        """Update the device's copy of a group of arrays if the host has changed them."""
         if self.newer[group] == "host":
             self.device.upload(self.memory[group], self.arrays.storage[group])
             self.newer[group] = ""

@@ -163,7 +163,7 @@ def _tasks(statements: Sequence[Any]) -> list[Task]:
 
 
 def _joined(found: list[Task], new: Task) -> bool:
-    """Return True if a product was merged with the earlier one to whose sums it adds; no task between them may depend on it."""
+    """Merge an accumulating product with the one that began its sums; return False if it depends on a task between them."""
     work = new.work
     if not isinstance(work, Product) or not work.accumulate:
         return False
@@ -296,7 +296,7 @@ class _Webs:
 def split_temporaries(kernel: Kernel, tasks: list[Task]) -> tuple[list[Task], dict[str, Array]]:
     """Return tasks with a separate temporary for each web, and the temporaries by name.
 
-    Temporaries that a repetition or a body executed for some batches only accesses are not split.
+    Temporaries that are accessed in bodies of ``Repeat`` or ``WhenAny`` are not split.
     """
     repeated = {r.name for t in _unrepeated(tasks) if t.body for r in (*t.reads, *t.writes)}
     temps = {a.name: a for a in kernel.temps}
