@@ -1,8 +1,8 @@
-"""Lowers a stencil program to C: a function for each stencil that updates rows of a plane, and a loop that tiles space and time.
+"""Lowering of stencil programs to C: a function for each stencil that updates rows, and a loop with space-time tiles.
 
-A row function is straight code over vectors along x, all strides written out as numbers. The loop (wavefront.h) does
-several steps in one pass through memory; the order of operations at a point never depends on tiles or threads, so
-results are the same to the last bit whatever is chosen.
+A row function is straight-line code over vectors along x, with all strides written as constants. The loop (wavefront.h)
+performs several steps in one pass through memory. The order of operations at a point does not depend on tiles or threads, so
+that results agree bit for bit for every choice.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class Part:
 
 
 class StencilRunner:
-    """A compiled program. ``blocking`` may be set; results do not depend on it."""
+    """Runner of a compiled program; ``blocking`` may be set, and results do not depend on it."""
 
     def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
         check(program)

@@ -1,8 +1,8 @@
-"""Writes a planned kernel out in one of three dialects, which differ in their preludes only.
+"""Lowering of planned kernels to one of three dialects (CUDA, HIP, OpenCL), which differ in their preludes only.
 
-Memory: batch arguments [batch][row][col][lane], stores [slot][row][col], indices [batch][col][lane]; in fast memory
-[row][col][lane] with the pitch of each array. A thread has a lane and a worker number; every loop over rows or columns
-goes round the workers.
+Memory layout: batch arguments [batch][row][col][lane], stores [slot][row][col], indices [batch][col][lane]; in shared memory
+[row][col][lane] with the pitch of each array. A thread has a lane and a worker number; every loop over rows or columns is
+distributed cyclically over the workers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The OpenCL side of a device: buffers, programs, one queue in order."""
+"""OpenCL devices through pyopencl: memory, programs compiled at run time, launches in one in-order queue."""
 
 from __future__ import annotations
 
