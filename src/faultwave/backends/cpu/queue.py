@@ -85,7 +85,7 @@ class Queue:
         self.defers, self.computed = False, 0.0
         self.section: Section = ({}, "")
         self.count = self.items = self.numbers = 0
-        self.most = ITEMS  # items that may wait
+        self.most = ITEMS  # limit of the queued items
         self.waiting: list[tuple[Section, Any]] = []
         self.library: Any = None
 
@@ -154,7 +154,7 @@ def packed(of: Launchable, scalars: int, begin: int, end: int) -> bytes:
 
 def copies(queue: Queue, listed: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Launchable:
     """Return a launch that copies selected numbers of flat arrays to successive places of others."""
-    table = (_Copy * (len(listed) + 1))()  # the last, of zeros, ends it
+    table = (_Copy * (len(listed) + 1))()  # a last entry of zeros ends the table
     for x, (source, places, target) in zip(table, listed, strict=False):
         x.source, x.target, x.places = (array.ctypes.data for array in (source, target, places))
         x.count, x.size = len(places), source.itemsize

@@ -113,7 +113,7 @@ def _behind(program: Program) -> str:
     of, first = skew(program), far_apart_from(program)
     below = (
         of if first is None else skew(program, first + 2 * program.reach)
-    )  # what is read there is written by these alone
+    )  # numbers read there are written by these launches only
     lists = [
         (f"{axis}_OF_LEVELS", f"{{{', '.join(map(str, n))}}}")
         for axis, n in (("Z", of.z), ("Y", of.y), ("LOW_Z", below.z))
@@ -223,7 +223,7 @@ class StencilRunner:
         self._passes: dict[int, _Listed] = {}
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
-        if name in self._watched:  # it may be written to
+        if name in self._watched:  # the caller may write to the view
             self._forget(self._watched)
         return self.arrays.view(name, halo)
 
@@ -317,7 +317,7 @@ class StencilRunner:
                     self._wrap(number, axis)
 
     def _wrap(self, number: int, axis: Axis) -> None:
-        if (number, axis) not in self._ends:  # found once: finding out takes longer than a step of a small grid
+        if (number, axis) not in self._ends:  # cached: the search takes longer than a step of a small grid
             names, reach = written(self.program.levels[number], self.program), self.program.reach
             self._ends[number, axis] = [e for n in names for e in ends(self.view(n, reach), "zyx".index(axis), reach)]
         for halo, inside in self._ends[number, axis]:

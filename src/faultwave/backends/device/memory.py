@@ -19,7 +19,7 @@ from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.target import Target
 from faultwave.base.errors import BackendError
 
-GROUP = 256  # threads of the groups that move numbers
+GROUP = 256  # threads of a group in copy kernels
 KEPT_LISTS = 512
 PIECE = 64 << 20
 """Largest size of a transfer between device and host [bytes]."""
@@ -27,7 +27,7 @@ PIECE = 64 << 20
 AHEAD = 4
 """Number of pieces of a request that are in flight at the same time."""
 
-SUMMED = 1 << 16  # threads that sum at once
+SUMMED = 1 << 16  # number of threads that compute sums
 
 
 class Device(Protocol):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-SMALLEST = 1 << 12  # bytes of a buffer
+SMALLEST = 1 << 12  # [bytes] smallest size of a buffer
 
 
 class Crossing(Protocol):

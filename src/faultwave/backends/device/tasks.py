@@ -304,7 +304,7 @@ def split_temporaries(kernel: Kernel, tasks: list[Task]) -> tuple[list[Task], di
     line = list(_unrepeated(tasks))
     uses = [webs.uses(t) for t in line]
     arrays = {n: a for n, a in temps.items() if n in repeated}
-    new: dict[tuple[str, int], Array] = {}  # by old name and web
+    new: dict[tuple[str, int], Array] = {}  # (old name, web) -> new temporary
     for name, region, definition in ((n, r, i) for u in uses for n, parts in u.items() for r, i in parts):
         key = (name, webs.find(definition))
         if key not in new:

@@ -199,7 +199,7 @@ class CupyDevice:
         except (
             self.cupy.cuda.compiler.CompileException,
             RuntimeError,
-        ) as error:  # as are the failures of drivers and libraries
+        ) as error:  # RuntimeError: failures of drivers and libraries
             raise BackendError(f"compiling {', '.join(names)} for {self.name} failed: {str(error)[:2000]}") from None
         return {name: (function, shared or 0) for name, function in found.items()}
 

@@ -239,7 +239,7 @@ class OpenClDevice:
         for i, a in enumerate(arguments):
             kernel.set_arg(i, np.void(a) if isinstance(a, bytes) else a)
         if shared is not None:
-            kernel.set_arg(len(arguments), self.cl.LocalMemory(max(8, shared)))  # none at all is not allowed
+            kernel.set_arg(len(arguments), self.cl.LocalMemory(max(8, shared)))  # zero bytes are not allowed
 
     def graph(self, calls: Sequence[Call]) -> Callable[[], None]:
         """Return a function that executes all launches, each with a separate kernel object whose arguments are set once."""
