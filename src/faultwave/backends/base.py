@@ -163,7 +163,7 @@ class Backend(Protocol):
     lanes: int
     fixed_lanes: int
     asynchronous: bool
-    failures: tuple[type[Exception], ...]  # what is raised where a device fails
+    failures: tuple[type[Exception], ...]  # exceptions that are raised if a device fails
 
     @property
     def described(self) -> str:

@@ -1,4 +1,4 @@
-"""Writes pointwise formulas as C statements on vectors: each value once, outside the loops it does not depend on."""
+"""Pointwise formulas as C statements on vectors; each value is computed once, outside of loops that it does not depend on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def number(value: float) -> str:
 
 @dataclass(eq=False)
 class Scope:
-    """A block of C: its lines, and by number the names of values computed in it. ``key``: what only values inside it depend on."""
+    """Block of C text: its lines and the names of the values computed in it, by number.
+
+    ``key`` is the row or iteration that the block loops over; values that depend on it are computed inside.
+    """
 
     key: object
     lines: list[str] = field(default_factory=list)
@@ -35,7 +38,7 @@ class Scope:
 
 
 class Formula:
-    """Writes the values of a formula as C, each once; ``kinds``: the types of numbers and of masks.
+    """Writer of the values of a formula as C, each once; ``kinds`` are the C types of numbers and of masks.
 
     ``inputs`` maps an input's key to (C expression, row-dependent?). The chain of scopes is [kernel, row loop, loops of
     the formula from the outermost in]; each value is computed in the outermost scope that binds everything it depends on.
@@ -172,10 +175,18 @@ def pointwise_lines(
     load: Callable[[View, int, int], tuple[str, bool]],
     store: Callable[[View, int, str], str],
 ) -> tuple[list[str], list[str]]:
-    """Return a pointwise statement as lines executed once and lines executed for every row.
+    """Return the C lines of a pointwise statement: lines before the loop over rows, and lines of each row.
 
-    ``load(view, column, rows)`` returns the text of an input and True if it depends on the row; ``store(view, column, name)`` returns
-    the statement that stores the value ``name``.
+    Parameters
+    ----------
+    s : Pointwise
+        Statement.
+    make : callable
+        ``make(inputs)`` returns the formula writer for inputs (argument, column) -> (text, True if it depends on the row).
+    load : callable
+        ``load(view, column, rows)`` returns the text of an input, and True if it depends on the row.
+    store : callable
+        ``store(view, column, name)`` returns the statement that writes the value called ``name``.
     """
     inputs: dict[object, tuple[str, bool]] = {
         (i, c): load(v, c, s.rows) for i, v in enumerate(s.ins) for c in range(v.cols)

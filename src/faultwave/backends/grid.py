@@ -56,7 +56,7 @@ class GridArrays:
         length = 1 if tight else before + -(-nx // self.pad) * self.pad
         row = length * len(names)
         if row * dtype.itemsize % 4096 == 0:
-            row += 64 // dtype.itemsize  # rows a page apart would share the same few places of the cache
+            row += 64 // dtype.itemsize  # rows with a stride of a page would map to the same few cache sets
         plane = row * (ny + 2 * halo)
         size = plane * (nz + 2 * halo) + 2 * self.pad
         raw = np.zeros(size * dtype.itemsize + 64, np.uint8)

@@ -163,9 +163,20 @@ def _shake(operator: Any) -> None:
 
 
 def ratio(name: str, seconds: Seconds, points: Mapping[str, int], bent: float | None) -> float:
-    """Return one of ``RATIOS``.
+    """Return the measured value of one of ``RATIOS``.
 
-    For the hill it is the cost of a point of a curvilinear plane over that of a flat plane; ``bent`` is the fraction of curvilinear planes.
+    The ratio ``hill`` compares the costs of a point of a curvilinear plane and of a flat plane.
+
+    Parameters
+    ----------
+    name : str
+        Name of the ratio.
+    seconds : mapping of str to float
+        Time per step of each case [s].
+    points : mapping of str to int
+        Number of points of each case.
+    bent : float or None
+        Fraction of curvilinear planes of the case ``hill``.
     """
     r = RATIOS[name]
     one, other = (seconds[of] / points[of] if r.each else seconds[of] for of in r.of)

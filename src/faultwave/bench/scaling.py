@@ -33,7 +33,7 @@ def check(
     delay: float = 0.0,
     weak: bool = False,
 ) -> None:
-    """Check the settings before anything is measured.
+    """Check the settings of a scaling measurement before it begins.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def run(
 
 
 def cores_of(result: dict[str, Any]) -> int:
-    """Return the number of cores that a measurement used, including those of message threads."""
+    """Return the number of cores that a measurement used, including cores of message threads."""
     return int(result["processes"] * (result["threads"] + (result["progress"] == "thread")))
 
 
@@ -235,7 +235,7 @@ def one_repeat(found: dict[str, Any], delay: float) -> list[tuple[str, str]]:
 def slowed(result: dict[str, Any]) -> tuple[float, float]:
     """Return the wall time [s] of a largest time step without delayed messages, and the factor by which delays increase it.
 
-    Both are medians; the factor is that of ratios of consecutive repeats, on which a drift of the clock rate has little influence.
+    Both are medians; the factor is a median of ratios of consecutive repeats, on which a drift of the clock rate has little influence.
     """
     steps = result["simulated_s"] / result["largest_step"]
     walls = [r["wall_s"] / steps for r in result["repeats"]]

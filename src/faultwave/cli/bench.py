@@ -25,7 +25,7 @@ Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also 
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Destinations of a table, the fields of ``bench.kept.Files`` without a picture."""
+    """Destinations of a table without a picture."""
 
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FILE", help="Put the table between the markers of this file.")

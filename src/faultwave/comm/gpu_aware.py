@@ -73,7 +73,7 @@ class HaloPath:
 
 
 def find(world: World, asked: str, device: Lending, command: Sequence[str], partners: Sequence[int]) -> HaloPath:
-    """Determine the path of messages between devices (collective).
+    """Determine if messages between devices are staged in host memory or sent directly (collective).
 
     Parameters
     ----------

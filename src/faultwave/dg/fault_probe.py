@@ -15,7 +15,7 @@ from faultwave.dg.sample_buffer import Brought, SampleBuffer, Source
 Then = Callable[[np.ndarray], None]
 
 Raw = list[np.ndarray]
-"""Arrays (readings, n, ...): friction buffers in the order of ``FaultValues.kept``, or degrees of freedom of both sides."""
+"""Arrays (readings, n, ...): friction buffers in the order in which ``FaultValues`` lists them, or degrees of freedom of both sides."""
 
 
 @dataclass

@@ -127,7 +127,7 @@ class AlongLines:
 
 
 def line_tables(degree: int, kept: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the factors of the evaluation of modes at the points of the conical rule.
+    """Return the two factors of the evaluation of modes at the points of the conical quadrature rule.
 
     Parameters
     ----------

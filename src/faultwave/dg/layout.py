@@ -98,8 +98,8 @@ class Layout:
     plain_ranges: tuple[tuple[int, int], ...]
     history: np.ndarray  # (positions,) slot of the stored derivatives; 0 for none
     histories: int
-    split_ends: tuple[int, ...]  # of each cluster's storing cells, those before leave no derivatives
-    whole_begins: tuple[int, ...]  # cells from here on leave no waves of parts of a step
+    split_ends: tuple[int, ...]  # of each cluster: end of the storing cells without derivatives
+    whole_begins: tuple[int, ...]  # of each cluster: first storing cell without waves of parts of a step
     parts: int  # slots of the waves of parts of a step
     for_faster: np.ndarray  # (positions, 4) first slot of the waves of parts for a faster neighbour; 0 for none
     sums: np.ndarray  # (2, positions, 4) slots of sums for a slower neighbour, in its even and odd steps; 0 for none

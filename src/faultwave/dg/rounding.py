@@ -44,7 +44,7 @@ def spread(values: np.ndarray, numbers: np.ndarray) -> np.ndarray:
 
 
 def worst_shape(inverse: np.ndarray, dtype: type) -> float:
-    """Return the largest condition number of the cells' Jacobians if it exceeds ``SHAPELY``, else a value up to that limit.
+    """Return the largest condition number of the cells' Jacobians if it exceeds a limit, else a value up to that limit.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def plan_share(case: Case, world: World) -> Plan:
     except NeedsWholeMesh:
         return share(make_plan(case), world)
     except FaultwaveError as error:
-        if not mesh_part.agreed:  # the others do not know of it
+        if not mesh_part.agreed:  # other processes do not know of the error
             world.abort(error)
         raise
     cell, face = mesh_part.border.T

@@ -90,8 +90,8 @@ class Call:
     clusters : frozenset of int or None
         Clusters in whose steps the callback may act; None for all.
     rests : callable
-        ``rests(cluster)`` is evaluated after a call and returns the next due time [s]: steps that end before it need neither the call nor
-        a split.
+        Next due time: the function is evaluated for a cluster after a call and returns a time [s]; steps that end before it need neither
+        the call nor a split.
     """
 
     when: When

@@ -78,7 +78,7 @@ def active(axis: Axis) -> str:
 
 
 def losses(law: Rheology, constants: Mapping[str, float], kept: Kept, kind: str) -> Stencil:
-    """Return the stencil of the share lost at a centre and of its state variables.
+    """Return the stencil of the fraction of deviatoric stress that yielding removes at cell centres, and of its state variables.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def yielding(kept: Kept, kind: str) -> Stencil:
 def observers(
     scheme: Scheme, box: Box, law: Rheology, constants: Mapping[str, float], kept: Kept, factors: Mapping[str, float]
 ) -> Observer:
-    """Return the observer of yielding rock in a box of the grid; planes near its ends along z have stencils of their own.
+    """Return the observer of yielding rock in a box of the grid; planes near its ends along z have separate stencils.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ def grid_frequency(frequency: float, size: float, depth: float | None) -> float:
 
 
 def latest_reflections(end: float, size: float) -> float:
-    """Return the time [s], at most ``end``, until which reflections can be kept out of a region of ``size`` [m]."""
+    """Return the time [s], at most ``end``, until which a larger map can avoid reflections in a region of ``size`` [m]."""
     return min(end, (LARGEST - size) / text.FASTEST)
 
 

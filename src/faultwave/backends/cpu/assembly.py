@@ -1,6 +1,6 @@
 """Contractions in assembly language for x86-64 processors with fused multiply-add and systems with ELF files.
 
-The terms and their order are the same as in the C text, so that results agree bit for bit. Matrix entries are read
+The sums have the same terms in the same order as in the C text, so that results agree bit for bit. Matrix entries are read
 from memory: AVX-512 broadcasts them in the multiplication, AVX2 with a separate instruction.
 """
 

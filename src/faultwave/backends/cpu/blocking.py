@@ -43,7 +43,7 @@ def _blocking(arrays: GridArrays, behind: Skew, threads: int, steps: int, size: 
     near = sorted(range(low, int(1.25 * rows) + 1), key=lambda n: abs(n - rows))
 
     def worth(n: int) -> float:
-        return busy(count, lags, n, threads, reach) * n / (n + 2 * reach)  # a tile fetches rows of those beside it, too
+        return busy(count, lags, n, threads, reach) * n / (n + 2 * reach)  # a tile also fetches rows of adjacent tiles
 
     return Blocking(steps, max(near, key=worth) if threads > 1 else rows)
 
@@ -89,7 +89,7 @@ def rows_behind(of: Skew, steps: int) -> np.ndarray:
 
 def busy(count: int, behind: np.ndarray, tile: int, threads: int, reach: int) -> float:
     """Return the mean number of busy threads in a pass over ``count`` rows whose half-steps lag ``behind`` rows."""
-    tiles = -(-(count + reach + int(behind[-1])) // tile)  # those that have points
+    tiles = -(-(count + reach + int(behind[-1])) // tile)  # tiles that contain points
     first = np.arange(tiles)[:, None] * tile - reach
     ends = np.concatenate([first - behind, np.full((1, len(behind)), count)]).clip(
         0, count

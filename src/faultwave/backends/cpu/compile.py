@@ -247,7 +247,7 @@ def _alone(target: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            path.unlink(missing_ok=True)  # who waits for it finds the library next
+            path.unlink(missing_ok=True)  # a process that waits for the lock finds the library next
 
 
 def _build_one(name: str, source: str) -> Path:
@@ -261,7 +261,7 @@ def _build_one(name: str, source: str) -> Path:
             if is_sealed(target):
                 return target
         with _alone(target), scratch_folder(target.parent) as scratch:
-            if target.exists() and is_sealed(target):  # another process has made it meanwhile
+            if target.exists() and is_sealed(target):  # built by another process in the meantime
                 return target
             _tell()
             code, library = scratch / f"{name}.c", scratch / f"{name}.so"
@@ -271,7 +271,7 @@ def _build_one(name: str, source: str) -> Path:
             status, said = compilers().run(command)
             if status:
                 raise BackendError(f"compiling kernel {name} failed: {' '.join(command)}\n{said[-2000:]}")
-            write_sealed(target, library.read_bytes(), 0o755)  # who does not lock sees all of it or nothing
+            write_sealed(target, library.read_bytes(), 0o755)  # atomic, for processes without locks
     except OSError as error:
         raise BackendError(
             f"the kernel cache {cache_folder()} cannot be written ({error}); set FAULTWAVE_CACHE"

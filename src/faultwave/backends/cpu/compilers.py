@@ -72,7 +72,7 @@ class Compilers:
         with self.lock:
             self.ended = True
             for process in list(self.running):
-                with contextlib.suppress(OSError):  # it may have ended
+                with contextlib.suppress(OSError):  # the process may have ended
                     os.killpg(process.pid, signal.SIGTERM)
         for _ in self.threads:
             self.jobs.put(None)

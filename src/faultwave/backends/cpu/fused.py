@@ -1,8 +1,9 @@
-"""Stencil formulas in which fused multiply-add operations are chosen by the formula and not by the compiler.
+"""Formulas of stencils with explicit fused multiply-adds.
 
-A compiler joins a product and a sum (fused multiply-add, rounded once) where both stand in the same loop, and one of two products by
-their order there. The same formula next to an absorbing layer and without one would differ in its last bit, and so would results on
-different numbers of processes. So sources of stencils say themselves what is joined, and compilers join nothing.
+A compiler contracts a product and a sum to a fused multiply-add (rounded once) where both stand in the same loop, and chooses one of two
+products by their order there. The same formula in loops next to an absorbing layer and far from it would differ in the last bit, and so
+would results on different numbers of processes. Hence the generated C text states every fused multiply-add itself, and compilers contract
+nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from faultwave.kernels.values import ROW, Value
 class FusedFormula(Formula):
     """Formula that writes a sum or difference with a product as ``fused(a, b, c)``, a b + c.
 
-    Of two products the first is fused. Products that are the same for a whole row are computed before it, like other numbers.
+    Of two products, the first is fused. Products that are constant along a row are computed before it and count as plain numbers.
     """
 
     def text(self, value: Value, args: tuple[str, ...]) -> str:

@@ -145,8 +145,8 @@ class Schedule:
     def _event(self, half: int, first: int, end: int) -> Event:
         """Return an event of the swept program."""
         assert self.sweep is not None
-        more = np.array(self.at) * self.rows[0] - self.own[0]  # beside the face
-        pairs = max(0, -(-(first - self.sweep.read) // 2))  # away from what is read beside the face
+        more = np.array(self.at) * self.rows[0] - self.own[0]  # additional lag next to the face
+        pairs = max(0, -(-(first - self.sweep.read) // 2))  # distance from the rows that are read next to the face
         nearer = int(np.diff(more).min()) // -(-self.sweep.far // 2)
         behind = int(self.own[0][half]) + max(0, int(more[half]) - pairs * nearer)
         return Event(0, half, self.rows[0], behind, (first, end))

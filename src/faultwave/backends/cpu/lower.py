@@ -1,4 +1,4 @@
-"""Lowers a kernel to C: one function over batches of ``lanes`` items, explicit vectors, OpenMP over batches.
+"""Lowering of kernels to C: one function over batches of ``lanes`` items, explicit vectors, OpenMP over batches.
 
 Layout: batch arrays [batch][row][col][lane]; stores [slot][row][col]; indices [batch][col][lane].
 """
@@ -47,14 +47,15 @@ def lower(kernel: Kernel, real: str, lanes: int, registers: int = 32, assembled:
     Parameters
     ----------
     kernel : Kernel
+        Kernel to lower.
     real : {"double", "float"}
-        Type of the numbers.
+        C type of the numbers; a kernel with ``fixed`` precision computes in double precision.
     lanes : int
-        Items per vector.
+        Number of items in a vector.
     registers : int
         Number of vector registers of the machine.
     assembled : bool
-        True to write contractions in assembly language (``assembly``).
+        True to write contractions in assembly language (see ``assembly``).
     """
     return _Lowering(kernel, real, lanes, registers, assembled).source()
 

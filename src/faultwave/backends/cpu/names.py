@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# What the C text calls its own, beside names that end in a number.
+# Names that the C text uses itself, in addition to names that end in a digit, and the keywords of C.
 _TAKEN = frozenset(
     """arg scalar begin end batch lane r o p j m x V VM I R F VU LL ALL SPLAT transpose load save slot t next a e i placed share_out FETCH
     FETCH_ALL SELECT LANES MAGNITUDE BIAS MANTISSA run it

@@ -33,7 +33,7 @@ def populate(arrays: Sequence[np.ndarray]) -> threading.Thread | None:
 def _populate(arrays: list[np.ndarray]) -> None:
     library = ctypes.CDLL(None)
     for array in arrays:
-        begin = -(-array.ctypes.data // PAGE) * PAGE  # pages that are the array's alone
+        begin = -(-array.ctypes.data // PAGE) * PAGE  # only pages that contain nothing but the array
         end = (array.ctypes.data + array.nbytes) // PAGE * PAGE
         for at in range(begin, end, PIECE):
             if library.madvise(ctypes.c_void_p(at), ctypes.c_size_t(min(PIECE, end - at)), POPULATE):

@@ -87,7 +87,7 @@ class Prefetch:
     def __init__(self, kernel: Kernel, lanes: int, size_of: Callable[[Array], int]):
         """Plan the fetches of a kernel; ``size_of`` returns the size of a number of a store [bytes]."""
         self.lanes, self.kernel, self.size_of = lanes, kernel, size_of
-        self.by_rows: dict[int, tuple[int, int]] = {}  # of a statement, what is fetched row by row
+        self.by_rows: dict[int, tuple[int, int]] = {}  # id of a statement -> range that is fetched row by row
         usual = [s for s in kernel.statements if not isinstance(s, WhenAny) or s.mostly]
         self.fetched = {column for s in usual for column in columns(s)}
         self._spread(self.fetched, kernel.statements)
@@ -124,8 +124,9 @@ class Prefetch:
         # What is needed first is fetched first.
         self.streams = [x for _, x in sorted(found, key=lambda pair: pair[0])]
         self.vectors = sum(x.count for x in self.streams)
-        # Statements that only move numbers get no part. A kernel of nothing else would fetch nothing ahead; there is none, and one that
-        # copies slots took 1.01 times as long with it (20,000 batches of order 4, slots at random, medians of pairs).
+        # Statements that only copy numbers get no fetches, so that a kernel of copies alone would prefetch nothing. There is no such
+        # kernel, and a test kernel that copies slots took 1.01 times as long with prefetches (20,000 batches of order 4, random slots,
+        # medians of pairs).
         self.flops = {id(s): _flops_of_all(s) for s in statements}
         self.work = max(1, sum(self.flops.values()))
         self.done = self.first = 0

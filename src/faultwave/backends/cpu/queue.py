@@ -85,7 +85,7 @@ class Queue:
         self.defers, self.computed = False, 0.0
         self.section: Section = ({}, "")
         self.count = self.items = self.numbers = 0
-        self.most = ITEMS  # items that may wait
+        self.most = ITEMS  # limit of the queued items
         self.waiting: list[tuple[Section, Any]] = []
         self.library: Any = None
 
@@ -110,7 +110,7 @@ class Queue:
         self.put(packed(of, self.first + at, begin, end), of, items)
 
     def put(self, launch: bytes, held: Any, items: int) -> None:
-        """Append a ``packed`` launch; ``held`` stays referenced until it has run."""
+        """Append a ``packed`` launch; ``held`` is referenced until the launch has run."""
         at = _LAUNCH.size * self.count
         self.bytes[at : at + _LAUNCH.size] = launch
         self.waiting.append((self.section, held))
@@ -154,7 +154,7 @@ def packed(of: Launchable, scalars: int, begin: int, end: int) -> bytes:
 
 def copies(queue: Queue, listed: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Launchable:
     """Return a launch that copies selected numbers of flat arrays to successive places of others."""
-    table = (_Copy * (len(listed) + 1))()  # the last, of zeros, ends it
+    table = (_Copy * (len(listed) + 1))()  # a last entry of zeros ends the table
     for x, (source, places, target) in zip(table, listed, strict=False):
         x.source, x.target, x.places = (array.ctypes.data for array in (source, target, places))
         x.count, x.size = len(places), source.itemsize

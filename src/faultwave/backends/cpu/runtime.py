@@ -52,7 +52,7 @@ def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     else:
         memory = mmap.mmap(
             -1, size + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-        )  # lives as long as an array looks at it
+        )  # freed with the last array that refers to it
         memory.madvise(mmap.MADV_HUGEPAGE)
         raw = np.frombuffer(memory, np.uint8)
         start = -raw.ctypes.data % _HUGE
@@ -115,7 +115,7 @@ class LaneBuffer:
             return np.array(found, order="C").reshape(len(found) * self.lanes, *found.shape[2:])
         if isinstance(items, np.ndarray) and len(items) >= MANY and items.dtype != bool:
             low, high = int(items.min()) // self.lanes * self.lanes, -(-int(items.max() + 1) // self.lanes) * self.lanes
-            # whole batches first, which negative numbers do not tell: single numbers are found one by one
+            # read whole batches, then select; not for negative items, whose batches are unknown
             if low >= 0 and high - low <= SPREAD * len(items):
                 return np.asarray(self.get(slice(low, high), rows)[items - low])
         batch, lane = self._select(items)
@@ -149,7 +149,7 @@ class LaneBuffer:
         place = (batch, slice(None), slice(None), lane)
         if len(np.unique(items)) < len(items):
             np.add.at(self.storage, place, values)  # type: ignore[arg-type]
-        else:  # the same sums in a fifth of the time
+        else:  # equal results in a fifth of the time
             self.storage[place] += values
 
     @property
@@ -254,9 +254,14 @@ class CpuBackend(Immediate):
         return f"{self.name}, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
     def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
-        """Let each thread write first to the memory that it will work on, so that its pages are allocated on its own NUMA node.
+        """Let each thread touch the memory of its items first, so that the pages lie on its NUMA node.
 
-        ``buffers`` are new and zero; the parts of a store follow the order of the items.
+        Parameters
+        ----------
+        buffers : sequence of buffers
+            New buffers, all zero. A store is divided into equal parts, one for each batch of items in turn.
+        ranges : iterable of (int, int)
+            Items [begin, end) of the launches.
         """
         if not self.numa:
             return
@@ -313,7 +318,7 @@ class CpuBackend(Immediate):
                 return
             for source, at, target in flat:
                 into = target[reading * len(at) : (reading + 1) * len(at)]
-                source.take(at, out=into, mode="clip")  # other modes make a copy between
+                source.take(at, out=into, mode="clip")  # other modes create a temporary copy
 
         return copy
 
@@ -345,7 +350,7 @@ class CpuBackend(Immediate):
         return compiled
 
     def finish(self) -> None:
-        """Wait for launches and for the kernels that are being compiled. Raises BackendError where one cannot be."""
+        """Wait for launches and for the kernels that are being compiled; raise BackendError if one cannot be compiled."""
         self.queue.flush()
         while self.compiling:
             self.compiling.pop().load()

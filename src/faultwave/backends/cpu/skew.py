@@ -74,7 +74,7 @@ def _accesses(program: Program, level: int, below: int | None) -> Iterator[_Acce
         for key in reads:
             if key[0] == "at" or (key[0] == "on" and not _stage_by_stage(program, launch)):
                 z = key[2] if key[0] == "at" else _above(program, key[2])
-                # planes that are worked on at once find all of each other done
+                # planes that are processed together are complete before the next half-step reads any of them
                 yield _Access(_name(launch, key[1]), False, min(z, 0) if at_once else z, key[3], launch.lag)
         for name in writes:
             yield _Access(_name(launch, name), True, lag=launch.lag)

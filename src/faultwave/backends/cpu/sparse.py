@@ -1,11 +1,11 @@
-"""Contractions with a constant sparse matrix as functions: fully unrolled over the nonzeros of a block of rows.
+"""Functions that multiply with a constant sparse matrix, fully unrolled over the nonzeros of a block of rows.
 
-A block's sums stay in registers while each input number is loaded once; what varies is the broadcast matrix entry,
-which vector units with broadcasting operands take for free. One call does one column, or a few neighbouring ones where
-registers are scarce and an entry is better broadcast once for several.
+The sums of a block stay in registers, and each input number is loaded once. Matrix entries are broadcast, at no cost on vector units
+with broadcasting operands. A call computes one column, or a few adjacent columns where registers are scarce and a broadcast should serve
+several columns.
 
-Such a function is the same few instructions thousands of times, and compilers take most of a kernel's compile time for
-it: where the instructions are known (``assembly``) they are written down, elsewhere the same sums are written as C.
+Such a function repeats a few instructions thousands of times, and would take most of the compile time of a kernel: where the instruction
+set is known (``assembly``), the instructions are written directly, elsewhere the same sums are written as C.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MANY, _FEW = ((8, 1),), ((2, 3), (5, 2), (12, 1))  # (rows, columns) held in re
 
 @dataclass(frozen=True)
 class Block:
-    """Rows that are summed at once; each term is a row of the input with its (row, entry number) pairs."""
+    """Block of rows that are summed at once; each term is a row of the input with its (row, entry number) pairs."""
 
     rows: range
     terms: list[tuple[int, list[tuple[int, int]]]]
@@ -42,7 +42,20 @@ class Contraction:
 
 
 class SparseFunctions:
-    """The functions of one kernel; equal matrices with equal strides share one. ``write``: the text of one."""
+    """Contraction functions of a kernel; equal matrices with equal strides share one.
+
+    Parameters
+    ----------
+    registers : int
+        Number of vector registers.
+    write : callable, optional
+        Returns the C text of a contraction; ``in_c`` by default.
+
+    Attributes
+    ----------
+    texts : list of str
+        Texts of all functions.
+    """
 
     def __init__(self, registers: int, write: Callable[[Contraction], str] | None = None):
         self.registers = registers
@@ -60,7 +73,7 @@ class SparseFunctions:
         inp: str,
         out: str,
     ) -> list[str]:
-        """C statements for out[:, o] (+)= matrix @ inp[:, i], for every (i, o) in ``columns``."""
+        """Return the C statements of out[:, o] (+)= matrix @ inp[:, i] for every (i, o) in ``columns``."""
         lines, at = [], 0
         while at < len(columns):
             rows, width = next(b for b in self.blocks if _neighbours(columns[at : at + b[1]], b[1]))
@@ -99,7 +112,7 @@ def _blocks(matrix: np.ndarray, size: int) -> tuple[list[float], list[Block]]:
 
 
 def in_c(c: Contraction) -> str:
-    """A contraction as a C function."""
+    """Return a contraction as a C function."""
     columns, (inner, outer) = range(c.width), c.strides
     lines: list[str] = []
     for block in c.blocks:

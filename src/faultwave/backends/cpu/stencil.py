@@ -1,8 +1,8 @@
-"""Lowers a stencil program to C: a function for each stencil that updates rows of a plane, and a loop that tiles space and time.
+"""Lowering of stencil programs to C: a function for each stencil that updates rows, and a loop with space-time tiles.
 
-A row function is straight code over vectors along x, all strides written out as numbers. The loop (wavefront.h) does
-several steps in one pass through memory; the order of operations at a point never depends on tiles or threads, so
-results are the same to the last bit whatever is chosen.
+A row function is straight-line code over vectors along x, with all strides written as constants. The loop (wavefront.h)
+performs several steps in one pass through memory. The order of operations at a point does not depend on tiles or threads, so
+that results agree bit for bit for every choice.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
 
 
 def row_source(program: Program, launch: Launch, precision: str) -> str:
-    """Return the C function that updates rows of points of one launch and of the neighbouring launches that share its rows.
+    """Return the C function that updates rows of points of one launch and of the adjacent launches that share its rows.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def _behind(program: Program) -> str:
     of, first = skew(program), far_apart_from(program)
     below = (
         of if first is None else skew(program, first + 2 * program.reach)
-    )  # what is read there is written by these alone
+    )  # numbers read there are written by these launches only
     lists = [
         (f"{axis}_OF_LEVELS", f"{{{', '.join(map(str, n))}}}")
         for axis, n in (("Z", of.z), ("Y", of.y), ("LOW_Z", below.z))
@@ -193,7 +193,7 @@ class Part:
 
 
 class StencilRunner:
-    """A compiled program. ``blocking`` may be set; results do not depend on it."""
+    """Runner of a compiled program; ``blocking`` may be set, and results do not depend on it."""
 
     def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
         check(program)
@@ -223,7 +223,7 @@ class StencilRunner:
         self._passes: dict[int, _Listed] = {}
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
-        if name in self._watched:  # it may be written to
+        if name in self._watched:  # the caller may write to the view
             self._forget(self._watched)
         return self.arrays.view(name, halo)
 
@@ -317,7 +317,7 @@ class StencilRunner:
                     self._wrap(number, axis)
 
     def _wrap(self, number: int, axis: Axis) -> None:
-        if (number, axis) not in self._ends:  # found once: finding out takes longer than a step of a small grid
+        if (number, axis) not in self._ends:  # cached: the search takes longer than a step of a small grid
             names, reach = written(self.program.levels[number], self.program), self.program.reach
             self._ends[number, axis] = [e for n in names for e in ends(self.view(n, reach), "zyx".index(axis), reach)]
         for halo, inside in self._ends[number, axis]:
@@ -384,7 +384,7 @@ def _machine() -> str:
 
 
 class _HaloBuffer(HostHaloBuffer):
-    """Halo buffer that notifies its runner of changes of watched arrays."""
+    """Halo buffer that notifies its runner when received values change arrays whose rows the runner watches."""
 
     def __init__(self, runner: StencilRunner, listed: Sequence[tuple[str, Box]]):
         super().__init__(runner.arrays, listed)

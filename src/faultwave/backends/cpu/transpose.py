@@ -1,4 +1,4 @@
-"""Moves between slots (one item's numbers side by side) and vectors of items, by transposing in registers."""
+"""Copies between slots (contiguous numbers of one item) and vectors of items, by transposition in registers."""
 
 from __future__ import annotations
 

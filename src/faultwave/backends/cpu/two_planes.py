@@ -1,4 +1,4 @@
-"""Stencils on two planes at once: most rows that one plane reads are read by the next too, and are loaded once.
+"""Stencils on two planes at once, so that rows which both planes read are loaded once.
 
 Each value is computed as on one plane alone, so that results do not depend on the pairing of planes.
 """
@@ -12,18 +12,18 @@ from faultwave.kernels.expr import Expr, wrap
 from faultwave.kernels.stencil import Axis, Launch, Point, Recorder, Stencil, record
 
 MOST_READ = 45
-"""Reads per point above which rows of one plane fill the first-level cache."""
+"""Number of reads per point above which rows of one plane fill the first-level cache."""
 
 
 class _Both(Recorder):
-    """Records what is read on both planes: keys of profiles and tables of the upper one end with a 1."""
+    """Recorder of the reads on both planes; keys of profiles and tables of the upper plane end with a 1."""
 
     def upper(self, *key: Any) -> Expr:
         return self._input(*key, 1)
 
 
 class _Upper:
-    """The point one plane above the one that is recorded."""
+    """Point one plane above the recorded point."""
 
     def __init__(self, lower: _Both):
         self.lower, self.on, self.scalar = lower, lower.on, lower.scalar

@@ -1,10 +1,10 @@
-"""Formulas on vectors, arranged to hide the latency of the processor.
+"""Formulas on vectors, arranged to hide the latency of instructions and to save cache.
 
-*Interleaved rows.* In an iterative solver each round depends on the one before, and within a round functions depend on each other: a
-processor that works on one row at a time is partly idle. A second row fills the gaps. The results of an item do not depend on the rows
-computed together with it, because its values change in the same rounds.
+*Interleaved rows.* In an iteration, each round depends on the round before, and functions within a round depend on each other, so that a
+processor with one row at a time is partly idle. A second row in the same loop fills the gaps. Results do not change bit for bit: the
+values of an item change in the same rounds whichever items are computed with it.
 
-*Numbers that are the same for all items*, such as functions of the time step, are read one by one where a row needs many of them: as
+*Numbers that are the same for all items*, such as functions of the time step, are read as scalars where a row needs many of them: as
 vectors they would fill the first-level cache.
 """
 
@@ -19,37 +19,46 @@ from faultwave.kernels.language import Pointwise
 from faultwave.kernels.values import ROW, Value
 
 SAME = 24
-"""Numbers that are the same for all items from which on they are read one by one: fewer stay in registers."""
+"""Smallest count of numbers equal for all items that are read as scalars: fewer stay in registers."""
 
 TABLE = "same"
-"""The C array that holds them."""
+"""Name of the C array of numbers that are the same for all items."""
 
 
 _PLAIN = ("const", "input", "add", "sub", "mul", "div", "neg")
 
 
 class VectorFormula(Formula):
-    """Writes what depends on the row once for each of ``rows``: names of C variables that count them, which stand for ``r`` in inputs.
-    ``by_one``: numbers that are the same for all items are read from TABLE."""
+    """Formula on vectors that is written once for each of several interleaved rows.
+
+    Parameters
+    ----------
+    inputs, prefix
+        See ``Formula``.
+    rows : tuple of str
+        Names of the C variables that count the rows; they replace ``r`` in inputs.
+    by_one : bool
+        True to read numbers that are the same for all items as scalars from the C array ``TABLE``.
+    """
 
     def __init__(
         self, inputs: dict[object, tuple[str, bool]], prefix: str, rows: tuple[str, ...] = ("r",), by_one: bool = False
     ):
         super().__init__(inputs, prefix)
         self.rows, self.by_one = rows, by_one
-        self.same: dict[int, bool] = {}  # by number of a value, whether it is the same for all items
-        self.places: dict[int, int] = {}  # of those that rows read, in TABLE
+        self.same: dict[int, bool] = {}  # number of a value -> True if it is the same for all items
+        self.places: dict[int, int] = {}  # number of such a value that rows read -> index in TABLE
 
     def copy(self, name: str, row: int) -> str:
-        """The name of a value in one of the rows."""
+        """Return the name of a value in one of the interleaved rows."""
         return name if not row or name in self.scopes[0].names.values() else f"{name}_{row}"
 
     def _beside(self) -> tuple[str, ...]:
-        """The rows for which what is written now is written: an iteration that stands before the rows has one."""
+        """Return the rows for which the current statement is written; an iteration before the loop over rows has one."""
         return self.rows if any(s.key is ROW for s in self.scopes) else self.rows[:1]
 
     def _is_same(self, number: int) -> bool:
-        """Return True if a value is one number for all items."""
+        """Return True if a value is the same for all items."""
         if number not in self.same:
             value = self.numbering.values[number]
             if value.op == "input":
@@ -60,14 +69,14 @@ class VectorFormula(Formula):
         return self.same[number]
 
     def _operands(self, value: Value) -> tuple[str, ...]:
-        """Return the operands of a value that is computed before the rows; only plain operations mix numbers and vectors."""
+        """Return the operands of a value computed before the rows; scalars are broadcast except in arithmetic, which mixes both."""
         names = super()._operands(value)
         if not self.by_one or value.op in _PLAIN:
             return names
         return tuple(f"SPLAT({n})" if self._alone(a) else n for a, n in zip(value.args, names, strict=True))
 
     def _of_row(self, value: Value) -> list[str]:
-        """Return the text of the operands of a row's value: variable names or entries of the table."""
+        """Return the operands of a value computed in each row: names, or entries of TABLE."""
         found = []
         for number in value.args:
             name = self._known(number) or ""
@@ -102,7 +111,7 @@ class VectorFormula(Formula):
         return f"(R){literal(value.content)}" if value.op == "const" else self._known(known) or ""
 
     def _write_number(self, number: int, value: Value) -> None:
-        """One that is the same for all items, as a number."""
+        """Write a value that is the same for all items as a scalar."""
         scope, numbers = self.scopes[0], [self._number(a) for a in value.args]
         name = scope.names[number] = self._fresh()
         if value.op in _PLAIN:
@@ -118,18 +127,18 @@ class VectorFormula(Formula):
         return [write(self.copy(name, k)).replace(" r *", f" {row} *") for k, row in enumerate(self.rows)]
 
     def _alone(self, number: int) -> bool:
-        """Return True if a value is represented by a number instead of a vector."""
+        """Return True if a value is stored as a scalar, not as a vector."""
         return number in self.scopes[0].names and self._is_same(number) and self.numbering.values[number].op != "const"
 
     def filled(self) -> list[str]:
-        """C statements that fill the table, before the rows."""
+        """Return the C statements that fill TABLE before the rows."""
         if not self.by_one:
             return []
         names = self.scopes[0].names
         return [f"R {TABLE}[{len(self.places)}];", *(f"{TABLE}[{i}] = {names[n]};" for n, i in self.places.items())]
 
     def head(self) -> list[str]:
-        """C statements at the start of each row: the compiler must not fetch the table before, as vectors."""
+        """Return the C statements at the start of each row, which keep the compiler from loading TABLE before it as vectors."""
         return [f'const R *{TABLE}_now = {TABLE}; __asm__("" : "+r"({TABLE}_now));'] if self.by_one else []
 
 

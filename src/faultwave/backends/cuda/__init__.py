@@ -1,4 +1,4 @@
-"""NVIDIA's processors: CUDA C++ compiled at run time."""
+"""Backend for NVIDIA GPUs: CUDA C++ compiled at run time."""
 
 from faultwave.backends.cuda.runtime import backend, missing, rank
 

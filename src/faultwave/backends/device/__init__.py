@@ -1,1 +1,1 @@
-"""Common part of the backends of graphics processors: code generation in three dialects, buffers and launches."""
+"""Common code of the GPU backends: one lowering with three dialects (CUDA, HIP, OpenCL), buffers and launches."""

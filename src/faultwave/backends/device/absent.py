@@ -12,7 +12,7 @@ from faultwave.backends.device.messages import Staged
 from faultwave.backends.device.recording import Call
 from faultwave.backends.device.target import Target
 
-MUCH = 1 << 50  # bytes: what is too large is to be counted, not refused
+MUCH = 1 << 50  # [bytes] memory is counted, and never refused
 
 
 class Done:
@@ -22,7 +22,7 @@ class Done:
 
 
 class AbsentDevice:
-    """Every number on it is zero."""
+    """Device on which every number is zero and nothing is computed."""
 
     failures: tuple[type[Exception], ...] = ()
 
@@ -73,9 +73,12 @@ class AbsentDevice:
 
 
 def backend(target: Target, precision: str = "double") -> DeviceBackend:
-    """Return a backend that counts the operations of kernels for a processor that need not be present.
+    """Return a backend that plans kernels and counts memory for a processor that is not present.
 
-    Compiling a kernel that does not fit into the shared memory raises BackendError.
+    Raises
+    ------
+    BackendError
+        When a kernel is compiled that does not fit into the shared memory of the processor.
     """
     return DeviceBackend(target.dialect, AbsentDevice(target), precision)
 

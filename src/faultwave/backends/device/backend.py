@@ -38,7 +38,24 @@ def piece_of(room: int) -> int:
 
 
 class DeviceBackend:
-    """Kernels and buffers on one device."""
+    """Backend of one device: kernels, buffers and launches.
+
+    Parameters
+    ----------
+    name : str
+        Name of the backend.
+    device : Device
+        Device.
+    precision : {"double", "single"}
+        Precision of the run.
+
+    Attributes
+    ----------
+    room, held : int
+        Memory [bytes] that was free at the start, and that has been allocated since.
+    recording : Recording or None
+        Recording of the work in progress.
+    """
 
     asynchronous = True
 
@@ -49,14 +66,14 @@ class DeviceBackend:
         self.lanes = LINE // np.dtype(self.dtype).itemsize
         self._access: dict[Any, Access] = {}
         self._made: dict[str, Any] = {}
-        self._block: Hashable = None  # that launches now belong to
+        self._block: Hashable = None  # block of the launches that are recorded now
         self._blocks = itertools.count()
         self.failures = device.failures
-        self.room, self.held = device.room(), 0  # bytes there were at first, and those taken since
+        self.room, self.held = device.room(), 0  # [bytes] free at the start, and allocated since
         piece = piece_of(self.room)
         self.host = Host(device, piece)
         self.beside = Beside(device, functools.partial(self._take, spare=0.0), piece)
-        self.recording: Recording | None = None  # of the work that is being done
+        self.recording: Recording | None = None  # recording of the work in progress
 
     def _kind(self, dtype: Any) -> Access:
         if dtype not in self._access:
@@ -68,10 +85,10 @@ class DeviceBackend:
         return f"{self.name} on {self.device.name}"
 
     def first_touch(self, buffers: Any, ranges: Any) -> None:
-        """Nothing to do: there is one memory."""
+        """Do nothing: a device has one memory."""
 
     def take_memory(self, buffers: Any) -> None:
-        """Do nothing: device memory is allocated when it is requested."""
+        """Do nothing: the memory was allocated with the buffers."""
 
     def finish(self) -> None:
         self.device.finish()
@@ -117,7 +134,7 @@ class DeviceBackend:
         return Injector(self.device, self.host, self.beside, self._moving, points, self._launched)
 
     def _moving(self, text: str, name: str) -> Any:
-        """Return the compiled kernel of ``copier`` or ``injector``, one for each source text."""
+        """Return a kernel of ``copier`` or ``injector``; a text is compiled once."""
         if text not in self._made:
             self._made[text] = self.device.build(text, [name], None)[name]
         return self._made[text]
@@ -156,7 +173,7 @@ class DeviceBackend:
         return buffer
 
     def lowered(self, kernel: Kernel) -> tuple[str, Plan]:
-        """The text of one kernel, and its plan."""
+        """Return the source text of a kernel and its launch plan."""
         return lower(kernel, self.device.target, self.dtype == np.float32)
 
     def source(self, kernel: Kernel) -> str:
@@ -167,7 +184,7 @@ class DeviceBackend:
 
 
 class IndexBuffer:
-    """Slot numbers [batch][column][lane]."""
+    """Slot numbers on a device, in the layout [batch][column][lane]."""
 
     def __init__(self, device: Device, values: np.ndarray, lanes: int):
         if values.size and values.max() > np.iinfo(np.int32).max:
@@ -181,14 +198,14 @@ class IndexBuffer:
             device.upload(self.memory_on_device, np.ascontiguousarray(lined, np.int32))
 
     def get(self) -> np.ndarray:
-        """Return the values, shape (items, columns)."""
+        """Return the slot numbers (items, columns)."""
         lined = np.empty((self.items // self.lanes, self.columns, self.lanes), np.int32)
         self.device.download(self.memory_on_device, lined)
         return lined.transpose(0, 2, 1).reshape(self.items, self.columns)
 
 
 class _Compiled:
-    """A built kernel; calling it binds buffers and returns the launch."""
+    """Compiled kernel; calling it binds buffers and returns the launch."""
 
     def __init__(self, kernel: Kernel, backend: DeviceBackend):
         text, self.plan = backend.lowered(kernel)
@@ -246,7 +263,7 @@ class _Numbers:
         self.nbytes, self.itemsize = self.numbers.nbytes, self.numbers.itemsize
 
     def filled(self, scalars: Mapping[str, Any]) -> np.ndarray:
-        """Valid until the next call."""
+        """Return the concatenated tables as an array that the next call overwrites."""
         at = 0
         for table, size in zip(self.tables, self.sizes, strict=True):
             self.numbers[at : at + size] = np.ravel(scalars[table.name])

@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Numbers(Protocol):
-    """Tables of scalars that change."""
+    """Tables of scalars that change between launches."""
 
     nbytes: int
     itemsize: int
@@ -20,19 +20,30 @@ class Numbers(Protocol):
 
 @dataclass(frozen=True)
 class Call:
-    """Launch of a kernel.
+    """Recorded launch of a kernel.
 
     Attributes
     ----------
+    function
+        Compiled kernel of the device.
+    groups, threads : int
+        Number of thread groups, and of threads in a group.
     memory : list
-        Device memory of the arguments.
+        Device memory of the kernel's arguments.
     rest : list
-        Other arguments.
-    changing : Numbers or None
-        Tables that change between launches.
-    kind : hashable or None
-        Launches of one kind on different ``items`` [begin, end) access disjoint numbers, and so do launches of one ``block``; None if
-        they may overlap.
+        Remaining arguments.
+    changing : Numbers, optional
+        Tables of scalars that change between launches.
+    kind : hashable, optional
+        Launches of the same kind on disjoint ``items`` are independent; None: such launches may depend on each other.
+    items : (int, int)
+        Range [begin, end) of the items.
+    block : hashable, optional
+        Launches of the same block are independent of each other.
+    table
+        Device memory of the changing tables of all recorded launches.
+    at : int
+        Index of the first number of this launch in ``table``.
     """
 
     function: Any
@@ -45,7 +56,7 @@ class Call:
     items: tuple[int, int] = (0, 0)
     block: Hashable = None
     table: Any = None
-    at: int = 0  # where in it the call's tables begin, in numbers
+    at: int = 0
 
     @property
     def arguments(self) -> list[Any]:

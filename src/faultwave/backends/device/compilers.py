@@ -1,7 +1,7 @@
-"""Compiling the text of kernels for graphics processors that need not be there: what a kernel takes of one.
+"""Compilation of kernels for graphics processors that need not be present, to read the resources that a kernel uses.
 
-CUDA text goes through NVRTC, a library (the package nvidia-cuda-nvrtc has it), HIP text through hipcc, or where that is absent through
-the clang of Zig (the package ziglang), which has no library of functions: those that friction needs stand in alone_functions.h.
+CUDA text is compiled with NVRTC, a library of the package nvidia-cuda-nvrtc; HIP text with hipcc or, where that is absent, with the clang
+of Zig (package ziglang). Zig has no library of device functions: alone_functions.h defines the ones that friction needs.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from faultwave.base.errors import BackendError, InputError, Problem, suggest
 from faultwave.kernels.language import Kernel
 
 SHOWN = 2000
-"""Characters of a compiler's messages that an error repeats."""
+"""Number of characters of a compiler's messages that an error repeats."""
 
 HIPCC = "hipcc (Debian, Ubuntu: apt install hipcc rocm-device-libs)"
 CUDA_FLAGS = ("-std=c++14", "-ftz=true")
-"""Flags with which kernels of a run are compiled. CuPy adds the second, which flushes subnormal single numbers to zero."""
+"""Options of NVRTC, as in a run: CuPy adds the second, which flushes single-precision numbers below 1.2e-38 to zero."""
 
 
 class FunctionsMissing(BackendError):
-    """Error of a compiler without a device library if a kernel calls a function that is not built in."""
+    """Error: a kernel needs a mathematical function that the available compiler does not provide."""
 
 
 class Shape(Protocol):
-    """Resources of a multiprocessor that a kernel needs: bytes of shared memory and threads per group."""
+    """Resources that a thread group needs of a multiprocessor: shared memory [bytes] and threads."""
 
     @property
     def target(self) -> Target: ...
@@ -56,14 +56,16 @@ S = TypeVar("S", bound=Shape)
 
 @dataclass(frozen=True)
 class Built(Generic[S]):
-    """Compiled kernel.
+    """Resources of a compiled kernel.
 
     Attributes
     ----------
+    plan
+        Launch plan of the kernel.
     registers : int
         Registers per thread.
     spilled : int
-        Spilled registers per thread [bytes].
+        Register spills per thread [bytes].
     stack : int
         Private memory per thread [bytes].
     size : int
@@ -78,7 +80,7 @@ class Built(Generic[S]):
 
     @property
     def groups(self) -> int:
-        """Groups that a multiprocessor holds at once: what fast memory, registers (given out eight at a time) and threads allow."""
+        """Number of resident groups of a multiprocessor, limited by shared memory, registers (allocated by eight) and threads."""
         target, threads = self.plan.target, self.plan.threads
         registers = -(-self.registers // 8) * 8 * threads
         return min(
@@ -89,23 +91,23 @@ class Built(Generic[S]):
 
     @property
     def occupancy(self) -> float:
-        """Threads at work over those a multiprocessor can have."""
+        """Occupancy: resident threads as a fraction of the largest number of a multiprocessor."""
         return self.groups * self.plan.threads / self.plan.target.resident
 
 
 def build(kernel: Kernel, arch: str, single: bool) -> Built[Plan]:
-    """Compile ``kernel`` for an architecture; raises BackendError where the compiler is not there or does not like the text."""
+    """Compile ``kernel`` for an architecture; raise BackendError if the compiler is absent or fails."""
     text, made = lower(kernel, target_of(arch), single)
     return build_text(kernel.name, text, made)
 
 
 def build_text(name: str, text: str, made: S) -> Built[S]:
-    """Compile the text of a kernel for the target it was made for; raises BackendError."""
+    """Compile the text of a kernel for the target of its plan; raise BackendError if the compiler is absent or fails."""
     return (_with_nvrtc if made.target.dialect == "cuda" else _for_amd)(name, text, made, made.target)
 
 
 def target_of(arch: str) -> Target:
-    """Return the target of an architecture by name; raises InputError with the known names."""
+    """Return the target called ``arch``; raise InputError with the known names if there is none."""
     known = [n for n, t in TARGETS.items() if t.dialect != "opencl"]
     if arch not in known:
         raise InputError(Problem("--arch", f"'{arch}' is not known", ", ".join(known), suggest(arch, known)))
@@ -132,7 +134,7 @@ def missing(dialect: str) -> str:
 
 
 def _zig() -> str | None:
-    """Zig, which brings a clang for AMD's processors."""
+    """Return the path of Zig, whose clang compiles for AMD processors; None if it is not installed."""
     spec = importlib.util.find_spec("ziglang")
     found = [Path(place) / "zig" for place in spec.submodule_search_locations or ()] if spec else []
     return next((str(p) for p in found if p.exists()), None)

@@ -15,10 +15,22 @@ NAME = "readings"
 
 
 def text(real: Sequence[str], listed: Sequence[bool]) -> str:
-    """Return the source of a kernel that copies parts of numbers of the types ``real``, one thread per number, part after part.
+    """Return a kernel that copies numbers of items of several buffers to stores, one thread per number.
 
-    Part i has c{i} numbers: t{i} of each item, from number f{i} on or as listed in w{i} (if ``listed``), out of the s{i} numbers of an
-    item, which is stored in batches of n{i} lanes.
+    In the text, part i has c{i} numbers: t{i} numbers of each item, from number f{i} on or with the indices w{i}, of the s{i} numbers of
+    an item, which lie in batches of n{i} lanes.
+
+    Parameters
+    ----------
+    real : sequence of {"double", "float"}
+        C type of the numbers of each part.
+    listed : sequence of bool
+        True if the indices of the numbers are listed for each item of a part.
+
+    Returns
+    -------
+    str
+        Text of the kernel, without the prelude.
     """
     arguments, body = [], []
     for i, (r, table) in enumerate(zip(real, listed, strict=True)):
@@ -39,7 +51,19 @@ def text(real: Sequence[str], listed: Sequence[bool]) -> str:
 
 
 class Readings:
-    """``build(text, name)`` compiles a kernel, ``launched(...)`` records every launch."""
+    """Copier of items of several buffers to rows of stores, in one launch.
+
+    Parameters
+    ----------
+    device : Device
+        Device of the buffers.
+    build : callable
+        ``build(text, name)`` compiles a kernel.
+    parts : sequence of Part
+        Items, their numbers and the stores that receive them.
+    launched : callable
+        Called with the arguments of every launch, which it records.
+    """
 
     def __init__(
         self, device: Device, build: Callable[[str, str], Any], parts: Sequence[Part], launched: Callable[..., None]
@@ -67,7 +91,7 @@ class Readings:
         self.function = build(prelude(device.target, False, False) + text(real, listed), NAME) if real else None
 
     def __call__(self, reading: int) -> None:
-        """Copy all parts to the rows of their stores that reading number ``reading`` has."""
+        """Copy all parts to the rows of reading number ``reading`` of their stores."""
         if self.parts:
             numbers = [*self.numbers, np.int32(reading)]
             self.device.launch(self.function, self.groups, GROUP, [*self.memory, *numbers])

@@ -16,20 +16,36 @@ NAME = "inject"
 
 
 class Amounts:
-    """The one table of numbers that change; see ``recording.Numbers``."""
+    """Table of the amounts of all sources, which change in every launch (see ``recording.Numbers``)."""
 
     def __init__(self, count: int, dtype: np.dtype):
         self.numbers = np.zeros(count, dtype)
         self.nbytes, self.itemsize = self.numbers.nbytes, dtype.itemsize
 
     def filled(self, scalars: Mapping[str, Any]) -> np.ndarray:
-        """Valid until the next call."""
+        """Return the amounts as an array that the next call overwrites."""
         self.numbers[:] = scalars["amounts"]
         return self.numbers
 
 
 class Injector:
-    """Injector of sources by one kernel; ``build(text, name)`` compiles it, ``launched`` is called for every launch."""
+    """Injector of sources in one kernel launch.
+
+    Parameters
+    ----------
+    device : Device
+        Device of the buffers.
+    host : Host
+        Pinned memory of the host.
+    beside : Beside
+        Allocator of device memory for tables of items.
+    build : callable
+        ``build(text, name)`` compiles a kernel.
+    points : Points
+        Items, and the rows and columns of numbers that sources add to them.
+    launched : callable
+        Called with the arguments of every launch, which it records.
+    """
 
     def __init__(
         self, device: Device, host: Host, beside: Beside, build: Callable[[str, str], Any], points: Points, launched: Callable[..., None]

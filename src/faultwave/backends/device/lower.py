@@ -1,8 +1,8 @@
-"""Writes a planned kernel out in one of three dialects, which differ in their preludes only.
+"""Lowering of planned kernels to one of three dialects (CUDA, HIP, OpenCL), which differ in their preludes only.
 
-Memory: batch arguments [batch][row][col][lane], stores [slot][row][col], indices [batch][col][lane]; in fast memory
-[row][col][lane] with the pitch of each array. A thread has a lane and a worker number; every loop over rows or columns
-goes round the workers.
+Memory layout: batch arguments [batch][row][col][lane], stores [slot][row][col], indices [batch][col][lane]; in shared memory
+[row][col][lane] with the pitch of each array. A thread has a lane and a worker number; every loop over rows or columns is
+distributed cyclically over the workers.
 """
 
 from __future__ import annotations
@@ -33,21 +33,31 @@ from faultwave.kernels.values import Value
 
 
 def lower(kernel: Kernel, target: Target, single: bool) -> tuple[str, Plan]:
-    """The text of ``kernel`` for a target, and the plan it was written from."""
+    """Return the source text of ``kernel`` for a target, and its launch plan.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Kernel to lower.
+    target : Target
+        Device that executes it.
+    single : bool
+        True for single precision; a kernel with ``fixed`` precision computes in double precision.
+    """
     made = plan(kernel, target, single)
     return prelude(target, made.size == 4, single) + _Writer(made).text(), made
 
 
 def _every(phases: Sequence[Phase]) -> Iterator[Task]:
-    """The tasks of phases, those inside bodies too."""
+    """Yield the tasks of phases, including tasks inside bodies."""
     for placed in (p for phase in phases for p in phase):
         yield placed.task
         yield from _every(placed.phases)
 
 
 def prelude(target: Target, single: bool, single_stores: bool) -> str:
-    """Return the head of kernel sources, which defines the types R of arithmetic and S of stored numbers."""
-    dialect = {"hip": "cuda"}.get(target.dialect, target.dialect)  # the words of both are the same
+    """Return the common beginning of kernel texts: dialect, formulas, type R of computations and type S of numbers in stores."""
+    dialect = {"hip": "cuda"}.get(target.dialect, target.dialect)  # both share one header
     head = resources.files(__package__).joinpath(f"{dialect}.h").read_text()
     real, store = ("float" if s else "double" for s in (single, single_stores))
     common = resources.files(__package__).joinpath("formulas.h").read_text()
@@ -55,7 +65,7 @@ def prelude(target: Target, single: bool, single_stores: bool) -> str:
 
 
 class ScalarFormula(Formula):
-    """Formulas of one thread: conditions are 0 or 1."""
+    """Formula on scalars of one thread, where conditions are 0 or 1."""
 
     def text(self, value: Value, args: tuple[str, ...]) -> str:
         return f"!{args[0]}" if value.op == "not" else super().text(value, args)
@@ -67,12 +77,12 @@ def name(array: str) -> str:
 
 
 def _kind(a: Array) -> str:
-    """The type of an argument's numbers in memory."""
+    """Return the C type of an argument's numbers in memory."""
     return "float" if a.narrow else {"index": "int", "store": "S"}.get(a.space, "R")
 
 
 LONG = 6000
-"""Multiplications that a kernel writes out at most where a driver compiles it before the run: compilers take minutes over more."""
+"""Largest number of unrolled multiplications of an OpenCL kernel: drivers take minutes to compile more at the start of a run."""
 
 
 class _Writer:
@@ -83,11 +93,11 @@ class _Writer:
         self.loops = made.target.dialect == "opencl" and written > LONG
         self.lines: list[str] = []
         self.tables: list[str] = []
-        self.known: dict[tuple[str, str], str] = {}  # names of tables by content
+        self.known: dict[tuple[str, str], str] = {}  # (type, content) -> name of a table
         self.formulas = 0
-        self.skip = ""  # added to where loops start
+        self.skip = ""  # added to the start of loops
         self.offsets: dict[str, int] = {}
-        self.sizes = {False: 0, True: 0}  # of tables in the arguments, and of those in memory: they change
+        self.sizes = {False: 0, True: 0}  # numbers of constant tables (arguments) and of changing ones (memory)
         for table in self.kernel.scalars:
             self.offsets[table.name] = self.sizes[table.changing]
             self.sizes[table.changing] += table.rows * table.cols
@@ -161,10 +171,10 @@ class _Writer:
                     self.when(f"{self.at(s.flag, 0)[:-1]} - lane + i] != 0", placed)
 
     def when(self, asked: str, placed: Placed) -> None:
-        """Skip the phases of a group if the condition ``asked`` is false for all its items i.
+        """Write a body that a group executes if a condition holds for any of its items.
 
-        All threads evaluate it for all items and so agree; if it is 0, every loop starts beyond its end. A branch around the loops
-        would do, but some compilers duplicate all code after it for each path around a barrier.
+        All threads evaluate the condition of every item i and so agree. If it is 0 for all, every loop of the body starts behind its end:
+        with a branch around barriers, some compilers duplicate the rest of the kernel.
         """
         self.lines += ["{ int any = 0;", f"for (int i = 0; i < {self.plan.share}; ++i) any |= {asked};"]
         self.lines.append("const int skip = any ? 0 : 1 << 24;")
@@ -184,9 +194,10 @@ class _Writer:
         self.lines.append("}")
 
     def round(self, variable: str, count: int, worker: int, stride: int = 1) -> str:
-        """Return the head of a loop over ``count`` pieces of work that begins at a worker.
+        """Return the head of a loop that distributes ``count`` pieces of work cyclically, the first to ``worker``.
 
-        The start wraps around by a comparison: with a remainder, the compiler of PoCL 3.0 (LLVM 14) omits the second pass of some loops.
+        The start is found by a comparison: with a remainder, the compiler of PoCL 3.0 (LLVM 14) left out the second iteration of some
+        loops.
         """
         workers = self.plan.workers
         start = f"(worker < {worker} ? worker + {workers - worker} : worker - {worker})" if worker else "worker"
@@ -199,7 +210,7 @@ class _Writer:
         return place.pitch if place else self.plan.lanes
 
     def at(self, v: View, col: int, row: str = "") -> str:
-        """A number of a view; ``row``: added to its first."""
+        """Return the C expression of a number of a view, in its first row plus the expression ``row``."""
         a, pitch = v.array, self.pitch(v.array)
         terms = [str((v.row * a.cols + v.col + col) * pitch if isinstance(v.row, int) else (v.col + col) * pitch)]
         if isinstance(v.row, LoopIndex):
@@ -211,7 +222,7 @@ class _Writer:
     # ---- work -----------------------------------------------------------------------------------------------------
 
     def copy(self, c: Copy) -> None:
-        """All numbers of an argument's rows of a share: a line of memory at a time."""
+        """Write the copy of an argument between global and shared memory, one line of memory at a time."""
         count, workers = c.inner.rows * c.inner.cols, self.plan.workers
         inner = f"{name(c.inner.name)}[i * {self.pitch(c.inner)}]"
         outer = f"{name(c.argument.name)}[i * {self.plan.lanes}]"
@@ -219,7 +230,7 @@ class _Writer:
         self.lines.append(f"for (int i = worker; i < {count}; i += {workers}) {move}")
 
     def transfer(self, s: Gather | Scatter, view: View) -> None:
-        """Copy between shared memory and slots of a store; adjacent threads copy adjacent numbers of a slot."""
+        """Write a copy between shared memory and slots of a store, where adjacent threads access adjacent numbers of a slot."""
         if view.cols != view.array.cols or not isinstance(view.row, int):
             raise ValueError(f"kernel {self.kernel.name}: gather and scatter need whole rows of {view.array.name}")
         size, share, threads = view.rows * view.cols, self.plan.share, self.plan.threads
@@ -238,7 +249,7 @@ class _Writer:
         self.lines.append(f"for (int i = thread{self.skip}; i < {size * share}; i += {threads}) {move}")
 
     def product(self, p: Product, worker: int) -> None:
-        """Columns go round the workers; matrix entries are literals, sums stay in registers."""
+        """Write a product: columns are distributed over the workers, matrix entries are literals, sums stay in registers."""
         if self.loops:
             self.looped(p, worker)
             return
@@ -273,7 +284,7 @@ class _Writer:
         return lines
 
     def looped(self, p: Product, worker: int) -> None:
-        """Numbers of the product go round the workers; nonzeros and where they belong stand in tables. Sums have the order of ``sums``."""
+        """Write a product as a loop over tables of nonzeros, distributed over the workers, with the summation order of ``sums``."""
         pitch, cols = self.pitch(p.out.array), p.out.array.cols
         base = (p.out.row * cols + p.out.col) * pitch  # type: ignore[operator]
         where = f"r * {cols * pitch} + {self.column(p.columns, pitch, base)}"
@@ -296,7 +307,7 @@ class _Writer:
         self.lines += [f"  {number} = a;", "}"]
 
     def table(self, kind: str, values: Sequence[str]) -> str:
-        """Return the name of a table in constant memory; tables of equal content are stored once."""
+        """Return the name of a table in constant memory; tables of equal content are shared."""
         content = kind, ", ".join(values) or "0"
         if content not in self.known:
             self.known[content] = made = f"table_{len(self.known)}"
@@ -307,7 +318,7 @@ class _Writer:
         return f"(R)({number(float(value))})"
 
     def column(self, columns: Sequence[int], pitch: int, origin: int) -> str:
-        """Offset of column number k: steps of one size where they are, else a table in constant memory."""
+        """Return the C expression of the offset of column k: linear if the columns are equally spaced, else a table in constant memory."""
         steps = {b - a for a, b in zip(columns, columns[1:], strict=False)}
         if len(steps) <= 1:
             step = steps.pop() if steps else 0
@@ -315,7 +326,7 @@ class _Writer:
         return f"{origin} + {self.table('int', [str(c * pitch) for c in columns])}[k]"
 
     def dense(self, s: Contract, worker: int) -> None:
-        """A matrix given at launch: rows go round the workers, each sums all columns of its row."""
+        """Write a product with a matrix passed at launch: a worker sums all columns of a row; rows are distributed over the workers."""
         table: Array = s.matrix  # type: ignore[assignment]
         self.lines.append(self.round("r", table.rows, worker))
         start = [self.at(s.out, o, "r") if s.accumulate else "0" for _, o in s.columns]

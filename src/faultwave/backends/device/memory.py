@@ -19,15 +19,15 @@ from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.target import Target
 from faultwave.base.errors import BackendError
 
-GROUP = 256  # threads of the groups that move numbers
+GROUP = 256  # threads of a group in copy kernels
 KEPT_LISTS = 512
 PIECE = 64 << 20
-"""Bytes that cross between device and host at once, at most."""
+"""Largest size of a transfer between device and host [bytes]."""
 
 AHEAD = 4
-"""Parts of one request that cross while the first is looked at."""
+"""Number of pieces of a request that are in flight at the same time."""
 
-SUMMED = 1 << 16  # threads that sum at once
+SUMMED = 1 << 16  # number of threads that compute sums
 
 
 class Device(Protocol):
@@ -35,7 +35,7 @@ class Device(Protocol):
 
     name: str
     target: Target
-    failures: tuple[type[Exception], ...]  # what its driver raises
+    failures: tuple[type[Exception], ...]  # exceptions of the driver
 
     def room(self) -> int:
         """Free memory [bytes], or all memory if the driver does not report the free part."""
@@ -46,7 +46,7 @@ class Device(Protocol):
         ...
 
     def upload(self, memory: Any, values: np.ndarray) -> None:
-        """Contiguous numbers to the start of ``memory``; they may be changed when this returns."""
+        """Copy contiguous ``values`` to the start of ``memory``; they may be changed when this returns."""
         ...
 
     def download(self, memory: Any, values: np.ndarray) -> None:
@@ -74,15 +74,15 @@ class Device(Protocol):
         ...
 
     def attach(self) -> None:
-        """Make it the device of the calling thread, where threads have one."""
+        """Select this device for the calling thread, if threads have a current device."""
         ...
 
     def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
-        """Build the functions of a program, each with ``shared`` bytes of fast memory per group (None: unspecified)."""
+        """Build the functions of a program, each with ``shared`` bytes of shared memory per group (None: unspecified)."""
         ...
 
     def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None:
-        """``arguments``: memory, NumPy numbers, or bytes of a structure."""
+        """Launch a function; ``arguments`` are device memory, NumPy numbers, or bytes of a structure."""
         ...
 
     def graph(self, calls: Sequence[Call]) -> Callable[[], None]:
@@ -99,13 +99,13 @@ class Device(Protocol):
 
 
 class Host:
-    """Pinned pieces of the host beside a device. Numbers cross in pieces of ``piece`` bytes at most."""
+    """Pinned host memory for copies to and from a device, in pieces of at most ``piece`` bytes."""
 
     def __init__(self, device: Device, piece: int):
         self.device, self.piece, self.pieces = device, piece, BufferPool(device.pinned, 2 * AHEAD * piece)
 
     def send(self, memory: Any, values: np.ndarray) -> None:
-        """Contiguous ``values`` to the start of ``memory`` in turn; they may be changed when this returns, which is at once."""
+        """Queue a copy of contiguous ``values`` to the start of ``memory`` and return at once; ``values`` may then be changed."""
         piece = self.pieces.take(values.nbytes)
         near = piece.memory[: values.nbytes]
         near[:] = values.reshape(-1).view(np.uint8)
@@ -113,7 +113,7 @@ class Host:
 
 
 class Arriving:
-    """Numbers packed in ``scratch``, on their way to a pinned piece: see ``Awaited``."""
+    """Pending copy of numbers packed in ``scratch`` to pinned host memory (see ``Awaited``)."""
 
     def __init__(
         self, host: Host, scratches: BufferPool, scratch: PooledBuffer, shape: tuple[int, ...], dtype: np.dtype
@@ -138,7 +138,7 @@ class Arriving:
 
 
 class Joined:
-    """Numbers (n, ...) on their way in pieces, a few at a time: see ``Awaited``."""
+    """Pending copy of numbers (n, ...) in several pieces, of which a few are in flight at a time (see ``Awaited``)."""
 
     def __init__(self, pieces: Iterable[Arriving], shape: tuple[int, ...], dtype: np.dtype):
         self.copied, self.filled = np.empty(shape, dtype), 0
@@ -164,7 +164,7 @@ class Joined:
 
 
 class Beside:
-    """Additional memory of a device besides its buffers; ``take(bytes)`` accounts for it."""
+    """Allocator of device memory in addition to the buffers; ``take(bytes)`` accounts for it."""
 
     def __init__(self, device: Device, take: Callable[[int], None], piece: int):
         self.device, self.take = device, take
@@ -176,12 +176,12 @@ class Beside:
 
 
 class Access:
-    """Moves numbers between buffers of one kind and lists."""
+    """Copies of numbers between buffers of one data type and packed memory."""
 
     def __init__(
         self, device: Device, dtype: Any, host: Host, beside: Beside, touched: Callable[[], None]
     ):  # fmt: skip
-        """``touched()`` is told whenever the host reads or writes a buffer."""
+        """Build the copy kernels; ``touched()`` is called whenever the host reads or writes a buffer."""
         self.device, self.dtype, self.host, self.beside = device, np.dtype(dtype), host, beside
         self.touched = touched
         self.rounding = Kernels(device, self.dtype)
@@ -192,7 +192,7 @@ class Access:
         self.lists: OrderedDict[bytes, Any] = OrderedDict()
 
     def listed(self, items: np.ndarray) -> Any:
-        """Item numbers on the device; those asked for again and again stay there."""
+        """Return item numbers in device memory, from a cache of recently used lists."""
         items = np.ascontiguousarray(items, np.int32)
         key = items.tobytes()
         if key in self.lists:
@@ -214,9 +214,22 @@ class Access:
     def _run(
         self, name: str, buffer: DeviceBuffer, items: Any, count: int, listed: Any, first: int, taken: int
     ) -> None:
-        """Copy numbers of items between a buffer and ``listed`` memory.
+        """Launch the kernel ``name``, which moves numbers between a buffer and packed memory.
 
-        ``taken`` numbers from ``first`` on are copied for each of ``count`` items, whose numbers ``items`` are on the device.
+        Parameters
+        ----------
+        name : {"pack", "unpack", "add"}
+            Kernel.
+        buffer : DeviceBuffer
+            Buffer of the items.
+        items
+            Item numbers, in device memory.
+        count : int
+            Number of items.
+        listed
+            Packed memory of the device.
+        first, taken : int
+            First number of an item, and how many are moved.
         """
         count *= taken
         if count > np.iinfo(np.int32).max:
@@ -229,13 +242,13 @@ class Access:
         self.device.launch(self.functions[name], groups, GROUP, [*memory, *numbers])
 
     def moved(self, name: str, buffer: DeviceBuffer, items: Any, count: int, listed: Any) -> None:
-        """All numbers of ``count`` items, numbered in ``items`` on the device, between a buffer and ``listed`` memory."""
+        """Move all numbers of ``count`` items, numbered in ``items`` on the device, between a buffer and packed memory ``listed``."""
         if count and buffer.size:
             self._run(name, buffer, items, count, listed, 0, buffer.size)
 
     @contextmanager
     def _numbered(self, items: np.ndarray, whole: bool) -> Iterator[Any]:
-        """Item numbers on the device for the next launch; those of a ``whole`` request stay there, as it may come again."""
+        """Provide item numbers in device memory for the next launch; lists of ``whole`` requests are cached, as they may recur."""
         if whole:
             yield self.listed(items)
             return
@@ -246,7 +259,7 @@ class Access:
         self.beside.scratches.give(scratch)
 
     def put(self, name: str, buffer: DeviceBuffer, items: np.ndarray, values: np.ndarray) -> None:
-        """``values`` (n, numbers) to the listed items of a buffer, in place of what is there or added to it."""
+        """Write ``values`` (n, numbers) to the listed items of a buffer ("unpack") or add them ("add")."""
         self.touched()
         if not values.size:
             return
@@ -261,7 +274,7 @@ class Access:
             begin += len(piece)
 
     def fetch(self, buffer: DeviceBuffer, items: np.ndarray, first: int, shape: tuple[int, ...]) -> Awaited:
-        """Start to fetch numbers from ``first`` on of the listed items, (items, *shape)."""
+        """Start to copy numbers, from ``first`` on, of the listed items to the host, with shape (items, *shape)."""
         self.touched()
         taken, whole = int(np.prod(shape)), (len(items), *shape)
         if not len(items) * taken:
@@ -281,7 +294,7 @@ class Access:
         return Arriving(self.host, scratches, scratch, (len(items), *shape), self.dtype)
 
     def total(self, buffer: DeviceBuffer) -> np.ndarray:
-        """Sums (numbers,) over all items: of parts of them there, of the parts here."""
+        """Return the sums (numbers,) over all items: the device sums parts, the host adds these."""
         self.touched()
         batches = buffer.items // buffer.lanes
         parts = max(1, min(batches, SUMMED // buffer.size))
@@ -305,7 +318,7 @@ class Access:
 
 
 class DeviceBuffer:
-    """(items, *shape) seen item-major, stored [batch][number][lane]; slots have one lane."""
+    """Device array (items, *shape), stored in the layout [batch][number][lane]; slots have one lane."""
 
     def __init__(self, access: Access, items: int, shape: tuple[int, ...], lanes: int):
         if items % lanes:
@@ -316,7 +329,7 @@ class DeviceBuffer:
         self.memory_on_device = access.device.allocate(max(1, self.nbytes))
 
     def _whole(self) -> np.ndarray:
-        """All numbers as they lie on the device."""
+        """Return an empty host array in the layout of the device."""
         return np.empty((self.items // self.lanes, self.size, self.lanes), self.access.dtype)
 
     def _select(self, items: np.ndarray | slice | None) -> np.ndarray | None:
@@ -329,7 +342,7 @@ class DeviceBuffer:
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
         if self._select(items) is None and rows.indices(self.shape[0]) == (0, self.shape[0], 1):
             self.access.touched()
-            whole = self._whole()  # not through a packed copy, for which there may be no room
+            whole = self._whole()  # without a packed copy, for which memory may not suffice
             self.access.device.download(self.memory_on_device, whole)
             return np.ascontiguousarray(whole.transpose(0, 2, 1)).reshape(self.items, *self.shape)
         return self.fetch(items, rows).values()
@@ -356,7 +369,7 @@ class DeviceBuffer:
             self.access.put("unpack", self, chosen, np.ascontiguousarray(flat))
 
     def add(self, values: np.ndarray, items: np.ndarray) -> None:
-        """Items may repeat: their values are summed here first."""
+        """Add values to items, which may repeat: values of equal items are summed on the host first."""
         chosen, which = np.unique(items, return_inverse=True)
         sums = np.zeros((len(chosen), self.size), self.access.dtype)
         np.add.at(sums, which, np.asarray(values).reshape(len(items), self.size))
@@ -365,9 +378,18 @@ class DeviceBuffer:
     def message_source(
         self, rows: np.ndarray, gpu_aware: bool, rounding: str = "exact", errors: tuple[DeviceBuffer, int] | None = None
     ) -> DeviceSource:
-        """Return a message of the listed ``rows`` (2, n) of a store in even and odd steps.
+        """Return a message that sends rows of a store.
 
-        Rounding errors are written to ``errors``, another store with the first row for them.
+        Parameters
+        ----------
+        rows : ndarray (2, n)
+            Rows that are sent in even and in odd steps.
+        gpu_aware : bool
+            True if MPI sends from device memory.
+        rounding : str
+            'exact', 'single' or 'zfp-BITS'.
+        errors : (DeviceBuffer, int), optional
+            Store that receives the rounding errors, and its first row.
         """
         access, count = self.access, rows.shape[1]
         listed = [access.listed(x) for x in rows]
@@ -383,7 +405,7 @@ class DeviceBuffer:
         return made
 
     def message_target(self, first: int, count: int, gpu_aware: bool, rounding: str = "exact") -> DeviceTarget:
-        """A message for so many rows of a store from ``first`` on."""
+        """Return a message that is received into ``count`` rows of a store from ``first`` on."""
         access = self.access
         listed = access.listed(np.arange(first, first + count))
 

@@ -1,9 +1,9 @@
-"""Messages between the buffers of devices.
+"""Messages between devices, packed and unpacked by kernels.
 
-Kernels pack numbers into a message buffer on the device. GPU-aware MPI sends it; otherwise it is copied to pinned memory of the host.
+Kernels pack numbers into a message buffer on the device. GPU-aware MPI sends from it; otherwise it is copied to pinned memory of the host.
 
-Kernels fill a message buffer, then MPI sends it; MPI receives it, then kernels read it. ``MessageBuffer`` states which of them may
-access it. Kernels run in the order of the device's queue and need not wait; MPI is no part of the queue and waits for a ``Crossing``.
+A message buffer is filled by kernels and sent by MPI, or received by MPI and read by kernels; ``MessageBuffer`` hands it from one to the
+other. Kernels run in the order of the device's queue and need not wait; MPI does not use the queue and waits for a ``Crossing``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class MessageBuffer(Protocol):
 
 
 class Staged:
-    """A message buffer copied through pinned memory of the host, which any MPI can send."""
+    """Message buffer that is copied through pinned host memory, for any MPI."""
 
     def __init__(self, device: Queue, size: int):
         self.device = device
@@ -72,17 +72,23 @@ class DeviceMessage:
 
     Parameters
     ----------
-    rounding : str
-        'exact', 'single' or 'zfp-BITS'.
+    device : Queue
+        Device of the numbers.
+    kernels : Kernels
+        Rounding kernels.
+    shape : (int, int)
+        Number of items, and of numbers per item.
     gpu_aware : bool
         True if MPI accesses device memory.
+    rounding : str
+        'exact', 'single' or 'zfp-BITS'.
 
     Attributes
     ----------
     values
-        Numbers that kernels write and read.
-    held : int
-        Device memory of the message [bytes].
+        Device memory where kernels write and read the exact numbers.
+    nbytes, held : int
+        Size of the message, and device memory that it takes [bytes].
     """
 
     def __init__(self, device: Queue, kernels: Kernels, shape: tuple[int, int], gpu_aware: bool, rounding: str):
@@ -97,16 +103,17 @@ class DeviceMessage:
 
 
 class DeviceSource(DeviceMessage):
-    """Message to send; ``gather(parity, into)`` launches the kernels that collect its numbers in device memory.
+    """Message to be sent, which kernels fill.
 
-    ``lost()`` returns the rounding errors (see ``Rounding.lost``).
+    ``gather(parity, into)`` launches the kernels that collect the numbers in device memory ``into``; ``lost()`` returns the rounding errors
+    (see ``Rounding.lost``), and is None for exact messages.
     """
 
     def __init__(
         self, device: Queue, kernels: Kernels, shape: tuple[int, int], gpu_aware: bool, rounding: str,
         gather: Callable[[int, Any], None], error: tuple[Any, int] | None = None,
     ):  # fmt: skip
-        """``error``: memory and the number in it from where on rounding errors are left; None where nobody wants to know them."""
+        """Allocate the message; ``error`` is the memory that receives rounding errors and its first number (None: discard them)."""
         super().__init__(device, kernels, shape, gpu_aware, rounding)
         self.gather, self.error = gather, error or (self.values, 0)
         self.lost = self.rounding.lost if self.rounding else None
@@ -129,7 +136,7 @@ class DeviceSource(DeviceMessage):
 
 
 class DeviceTarget(DeviceMessage):
-    """A message that kernels read: ``scatter(values)`` asks for those that put its numbers where they belong."""
+    """Message to be received; ``scatter(values)`` launches the kernels that distribute its numbers to buffers."""
 
     def __init__(
         self, device: Queue, kernels: Kernels, shape: tuple[int, int], gpu_aware: bool, rounding: str,

@@ -1,10 +1,10 @@
-"""Performance model of planned kernels: an estimate, not a bound.
+"""Performance model of planned kernels.
 
-A bound (``Target.roof``) takes bytes and flops at the data sheet's best. The model adds what the shape of a kernel costs. The threads
-of a group read and write numbers in fast memory, of which a multiprocessor moves a fixed number of bytes per cycle. And a group waits:
-for memory in every phase that reads it, and for the slowest thread at the end of every phase. Groups that are on a multiprocessor
-together fill each other's waits (Little's law): g groups, each of which takes T alone, of which it works t on the busiest unit, are
-done at the rate min(g / T, 1 / t). Latencies are assumed to be the same everywhere; nothing of this has been measured yet.
+The roofline (``Target.roof``) is a bound by bandwidth and peak flops of the data sheet. The model adds costs of the schedule: numbers read
+and written in shared memory, with a fixed bandwidth per multiprocessor and cycle; the memory latency in each phase that reads memory; and
+the barrier at the end of each phase. Groups that are resident on a multiprocessor hide each other's latencies (Little's law): g groups,
+each of which takes the time T alone, of which t on the busiest unit, complete at the rate min(g / T, 1 / t). Latencies are assumed equal
+on all devices; the model has not been compared with measurements.
 """
 
 from __future__ import annotations
@@ -20,16 +20,26 @@ from faultwave.backends.device.tasks import Copy, Dense, Product, Task
 from faultwave.kernels.language import Gather, Pointwise, Repeat, Scatter, View
 
 LATENCY, PHASE = 600.0, 60.0
-"""Cycles that a phase waits for memory it reads, and that any phase costs: fast memory's latency, a barrier, the slowest thread."""
+"""Cycles that a phase waits for memory that it reads, and overhead of any phase: shared-memory latency, barrier, slowest thread."""
 
 
 @dataclass(frozen=True)
 class Modelled:
-    """Items a second by the model, and the unit that is busiest: 'memory', 'arithmetic', 'fast memory', or 'waiting' for any."""
+    """Modelled performance of a kernel.
+
+    Attributes
+    ----------
+    rate : float
+        Items per second.
+    limit : {"memory", "arithmetic", "fast memory", "waiting"}
+        Busiest unit, or "waiting" if latencies limit the rate.
+    near : int
+        Shared-memory traffic of an item [bytes].
+    """
 
     rate: float
     limit: str
-    near: int  # bytes in fast memory of an item
+    near: int
 
 
 def modelled(plan: Plan, groups: int, moved: int, flops: int) -> Modelled:
@@ -47,7 +57,7 @@ def streamed(target: Target, threads: int, moved: int, flops: int, single: bool)
 def _rate(
     t: Target, share: int, groups: int, waits: float, moved: int, flops: int, near: int, single: bool
 ) -> Modelled:
-    """``waits``: cycles in which a group of ``share`` items waits."""
+    """Return the modelled rate if a group of ``share`` items waits for ``waits`` cycles."""
     cycles = {
         "memory": share * moved * t.units * t.clock / t.bandwidth,
         "arithmetic": share * flops * t.units * t.clock / t.peak[single],
@@ -73,7 +83,7 @@ def _waits(plan: Plan, phases: Sequence[Phase]) -> float:
 
 
 def _near(plan: Plan, phases: Sequence[Phase]) -> int:
-    """Numbers of an item that are read or written in fast memory."""
+    """Return how many numbers of an item are read or written in shared memory."""
     total = 0
     for placed in (p for phase in phases for p in phase):
         times = placed.task.work.count if isinstance(placed.task.work, Repeat) else 1
@@ -88,7 +98,7 @@ def _numbers(plan: Plan, task: Task) -> int:
     match task.work:
         case Product() as p:
             total = here(p.out, p.rows * len(p.columns) * (2 if p.accumulate else 1))
-            for first in range(0, p.rows, ROWS):  # a thread reads a number once for so many rows
+            for first in range(0, p.rows, ROWS):  # a thread reads a number once for a block of rows
                 for term in p.terms:
                     used = int(np.count_nonzero(term.matrix[first : first + ROWS].any(0)))
                     total += here(term.inp, used * len(term.columns))

@@ -1,4 +1,7 @@
-"""Pools of reused buffers: pinned host memory for asynchronous copies, and device memory in which numbers are packed for them."""
+"""Pool of reusable buffers for asynchronous copies.
+
+Buffers are pinned host memory, which a device accesses by DMA, or device memory where numbers are packed for such copies.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-SMALLEST = 1 << 12  # bytes of a buffer
+SMALLEST = 1 << 12  # [bytes] smallest size of a buffer
 
 
 class Crossing(Protocol):
@@ -20,7 +23,7 @@ class Crossing(Protocol):
 
 @dataclass
 class PooledBuffer:
-    """``size`` bytes of memory, and the last copy from or to them."""
+    """Buffer of ``size`` bytes, and the last copy from or to it."""
 
     memory: Any
     size: int
@@ -28,10 +31,19 @@ class PooledBuffer:
 
 
 class BufferPool:
-    """Pool of buffers by size, a power of two; ``make(bytes)`` allocates a new one.
+    """Pool of buffers whose sizes are powers of two.
 
-    ``nbytes`` is the size of all buffers. Beyond ``most`` bytes a request waits for the copies of a returned buffer of its size instead
-    of allocating another.
+    Parameters
+    ----------
+    make : callable
+        ``make(bytes)`` allocates a buffer.
+    most : int
+        Size of the pool [bytes] beyond which a request waits for the pending copy of a returned buffer instead of allocating another.
+
+    Attributes
+    ----------
+    nbytes : int
+        Size of all buffers [bytes].
     """
 
     def __init__(self, make: Callable[[int], Any], most: int):

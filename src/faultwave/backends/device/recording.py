@@ -12,11 +12,14 @@ from faultwave.backends.device.calls import Call, Numbers, together
 from faultwave.backends.device.memory import Device, Host
 from faultwave.base.errors import BackendError
 
-ALIGNED = 16  # numbers that tables of changing scalars begin at multiples of
+ALIGNED = 16  # alignment of tables of changing scalars, in numbers of 8 bytes
 
 
 class Recording:
-    """``alone``: no buffer was read or written by the host meanwhile, so that the launches can be done again without it."""
+    """Sequence of launches that can be replayed.
+
+    ``alone`` is True if the host read or wrote no buffer during the recording, so that the launches can be replayed without it.
+    """
 
     def __init__(self, device: Device, host: Host, allocate: Callable[[int], Any]):
         self.device, self.host, self.allocate, self.alone = device, host, allocate, True
@@ -35,7 +38,7 @@ class Recording:
         return len(together(self.calls))
 
     def finished(self) -> Recording | None:
-        """Give every call its place in one table, and the whole to the device; None where there is no room left for the table."""
+        """Place the scalars of all calls in one table and build the graph; return None if memory does not suffice for the table."""
         offset, places = 0, []
         for call in self.calls:
             places.append(offset)
@@ -58,7 +61,7 @@ class Recording:
         return self
 
     def replay(self, tables: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Do all launches again; ``tables``: the scalars that change, of each launch that has some, in order."""
+        """Execute all launches again; ``tables`` lists the changing scalars of each launch that has any, in order."""
         for (changing, at), scalars in zip(self.places, tables, strict=True):
             self.numbers[at : at + changing.nbytes] = changing.filled(scalars).view(np.uint8)
         if self.table is not None:

@@ -1,6 +1,6 @@
-"""Messages of fewer bytes, made and read on the device: the same bytes as the host's codecs make (``comm.compression``).
+"""Compressed messages, encoded and decoded on the device with the same bytes as by the host's codecs (``comm.compression``).
 
-Rounding errors are left where the engine wants them, and counted on the device: the host asks for the counts at the end of a run.
+Rounding errors are written to memory that the engine chooses; their statistics are accumulated on the device and read at the end of a run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from faultwave.backends.device.lower import prelude
 from faultwave.backends.device.target import Target
 
 GROUP, MOST = 256, 64
-"""Threads of a group; groups that a message is rounded by at most."""
+"""Number of threads of a group, and largest number of groups that round a message."""
 
 
 class Queue(Protocol):
@@ -33,7 +33,7 @@ class Queue(Protocol):
 
 
 class Kernels:
-    """Rounding kernels of a device for one type of numbers, compiled at their first use."""
+    """Rounding kernels of a device for numbers of one data type, built on first use."""
 
     def __init__(self, device: Queue, dtype: np.dtype):
         self.device, self.dtype = device, np.dtype(dtype)
@@ -46,14 +46,31 @@ class Kernels:
 
 
 def texts(target: Target, single: bool) -> tuple[str, str]:
-    """Return the sources of the kernels that round and expand numbers, and of the kernel that sums the rounding errors."""
+    """Return the texts of the kernels that encode and decode messages, and of the kernel that accumulates rounding errors."""
     head, folder = prelude(target, False, single), resources.files(__package__)
     rounding, fold = (head + folder.joinpath(f"{name}.h").read_text() for name in ("rounding", "fold"))
     return rounding, fold
 
 
 class Rounding:
-    """Rounding of messages of ``count`` items of ``width`` numbers to 'single' or 'zfp-BITS'; ``size`` is that of a message [bytes]."""
+    """Rounding of messages of a fixed size.
+
+    Parameters
+    ----------
+    kernels : Kernels
+        Rounding kernels of the device.
+    name : str
+        'single' or 'zfp-BITS'.
+    count, width : int
+        Number of items of a message, and of numbers per item.
+
+    Attributes
+    ----------
+    size : int
+        Size of an encoded message [bytes].
+    nbytes : int
+        Additional device memory, for error statistics [bytes].
+    """
 
     def __init__(self, kernels: Kernels, name: str, count: int, width: int):
         self.kernels, self.numbers, self.width = kernels, count * width, width
@@ -61,7 +78,7 @@ class Rounding:
         self.bits = int(bits or 32)
         blocks = -(-self.numbers // 4)
         self.size = -(-blocks * 4 * self.bits // 64) * 8 if self.kind == "zfp" else 4 * self.numbers
-        self.pieces = -(-blocks // 2) if self.kind == "zfp" else self.numbers  # what a thread does at once
+        self.pieces = -(-blocks // 2) if self.kind == "zfp" else self.numbers  # units of work of one thread
         self.groups = max(1, min(MOST, -(-self.pieces // GROUP)))
         if kernels.dtype != np.float64 and self.kind == "single":
             raise ValueError("numbers in single precision are not rounded to it")
@@ -70,9 +87,9 @@ class Rounding:
         self.nbytes = 3 * 8 * (self.groups * GROUP + 1)
 
     def pack(self, values: Any, packed: Any, error: Any, at: int) -> None:
-        """Launch the rounding of ``values`` into ``packed``.
+        """Launch the kernels that encode ``values`` into ``packed`` and write errors to ``error`` from number ``at`` on.
 
-        The errors are written to ``error`` from number ``at`` on, which may be ``values`` itself.
+        ``error`` may be ``values`` itself.
         """
         if not self.numbers:
             return
@@ -95,7 +112,17 @@ class Rounding:
         )
 
     def lost(self) -> tuple[float, float, int]:
-        """The largest error so far, relative to the largest number of its message; the sum of such squares; of how many numbers."""
+        """Return statistics of the rounding errors so far, relative to the largest number of each message.
+
+        Returns
+        -------
+        largest : float
+            Largest relative error.
+        squares : float
+            Sum of the squared relative errors.
+        count : int
+            Number of rounded numbers.
+        """
         totals = np.zeros(3)
         self.kernels.device.download(self.totals, totals)
         return float(totals[0]), float(totals[1]), int(totals[2])

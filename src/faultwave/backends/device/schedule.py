@@ -1,7 +1,7 @@
-"""Schedule of a kernel on a device: tasks in phases, and the layout of fast memory.
+"""Schedule of a kernel on a device: tasks in phases, and the layout of shared memory.
 
 A group of threads processes ``share`` items, one lane each, with ``workers`` threads per lane. Between phases the group
-meets at a barrier; within a phase all tasks run concurrently, each on workers of its own as far as they suffice. Tasks
+waits at a barrier; within a phase all tasks run concurrently, each on its own workers as far as they suffice. Tasks
 that pass numbers row by row, from a thread to itself, need no barrier.
 """
 
@@ -26,19 +26,19 @@ from faultwave.base.errors import BackendError
 from faultwave.kernels.language import Array, Gather, Kernel, Pointwise, Repeat, Scatter
 
 REGISTERS = 112
-"""32-bit registers that a thread of a busy multiprocessor is to have at least; with fewer it would spill."""
+"""Assumed number of 32-bit registers of a thread; with fewer, kernels would spill."""
 
 ROWS = 24
-"""Rows of a product that one thread sums at once, in registers."""
+"""Number of rows of a product that one thread sums at once, in registers."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A task and the worker at which its work begins."""
+    """Task with its first worker, and the phases of its body, if it has one."""
 
     task: Task
     worker: int
-    phases: tuple[Phase, ...] = ()  # of a body
+    phases: tuple[Phase, ...] = ()
 
 
 Phase = tuple[Placed, ...]
@@ -46,7 +46,7 @@ Phase = tuple[Placed, ...]
 
 @dataclass(frozen=True)
 class Place:
-    """Location of an array in shared memory: numbers [offset, end), with ``pitch`` between consecutive numbers of an item."""
+    """Location of an array in shared memory: numbers [offset, end), with the stride ``pitch`` between numbers of an item."""
 
     offset: int
     end: int
@@ -55,17 +55,39 @@ class Place:
 
 @dataclass(frozen=True)
 class Plan:
-    """A kernel ready to be written out; see the module text. ``places``: arrays in fast memory, by name; ``numbers`` there."""
+    """Launch plan of a kernel.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Kernel.
+    target : Target
+        Device.
+    lanes : int
+        Items of a batch.
+    share : int
+        Items of a thread group.
+    workers : int
+        Threads per item.
+    phases : tuple of Phase
+        Tasks between barriers.
+    places : dict of str to Place
+        Arrays in shared memory.
+    numbers : int
+        Numbers in the shared memory of a group.
+    size : int
+        Size of a number [bytes].
+    """
 
     kernel: Kernel
     target: Target
-    lanes: int  # items of a batch
+    lanes: int
     share: int
     workers: int
     phases: tuple[Phase, ...]
     places: dict[str, Place]
     numbers: int
-    size: int  # bytes of a number
+    size: int
 
     @property
     def threads(self) -> int:
@@ -73,12 +95,12 @@ class Plan:
 
     @property
     def shared(self) -> int:
-        """Bytes of fast memory of a group."""
+        """Shared memory of a group [bytes]."""
         return self.numbers * self.size
 
     @property
     def groups(self) -> int:
-        """Groups a multiprocessor is to hold: as fast memory, threads and the registers of each allow."""
+        """Number of resident groups of a multiprocessor, limited by shared memory, threads and registers."""
         registers = self.target.functions if self.kernel.fixed else REGISTERS  # friction has exponentials
         room = (
             self.target.unit // max(1, self.shared + self.target.reserved),
@@ -88,10 +110,23 @@ class Plan:
 
 
 def plan(kernel: Kernel, target: Target, single: bool) -> Plan:
-    """Return the launch plan of a kernel on a target.
+    """Return the launch plan of a kernel.
 
-    Groups have as many items as allow two groups per multiprocessor, and as many arguments as fit are staged in shared memory.
-    Raises BackendError if not even one item fits.
+    A group gets as many items as leave shared memory for a second group, and as many arguments in shared memory as fit.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Kernel.
+    target : Target
+        Device.
+    single : bool
+        True for single precision; a kernel with ``fixed`` precision computes in double precision.
+
+    Raises
+    ------
+    BackendError
+        If not even one item fits into shared memory.
     """
     size = 4 if single and not kernel.fixed else 8
     lanes = LINE // size
@@ -116,7 +151,7 @@ def plan(kernel: Kernel, target: Target, single: bool) -> Plan:
 
 
 def _worth_staging(kernel: Kernel, tasks: Sequence[Task]) -> list[Array]:
-    """Batch arguments of which a number is read again, those read most per number first."""
+    """Return the batch arguments whose numbers are read more than once, in descending order of reads per number."""
     batches = {a.name: a for a in kernel.arguments if a.space == "batch"}
     traffic = dict.fromkeys(batches, 0)
     again: set[str] = set()
@@ -143,13 +178,15 @@ def _rows(t: Task) -> int:
 
 
 def _with_copies(tasks: Sequence[Task], staged: Sequence[Array]) -> tuple[list[Task], dict[str, Array]]:
-    """Tasks that work on copies of the ``staged`` arguments, brought in before and back after."""
+    """Return tasks that work on copies of the ``staged`` arguments in shared memory, with the copies before and after, and the arrays."""
     inner = {a.name: replace(a, name=f"{a.name}.near", space="temp") for a in staged}
     copies, back = [], []
     for a in staged:
         whole = Region(a.name, 0, a.rows, frozenset(range(a.cols)))
         near = replace(whole, name=inner[a.name].name)
-        copies.append(Task(Copy(inner[a.name], a, True), [whole], [near]))  # what is not written must come back too
+        copies.append(
+            Task(Copy(inner[a.name], a, True), [whole], [near])
+        )  # the whole array is copied back, including numbers that are not written
         if a.intent != "in":
             back.append(Task(Copy(inner[a.name], a, False), [near], [whole]))
     changed = [replaced(t, inner) for t in tasks]
@@ -159,7 +196,7 @@ def _with_copies(tasks: Sequence[Task], staged: Sequence[Array]) -> tuple[list[T
 def _shape(
     kernel: Kernel, target: Target, tasks: list[Task], arrays: dict[str, Array], lanes: int, share: int, warp: int, size: int
 ) -> Plan:  # fmt: skip
-    together = max(1, warp // share)  # workers in one warp: they should do the same
+    together = max(1, warp // share)  # workers in one warp, which should execute the same task
     levels = _levels(tasks)
     most = max((sum(_width(t, together) for t in level) for level in levels), default=1)
     workers = min(max(1, target.threads // share), _multiple(most, together))
@@ -231,10 +268,9 @@ def _assign_workers(tasks: Sequence[Task], workers: int, together: int) -> Phase
 
 
 def _pack(levels: Sequence[Sequence[Task]], arrays: dict[str, Array], share: int) -> tuple[dict[str, Place], int]:
-    """Offsets of the arrays in fast memory, and its size in numbers; those never needed at once overlap.
+    """Return the places of the arrays in shared memory and its size in numbers; arrays never needed at the same time overlap.
 
-    Arrays that are moved to or from slots get a pitch of one more than the share: neighbouring numbers of an item then
-    lie in different banks.
+    Arrays that are copied to or from slots get a pitch of ``share`` + 1, so that adjacent numbers of an item lie in different banks.
     """
     first: dict[str, int] = {}
     last: dict[str, int] = {}

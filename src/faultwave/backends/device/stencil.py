@@ -1,9 +1,9 @@
-"""Code generation of stencil programs for graphics processors: one kernel per launch, in the three dialects of ``lower``.
+"""Lowering of stencil programs for graphics processors: one kernel per launch, in the three dialects of ``lower``.
 
-A thread owns a column of points and goes up it, plane by plane. What a stencil reads in several planes of its own column is read
-once and passed on in registers; adjacent rows come through the first cache, which neighbouring threads of a group fill for each
-other. So every number crosses the memory bus once a launch, and that is what bounds the rate (docs/decisions/0010).
-The text of a kernel says nothing about its box: the same one works on any part of it.
+A thread processes a column of points upwards, plane by plane. Numbers that a stencil reads in several planes of the column are read once
+and passed on in registers; adjacent rows come from the first-level cache, which adjacent threads of a group fill for each other. Every
+number thus crosses the memory bus once per launch, and the memory bandwidth limits the rate (docs/decisions/0010).
+The text of a kernel does not depend on its box: the same kernel works on any part of it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from faultwave.kernels.stencil import Launch, Program, record
 
 THREADS = 256
 CHUNK = 32
-"""Planes that a thread goes through: more of them read fewer planes twice, fewer of them keep all multiprocessors at work."""
-BUSY = 2  # groups that a multiprocessor is to hold at least; with HIP waves of each of its four units, which is the same at 256 threads
+"""Number of planes of a thread: with more, fewer planes are read twice; with fewer, all multiprocessors are busy."""
+BUSY = 2  # least number of resident groups of a multiprocessor (HIP: waves of each of its four units, the same at 256 threads)
 
 HALVES: dict[Dialect, str] = {
     "cuda": (
@@ -30,12 +30,28 @@ HALVES: dict[Dialect, str] = {
     "hip": "typedef _Float16 H;\n#define LOAD_HALF(p) ((R)*(p))\n",
     "opencl": "#pragma OPENCL FP_CONTRACT OFF\ntypedef half H;\n#define LOAD_HALF(p) ((R)vload_half(0, p))\n",
 }
-"""Numbers of sixteen bits; and in OpenCL every operation rounds by itself, as in NumPy."""
+"""Definitions of half-precision numbers; for OpenCL also without contraction, so that every operation rounds as in NumPy."""
 
 
 @dataclass(frozen=True)
 class StencilPlan:
-    """A kernel's ``name`` and ``text``, the groups of arrays it is handed, in order; ``width`` of a group of threads along x."""
+    """Launch plan of a stencil kernel.
+
+    Attributes
+    ----------
+    name, text : str
+        Name and source text of the kernel.
+    groups : tuple of str
+        Groups of arrays, in the order of the arguments.
+    width : int
+        Threads of a group along x.
+    target : Target
+        Device.
+    threads : int
+        Threads of a group.
+    shared : int
+        Shared memory of a group [bytes].
+    """
 
     name: str
     text: str
@@ -46,14 +62,14 @@ class StencilPlan:
     shared: int = 0
 
     def grid(self, shape: tuple[int, int, int]) -> tuple[int, int, int]:
-        """Groups of threads along (z, y, x) for a box."""
+        """Return the number of thread groups along (z, y, x) for a box of this shape."""
         tile = (CHUNK, self.threads // self.width, self.width)
         z, y, x = (-(-n // t) for n, t in zip(shape, tile, strict=True))
         return z, y, x
 
 
 def lower_launch(program: Program, arrays: GridArrays, launch: Launch, name: str, target: Target) -> StencilPlan:
-    """The kernel of one launch on arrays that lie as ``arrays`` says."""
+    """Return the plan of the kernel of one launch, for the memory layout ``arrays``."""
     writer = _Writer(program, arrays, launch)
     width = 32
     while width > launch.box.shape[2] and width > 4:
@@ -73,7 +89,7 @@ def head(program: Program, arrays: GridArrays, target: Target) -> str:
 
 
 class _Writer:
-    """The text of one kernel."""
+    """Writer of the text of one kernel."""
 
     def __init__(self, program: Program, arrays: GridArrays, launch: Launch):
         self.program, self.arrays, self.launch = program, arrays, launch
@@ -86,12 +102,12 @@ class _Writer:
         return tuple(self.found)
 
     def pointer(self, formal: str) -> str:
-        """The argument that reaches an array."""
+        """Return the number of the argument with the group of an array."""
         group = self.arrays.group[self.launch.names.get(formal, formal)]
         return f"{self.found.setdefault(group, len(self.found))}"
 
     def place(self, formal: str, z: int = 0, y: int = 0, x: int = 0) -> str:
-        """'p0 + 544L': a point around the one at hand, whose first array p0 points to."""
+        """Return the C expression ('p0 + 544L') of the address of a number of an array at an offset from the current point."""
         name = self.launch.names.get(formal, formal)
         s, number = self.arrays.strides[name], self.pointer(formal)
         return f"p{number} + ({z * s.plane + y * s.row + x + self.arrays.origin[name]}L)"
@@ -102,14 +118,14 @@ class _Writer:
         return f"LOAD_HALF({place})" if half else f"*({place})"
 
     def on(self, formal: str, plane: int, y: int, x: int) -> str:
-        """A number on a plane, in the row and column of the point at hand or around them."""
+        """Return the C expression of a number of a fixed plane, at an offset from the current row and column."""
         name = self.launch.names.get(formal, formal)
         s, number = self.arrays.strides[name], self.pointer(formal)
         place = f"G{number}[{self.arrays.origin[name] + plane * s.plane + y * s.row + x}L + (long)j * {s.row} + i]"
         return f"LOAD_HALF(&{place})" if name in self.arrays.half_precision else place
 
     def columns(self) -> dict[tuple[str, int, int], list[int]]:
-        """Return the planes, lowest first, of arrays that are read in several planes of one column, by (array, y, x)."""
+        """Return the columns that are read in several planes: (array, y, x) -> planes, lowest first."""
         planes: dict[tuple[str, int, int], set[int]] = {}
         for key in self.reads:
             if key[0] == "at":

@@ -21,11 +21,14 @@ from faultwave.base.errors import BackendError
 from faultwave.kernels.stencil import Axis, Box, Launch, Program, Work, check, inside, whole_work
 
 TAPE_STEPS = 256
-"""Steps whose sample buffers wait on the device for the host."""
+"""Largest number of steps whose samples stay on the device before they are copied to the host."""
 
 
 class DeviceStencilRunner:
-    """Arrays live on the device; ``view`` brings a group of them here, and what is changed there goes back before the next step."""
+    """Runner of a stencil program on a device.
+
+    Arrays are in device memory; ``view`` copies a group of arrays to the host, and changes there are copied back before the next step.
+    """
 
     threads = 1
 
@@ -41,7 +44,7 @@ class DeviceStencilRunner:
                 "Take a larger spacing or more processes"
             )
         self.memory = {group: device.allocate(max(64, s.nbytes)) for group, s in self.arrays.storage.items()}
-        self.newer = dict.fromkeys(self.memory, "")  # 'host' or 'device', where only that copy is right
+        self.newer = dict.fromkeys(self.memory, "")  # 'host' or 'device' if only that copy is up to date
         self.plans, self._launches = self._compile()
         self.points = self._functions(["inject", "record", "place", "copy", "not_finite"])
         self.rounding = Kernels(device, np.dtype(dtype))
@@ -52,7 +55,7 @@ class DeviceStencilRunner:
     # ---- making it ready ------------------------------------------------------------------------------------------
 
     def _compile(self) -> tuple[list[StencilPlan], list[list[tuple[StencilPlan, Any]]]]:
-        """Return the distinct kernel plans, and for each level the plan and compiled function of every launch."""
+        """Return the plans of all distinct kernels, and the plan and function of each launch of each level."""
         named: dict[str, StencilPlan] = {}
         listed: list[list[StencilPlan]] = []
         for level in self.program.levels:
@@ -71,7 +74,7 @@ class DeviceStencilRunner:
         return self.device.build(head(self.program, self.arrays, self.device.target) + text, names, None)
 
     def upload(self, values: np.ndarray) -> Any:
-        """Numbers as memory of the device."""
+        """Return device memory that contains ``values``."""
         values = np.ascontiguousarray(values)
         memory = self.device.allocate(max(64, values.nbytes))
         if values.size:
@@ -79,7 +82,7 @@ class DeviceStencilRunner:
         return memory
 
     def _elements(self, name: str, points: np.ndarray) -> np.ndarray:
-        """Return the positions of points (n, 3) of an array in the memory of its group."""
+        """Return the offsets (n,) of points (n, 3) of an array in its group's memory, in numbers."""
         view = self.arrays.view(name, self.program.arrays[name].halo)
         offsets(self.program.arrays, name, points, view)  # checks them
         s = self.arrays.strides[name]
@@ -105,7 +108,7 @@ class DeviceStencilRunner:
         return result
 
     def _sample_lists(self) -> tuple[list[dict[str, _Taped]], int, list[tuple[int, int]]]:
-        """Return sample points and buffer positions by level and group, the samples per step, and the buffer range of each list."""
+        """Return the sampled points of each level and group, the numbers per step, and the range of each sample buffer in them."""
         at, parts, levels = 0, [], [dict[str, list[tuple[np.ndarray, ...]]]() for _ in self.program.levels]
         for t in self.program.sample_buffers:
             numbers = at + np.arange(len(t.points))
@@ -131,14 +134,14 @@ class DeviceStencilRunner:
             self.newer[group] = ""
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
-        """The copy here, to be written to: it goes to the device before the next step."""
+        """Return the host copy of an array for writing; it is copied to the device before the next step."""
         group = self.arrays.group[name]
         self._fetch(group)
         self.newer[group] = "host"
         return self.arrays.view(name, halo)
 
     def values(self, name: str, halo: int = 0) -> np.ndarray:
-        """Return a read-only view of an array, as ``view`` does."""
+        """Return the host copy of an array, read-only."""
         self._fetch(self.arrays.group[name])
         found = self.arrays.view(name, halo)
         found.flags.writeable = False
@@ -187,13 +190,13 @@ class DeviceStencilRunner:
         return [sample_buffer[:, a:b] for a, b in self._parts]
 
     def send(self, group: str) -> None:
-        """Bring the device's copy of a group of arrays up to date."""
+        """Update the device's copy of a group of arrays if the host has changed them."""
         if self.newer[group] == "host":
             self.device.upload(self.memory[group], self.arrays.storage[group])
             self.newer[group] = ""
 
     def _run(self, amplitudes: np.ndarray, sample_buffer: np.ndarray, work: Work | None) -> None:
-        """Some steps, whose sample buffers come back together."""
+        """Execute some steps, and fill ``sample_buffer`` after the last one."""
         steps = amplitudes.shape[1]
         given = self.upload(amplitudes.astype(self.arrays.dtype))
         taken = self.upload(sample_buffer) if sample_buffer.size else None
@@ -266,7 +269,7 @@ class DeviceStencilRunner:
 
 
 class _Injected:
-    """Points (n, 3), sorted by their place in memory, and lists on the device."""
+    """Injection points (n, 3), sorted by their place in memory, with their lists on the device."""
 
     def __init__(self, points: np.ndarray, where: Any, first: Any, weight: Any, source: Any):
         self.points, self.where, self.first, self.weight, self.source = points, where, first, weight, source
@@ -278,7 +281,7 @@ class _Taped:
 
 
 def _runs(points: np.ndarray, boxes: Sequence[Box]) -> list[tuple[int, int]]:
-    """Runs of points [begin, end) that lie in one of the boxes."""
+    """Return the ranges [begin, end) of consecutive points that lie in one of the boxes."""
     runs, at = [], 0
     for value, run in itertools.groupby(inside(points, boxes)):
         length = len(list(run))
@@ -288,7 +291,7 @@ def _runs(points: np.ndarray, boxes: Sequence[Box]) -> list[tuple[int, int]]:
 
 
 class DeviceHaloBuffer:
-    """Boxes of arrays on a device: listed there once, gathered there, and only they cross over."""
+    """Halo buffer of boxes of arrays, which kernels gather and scatter on the device by lists built once."""
 
     def __init__(self, runner: DeviceStencilRunner, listed: Sequence[tuple[str, Box]]):
         self.runner, self.parts = runner, list[tuple[str, Any, int, int]]()
@@ -304,17 +307,17 @@ class DeviceHaloBuffer:
         self.numbers = runner.upload(np.arange(max([p[2] for p in self.parts], default=1), dtype=np.int32))
 
     def message_source(self, gpu_aware: bool, rounding: str) -> DeviceSource:
-        """A message of what is here."""
+        """Return a message that sends the boxes."""
         r, shape = self.runner, (self.size, 1)
         return DeviceSource(r.device, r.rounding, shape, gpu_aware, rounding, lambda parity, into: self.gather(into))
 
     def message_target(self, gpu_aware: bool, rounding: str) -> DeviceTarget:
-        """A message that is put here."""
+        """Return a message that is received into the boxes."""
         r, shape = self.runner, (self.size, 1)
         return DeviceTarget(r.device, r.rounding, shape, gpu_aware, rounding, self.scatter)
 
     def gather(self, into: Any) -> None:
-        """Ask for all numbers side by side in memory of the device."""
+        """Launch kernels that copy all numbers of the boxes contiguously to device memory ``into``."""
         device, functions = self.runner.device, self.runner.points
         for group, where, count, at in self.parts:
             self.runner.send(group)
@@ -323,7 +326,7 @@ class DeviceHaloBuffer:
             device.launch(functions["record"], -(-count // THREADS), THREADS, arguments)
 
     def scatter(self, values: Any) -> None:
-        """The reverse."""
+        """Launch kernels that copy contiguous ``values`` of the device to the boxes."""
         device, functions = self.runner.device, self.runner.points
         for group, where, count, at in self.parts:
             self.runner.send(group)

@@ -1,4 +1,4 @@
-"""Properties of devices that code generation depends on."""
+"""Properties of devices that the lowering and the performance model need."""
 
 from __future__ import annotations
 
@@ -8,27 +8,41 @@ from typing import Literal
 Dialect = Literal["cuda", "hip", "opencl"]
 
 LINE = 128
-"""Bytes of a row of a batch: the numbers of one row and column of all its items, one line of memory."""
+"""Size of one number of all items of a batch [bytes], one line of memory."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Properties of a graphics processor.
+    """Properties of a kind of device.
 
     Attributes
     ----------
+    name, dialect : str
+        Architecture, and language of its kernels.
     shared, unit : int
-        Shared memory [bytes] of a group of threads at most, and of a multiprocessor.
-    warp, threads : int
-        Threads that execute together, and the largest number in a group.
+        Shared memory of a thread group, at most, and of a multiprocessor [bytes].
+    warp : int
+        Threads that execute in lockstep.
+    threads : int
+        Largest number of threads of a group.
     registers, resident : int
-        32-bit registers, and resident threads, of a multiprocessor.
+        32-bit registers and resident threads of a multiprocessor.
     functions : int
-        Registers of a thread for exponentials and similar functions, which AMD's compiler expands in place, several at once.
+        Registers that a thread needs for functions such as exponentials, several of which AMD's compiler inlines at once.
     device : str
-        Name of a product with this processor.
-    bandwidth, peak, memory
-        Data sheet: memory bandwidth [B/s], vector performance [flop/s] in double and single precision, memory [B].
+        Device of this kind whose data sheet gives the following numbers.
+    bandwidth : float
+        Memory bandwidth [B/s].
+    peak : (float, float)
+        Peak performance of the vector units in double and single precision [flop/s].
+    memory : float
+        Memory [B].
+    units : int
+        Number of multiprocessors.
+    clock : float
+        Clock rate [Hz].
+    near : int
+        Shared-memory bandwidth of a multiprocessor [bytes per cycle].
     """
 
     name: str
@@ -50,25 +64,24 @@ class Target:
 
     @property
     def reserved(self) -> int:
-        """Bytes of fast memory that the system keeps of every group; AMD's keeps none."""
+        """Shared memory that the system reserves for every group [bytes]; AMD's reserves none."""
         return 0 if self.dialect == "hip" else 1024
 
     def roof(self, moved: int, flops: int, single: bool) -> float:
-        """Return the roofline rate [items/s] for ``moved`` bytes and ``flops`` operations per item, which overlap."""
+        """Return the roofline [items/s] for items of ``moved`` bytes and ``flops`` operations, at full overlap of both."""
         return 1.0 / max(moved / self.bandwidth, flops / self.peak[single])
 
     def bound(self, groups: int, threads: int) -> int:
-        """Return the second launch bound of a kernel for ``groups`` groups of ``threads`` threads per multiprocessor.
+        """Return the second launch bound of a kernel, for ``groups`` resident groups of ``threads`` threads on a multiprocessor.
 
-        For CUDA it is the number of groups, for HIP the number of waves of each of the four units (HIP documentation, C++ language
-        extensions), at most eight.
+        CUDA counts groups; HIP counts waves of each of the four units, at most eight (HIP documentation, C++ language extensions).
         """
         if self.dialect != "hip":
             return groups
         return max(1, min(8, groups * threads // (4 * self.warp)))
 
     def with_shared(self, shared: int) -> Target:
-        """Return the target with the shared memory [bytes] that a driver reports."""
+        """Return a copy with the amount of shared memory that the driver reports."""
         return replace(self, shared=shared, unit=max(shared, min(self.unit, 2 * shared)))
 
 

@@ -1,9 +1,8 @@
-"""A kernel as tasks: what each reads and writes, which must wait for which, and which names are needed only for a while.
+"""Tasks of a kernel: their reads and writes, their dependences, and the live ranges of temporaries.
 
-Statements of the kernel language run one after the other. A device does at once what does not depend on each other, so
-temporaries that are used again for something else (the trace of one face, then of the next) are split first: every
-such use becomes an array of its own, a web (Muchnick 1997, chapter 16.3.3), and arrays that are not needed at the same
-time share memory again later.
+Statements of the kernel language run one after the other, whereas a device executes independent tasks concurrently.
+Temporaries that are reused (for the trace of one face, then of the next) are therefore split first: every such use becomes
+a separate array, a web (Muchnick 1997, chapter 16.3.3). Arrays that are not needed at the same time share memory again later.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from faultwave.kernels.language import (
 class Region:
     """Rows [row, end) and some columns of an array.
 
-    ``spread`` is the row of the first worker if each row belongs to one worker; None if any thread may access any number.
+    ``spread`` is the row of the first worker if each row is accessed by one worker only, and None if any thread may access any number.
     """
 
     name: str
@@ -48,13 +47,16 @@ class Region:
         )
 
     def aligned(self, other: Region) -> bool:
-        """Return True if every number of both regions is accessed by the same thread in both."""
+        """Return True if each number in both regions is accessed by the same thread in both."""
         return self.spread is not None and self.spread == other.spread
 
 
 @dataclass(frozen=True)
 class Slots:
-    """Slots of a store through a column of an index; ``exclusive``: written without looking, so that other columns' are others."""
+    """Slots of a store that are accessed through a column of an index.
+
+    ``exclusive`` is True for slots that are overwritten: they differ from the slots of all other columns.
+    """
 
     store: str
     through: tuple[str, int]
@@ -63,7 +65,7 @@ class Slots:
 
 @dataclass(frozen=True)
 class Term:
-    """matrix @ inp[:, columns[i]] for output column i."""
+    """Term of a product: ``matrix @ inp[:, columns[i]]`` for output column i."""
 
     matrix: np.ndarray
     inp: View
@@ -72,7 +74,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Product:
-    """out[:, columns] (+)= sum of terms, all with constant matrices of as many rows."""
+    """Product ``out[:, columns] (+)= sum of terms``, whose constant matrices have equally many rows."""
 
     out: View
     columns: tuple[int, ...]
@@ -86,14 +88,14 @@ class Product:
 
 @dataclass(frozen=True)
 class Dense:
-    """A contraction with a matrix given at launch."""
+    """Contraction with a matrix that is an argument of the launch."""
 
     statement: Contract
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A batch argument to or from its place in fast memory."""
+    """Copy of a batch argument to (``inward``) or from its place in shared memory."""
 
     inner: Array
     argument: Array
@@ -105,7 +107,7 @@ Work = Product | Dense | Pointwise | Gather | Scatter | Repeat | When | WhenAny 
 
 @dataclass
 class Task:
-    """``work`` and what it touches; ``body``: the tasks inside a repetition or a condition."""
+    """Work with the regions and slots that it accesses; ``body`` has the tasks inside a repetition or a condition."""
 
     work: Work
     reads: list[Region]
@@ -116,8 +118,16 @@ class Task:
     chain: int = -1  # set by the schedule
 
     def after(self, earlier: Task) -> tuple[bool, bool]:
-        """(whether this must wait for an earlier task, whether waiting thread by thread is enough)."""
-        # Bodies go one after the other anyway, and may then share fast memory.
+        """Return whether this task depends on an earlier one, and whether each thread then depends on itself only.
+
+        Returns
+        -------
+        waits : bool
+            True if this task must wait for the earlier one.
+        own : bool
+            True if no barrier is needed for that.
+        """
+        # Bodies run one after the other anyway, and may then share memory.
         waits, own = bool(self.body and earlier.body), not (self.body and earlier.body)
         for mine, theirs in ((self.reads, earlier.writes), (self.writes, earlier.writes), (self.writes, earlier.reads)):
             for a in mine:
@@ -137,7 +147,7 @@ class Task:
 
 
 def tasks_of(kernel: Kernel) -> list[Task]:
-    """The kernel's statements, contractions into the same columns taken together."""
+    """Return the tasks of a kernel, with contractions into the same columns merged to one product."""
     return _tasks(kernel.statements)
 
 
@@ -153,7 +163,7 @@ def _tasks(statements: Sequence[Any]) -> list[Task]:
 
 
 def _joined(found: list[Task], new: Task) -> bool:
-    """Add an accumulating product to the one that began its sums, where nothing between them minds."""
+    """Merge an accumulating product with the one that began its sums; return False if it depends on a task between them."""
     work = new.work
     if not isinstance(work, Product) or not work.accumulate:
         return False
@@ -209,7 +219,7 @@ def _task(s: Any) -> Task:
 
 
 def _enclosing(work: Repeat | When | WhenAny, body: list[Task]) -> Task:
-    """A body as one task. What is repeated may be touched again in the next round: as a whole."""
+    """Return a body as one task; its regions have no owner threads, as the next iteration may access them again."""
     own = [_region(work.flag, 1)] if isinstance(work, WhenAny) else []
     reads = [*own, *[replace(r, spread=None) for t in body for r in t.reads]]
     return Task(
@@ -235,24 +245,24 @@ def _region(v: View, rows: int, cols: Sequence[int] | None = None, by_rows: bool
 
 
 Uses = dict[str, list[tuple[Region, int]]]
-"""Uses of temporaries by a task, by name: regions, each with a definition of its web."""
+"""Accesses of a task to temporaries: name -> regions, each with a definition of its web."""
 
 
 class _Webs:
-    """Reaching definitions of temporaries, and the webs that they form (union-find)."""
+    """Reaching definitions of each number of the temporaries, joined to webs by union-find."""
 
     def __init__(self, temporaries: Iterable[Array]):
-        self.owner: list[int] = []  # of each definition, one of the same web, or itself
+        self.owner: list[int] = []  # definition -> another one of the same web, or itself
         self.reaching = {a.name: np.full((a.rows, a.cols), -1) for a in temporaries}
 
     def find(self, definition: int) -> int:
-        """Return the definition that represents a web."""
+        """Return the representative definition of a web."""
         while self.owner[definition] != definition:
             definition = self.owner[definition]
         return definition
 
     def uses(self, task: Task) -> Uses:
-        """Take the next task in order."""
+        """Return the accesses of the next task in order to temporaries."""
         found: Uses = {}
         for r in task.reads:
             if r.name in self.reaching:
@@ -263,12 +273,12 @@ class _Webs:
         return found
 
     def _read(self, r: Region) -> int:
-        """All definitions that reach what is read are one web; a new one where nothing was written before."""
+        """Return the web of all definitions that reach a region that is read, or a new one if nothing was written before."""
         part = self.reaching[r.name][r.row : r.end, sorted(r.cols)]
         return self._joined([i for i in np.unique(part) if i >= 0])
 
     def _written(self, w: Region, before: list[tuple[Region, int]]) -> int:
-        """A new definition, or the webs of what the same task reads or writes ``before`` in the same place."""
+        """Return the web of a region that is written, joined with overlapping regions that the same task accesses ``before``."""
         number = self._joined([i for r, i in before if r.touches(w)])
         self.reaching[w.name][w.row : w.end, sorted(w.cols)] = number
         return number
@@ -284,9 +294,9 @@ class _Webs:
 
 
 def split_temporaries(kernel: Kernel, tasks: list[Task]) -> tuple[list[Task], dict[str, Array]]:
-    """Return the tasks with one temporary for each web, and the temporaries by name.
+    """Return tasks with a separate temporary for each web, and the temporaries by name.
 
-    Temporaries of repetitions and of tasks that run for some batches only are not split.
+    Temporaries that are accessed in bodies of ``Repeat`` or ``WhenAny`` are not split.
     """
     repeated = {r.name for t in _unrepeated(tasks) if t.body for r in (*t.reads, *t.writes)}
     temps = {a.name: a for a in kernel.temps}
@@ -294,7 +304,7 @@ def split_temporaries(kernel: Kernel, tasks: list[Task]) -> tuple[list[Task], di
     line = list(_unrepeated(tasks))
     uses = [webs.uses(t) for t in line]
     arrays = {n: a for n, a in temps.items() if n in repeated}
-    new: dict[tuple[str, int], Array] = {}  # by old name and web
+    new: dict[tuple[str, int], Array] = {}  # (old name, web) -> new temporary
     for name, region, definition in ((n, r, i) for u in uses for n, parts in u.items() for r, i in parts):
         key = (name, webs.find(definition))
         if key not in new:
@@ -319,7 +329,7 @@ def split_temporaries(kernel: Kernel, tasks: list[Task]) -> tuple[list[Task], di
 
 
 def _unrepeated(tasks: Sequence[Task]) -> Iterator[Task]:
-    """Tasks in the order in which they are done at most once: what is done for some items only is among them."""
+    """Yield the tasks in order, including the tasks in bodies of ``When``, which run at most once; other bodies are one task."""
     for t in tasks:
         if isinstance(t.work, When):
             yield from _unrepeated(t.body)
@@ -328,7 +338,7 @@ def _unrepeated(tasks: Sequence[Task]) -> Iterator[Task]:
 
 
 def _rebuilt(tasks: Sequence[Task], done: Iterator[Task]) -> list[Task]:
-    """The tasks with what ``_unrepeated`` goes through taken from ``done``."""
+    """Return the tasks with the tasks that ``_unrepeated`` yields replaced by ``done``."""
     return [_enclosing(t.work, _rebuilt(t.body, done)) if isinstance(t.work, When) else next(done) for t in tasks]
 
 
@@ -354,7 +364,7 @@ def _renamed(task: Task, inner: Callable[[View], View], outer: Callable[[View], 
 
 
 def replaced(task: Task, arrays: dict[str, Array]) -> Task:
-    """The task with other arrays in place of those named."""
+    """Return the task with arrays replaced by ``arrays`` (name -> new array)."""
 
     def change(view: View) -> View:
         return replace(view, array=arrays[view.array.name]) if view.array.name in arrays else view
@@ -365,7 +375,7 @@ def replaced(task: Task, arrays: dict[str, Array]) -> Task:
 
 
 def every(tasks: Sequence[Task]) -> Iterator[Task]:
-    """All tasks, those inside bodies too."""
+    """Yield the tasks, with the tasks of bodies in place of their enclosing task."""
     for t in tasks:
         if t.body:
             yield from every(t.body)

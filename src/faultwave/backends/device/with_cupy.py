@@ -1,7 +1,8 @@
 """CUDA and HIP through CuPy: memory, modules compiled at run time (NVRTC, hipRTC), launches on one stream.
 
-Every thread has a device and a stream of its own that CuPy takes where none is named. Work may come from any thread, so that each
-call makes its device the thread's and names its stream."""
+Every thread has a current device and stream, which CuPy uses by default. As calls may come from any thread, each selects its device and
+names its stream.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +23,20 @@ from faultwave.base.errors import BackendError
 
 Name = Literal["cuda", "hip"]
 BESIDE = 5
-"""Streams for what may be done at the same time."""
+"""Number of additional streams for concurrent launches."""
 
 ASKED = 48 * 1024
-"""Shared memory [bytes] above which NVIDIA's driver requires a request before a launch; AMD's does not."""
+"""Shared memory of a group [bytes] above which NVIDIA's driver requires an opt-in before a launch; AMD's does not."""
 
 INSTALL = {
-    # CUDA release notes, CUDA minor version compatibility: the drivers that each major version asks for.
+    # CUDA release notes, CUDA minor version compatibility: drivers that each major version requires.
     "cuda": "pip install 'faultwave[cuda]', which asks for NVIDIA's driver 580 or newer; for 525 and newer 'faultwave[cuda12]' instead",
     "hip": "CuPy built for ROCm (pip install amd-cupy), and AMD's ROCm",
 }
 
 
 def missing(name: Name) -> str:
-    """Why the backend cannot run here, and what to install; empty where it can."""
+    """Return why the backend cannot run here and what to install; empty if it can."""
     try:
         import cupy
     except ImportError:
@@ -51,7 +52,7 @@ def missing(name: Name) -> str:
         return f"the backend '{name}' finds no device: {INSTALL[name]}"
     try:
         cupy.cuda.nvrtc.getVersion()
-    except RuntimeError as error:  # CuPy looks for the library when it is first asked
+    except RuntimeError as error:  # CuPy loads the library on first use
         reason = str(error).partition("\n")[0][:200]
         return f"the backend '{name}' finds no compiler at run time ({reason}): {INSTALL[name]}"
     return ""
@@ -71,7 +72,7 @@ def target_of(name: Name, properties: dict[str, Any]) -> Target:
 
 
 class Copied:
-    """A copy, or all work so far, by the event recorded after it."""
+    """Completion of a copy, or of all work so far, by an event recorded after it."""
 
     def __init__(self, event: Any):
         self.event = event
@@ -85,7 +86,7 @@ class Copied:
 
 
 class GpuAwareBuffer:
-    """Device memory whose address is passed on by the CUDA array interface, also to an MPI for HIP."""
+    """Message buffer in device memory, passed to MPI by the CUDA array interface (also for HIP)."""
 
     def __init__(self, device: CupyDevice, size: int):
         self.device, self.memory, self.buffer = device, device.allocate(size), self
@@ -93,18 +94,18 @@ class GpuAwareBuffer:
             "shape": (size,),
             "typestr": "|u1",
             "data": (int(self.memory.ptr), False),
-            "version": 3,  # and no stream: whoever takes it need not wait for any
+            "version": 3,  # no stream: the receiver of the array need not wait for any
         }
 
     def take(self, received: bool) -> None:
-        """Nothing: MPI says that a message has come when it is there."""
+        """Do nothing: when MPI reports a message as received, its data are in device memory."""
 
     def give(self, sent: bool) -> Copied:
         return self.device.mark()
 
 
 def _whole(structure: bytes) -> np.ndarray:
-    """A structure as CuPy passes it by value: an array of one element."""
+    """Return a structure as an array of one element, which CuPy passes by value."""
     return np.frombuffer(structure, np.dtype((np.void, len(structure))))
 
 
@@ -116,7 +117,7 @@ def _launch(stream: Any, function: Any, groups: int, threads: int, arguments: li
 
 class CupyDevice:
     def __init__(self, name: Name, place: int = 0):
-        """``place``: number of the process among those on the machine; each takes a device, counted round."""
+        """Open a device; processes of a machine, numbered by ``place``, use its devices in cyclic order."""
         if why := missing(name):
             raise BackendError(why)
         import cupy
@@ -127,17 +128,17 @@ class CupyDevice:
         self._here()
         properties = runtime.getDeviceProperties(self.number)
         self.name = properties["name"].decode()
-        self.bus = runtime.deviceGetPCIBusId(self.number)  # where the board is, for its driver's meters
+        self.bus = runtime.deviceGetPCIBusId(self.number)  # address of the board, for the meters of its driver
         self.target = target_of(name, properties)
         self.stream, self.copies = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))  # work; copies to the host
         self.beside = [cupy.cuda.Stream(non_blocking=True) for _ in range(BESIDE)]
 
     def _here(self) -> None:
-        """Make this device the thread's."""
+        """Select this device for the calling thread."""
         self.cupy.cuda.runtime.setDevice(self.number)
 
     def room(self) -> int:
-        """Bytes that are free now."""
+        """Return the free memory [bytes]."""
         self._here()
         free, _ = self.cupy.cuda.runtime.memGetInfo()
         return int(free) + int(self.cupy.get_default_memory_pool().free_bytes())
@@ -198,7 +199,7 @@ class CupyDevice:
         except (
             self.cupy.cuda.compiler.CompileException,
             RuntimeError,
-        ) as error:  # as are the failures of drivers and libraries
+        ) as error:  # RuntimeError: failures of drivers and libraries
             raise BackendError(f"compiling {', '.join(names)} for {self.name} failed: {str(error)[:2000]}") from None
         return {name: (function, shared or 0) for name, function in found.items()}
 
@@ -207,17 +208,17 @@ class CupyDevice:
         _launch(self.stream, function, groups, threads, arguments)
 
     def graph(self, calls: Sequence[Call]) -> Callable[[], None]:
-        """A graph captured from the stream, where the driver has them; else the launches one by one."""
-        if self.cupy.cuda.runtime.is_hip:  # CuPy captures none there
+        """Return a function that plays a graph captured from the stream or, with HIP, the launches one by one."""
+        if self.cupy.cuda.runtime.is_hip:  # CuPy cannot capture graphs with HIP
             return functools.partial(self._all, calls)
         self._here()
-        self.finish()  # what failed before is reported as such, not as a graph that cannot be captured
+        self.finish()  # report earlier failures as such, not as a failed capture
         self.stream.begin_capture()
         try:
             for alike in together(calls):
                 self._at_once(alike)
         except BaseException:
-            with contextlib.suppress(RuntimeError):  # such a capture cannot be ended; why it failed is what counts
+            with contextlib.suppress(RuntimeError):  # a failed capture cannot be ended; its cause is raised below
                 self.stream.end_capture()
             raise
         return functools.partial(self._play, self.stream.end_capture())
@@ -232,7 +233,7 @@ class CupyDevice:
             _launch(self.stream, c.function, c.groups, c.threads, c.arguments)
 
     def _at_once(self, calls: Sequence[Call]) -> None:
-        """Branches of a graph: launches that need not wait for each other go on streams of their own between two events."""
+        """Launch independent kernels on several streams between two events, as branches of a graph."""
         used = self.beside[: len(calls) - 1]
         begun = self.stream.record() if used else None
         for stream in used:

@@ -1,4 +1,4 @@
-"""AMD's processors: HIP compiled at run time."""
+"""Backend for AMD GPUs: HIP compiled at run time."""
 
 from faultwave.backends.hip.runtime import backend, missing, rank
 

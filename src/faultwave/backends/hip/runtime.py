@@ -1,4 +1,4 @@
-"""The backend 'hip'; what it shares with its sister is in ``device.with_cupy``."""
+"""Backend 'hip'; ``device.with_cupy`` contains the common code of 'cuda' and 'hip'."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from faultwave.backends.device.backend import DeviceBackend
 
 
 def missing() -> str:
-    """Why this backend cannot run here, and what to install; empty where it can."""
+    """Return why this backend cannot run here and what to install; empty if it can."""
     return with_cupy.missing("hip")
 
 
 def rank() -> int:
-    """First where it can run."""
+    """Return the priority of this backend in the automatic choice, the highest where it can run."""
     return 0 if missing() else 4
 
 
 def backend(precision: str = "double", threads: int | None = None, place: int = 0) -> DeviceBackend:
-    """``threads``: of no meaning here; the device has its own. ``place``: which device, counted round."""
+    """Return the backend; ``threads`` is ignored, and processes use devices in cyclic order of their number ``place``."""
     return with_cupy.backend("hip", precision, place)
 
 

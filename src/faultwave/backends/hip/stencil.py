@@ -1,4 +1,4 @@
-"""Stencils on AMD's processors; see ``device.stencil``."""
+"""Stencil programs on AMD GPUs (see ``device.stencil``)."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from faultwave.kernels.stencil import Program
 
 class StencilRunner(DeviceStencilRunner):
     def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
-        """``threads``: of no meaning here; the device has its own. ``place``: which device, counted round."""
+        """Prepare a program; ``threads`` is ignored, and processes use devices in cyclic order of their number ``place``."""
         super().__init__(program, precision, with_cupy.device("hip", place))

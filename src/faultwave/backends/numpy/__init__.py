@@ -1,4 +1,4 @@
-"""The reference: every kernel executed statement by statement with NumPy."""
+"""Reference backend: executes every kernel statement by statement with NumPy."""
 
 from faultwave.backends.numpy.runtime import NumpyBackend as backend
 
@@ -6,7 +6,7 @@ ON_HOST = True
 
 
 def rank() -> int:
-    """Slow, but always there."""
+    """Return the priority of this backend in the automatic choice: the lowest, as it is slow but always available."""
     return 1
 
 

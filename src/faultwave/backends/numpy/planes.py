@@ -1,4 +1,4 @@
-"""Products of matrices and planes, as ``backends.plane_product`` gives them."""
+"""Products of matrices and planes with NumPy (see ``backends.plane_product``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from faultwave.backends.base import Band
 
 
 def plane_product(rows: Band, columns: Band, values: np.ndarray, into: np.ndarray) -> Callable[[], None]:
-    """Rows first, sums in the order of the weights."""
+    """Return the product, which applies the row matrix first and sums in the order of the weights."""
     across = np.zeros((into.shape[0], values.shape[1]), values.dtype)
     down, over = (
         [(first + n, w.astype(values.dtype)) for n, w in enumerate(all_.T)] for first, all_ in (rows, columns)

@@ -1,4 +1,4 @@
-"""Buffers are plain arrays; a launch executes the kernel's statements on a slice of items."""
+"""NumPy backend: buffers are arrays, and a launch executes the kernel's statements on a slice of items."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ArrayBuffer:
 
     @property
     def memory(self) -> np.ndarray:
-        """The numbers themselves."""
+        """Array of the buffer."""
         return self.values
 
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
@@ -60,7 +60,7 @@ class NumpyBackend(Immediate):
         return self.name
 
     def first_touch(self, buffers: Any, ranges: Any) -> None:
-        """Nothing to do for one thread."""
+        """Do nothing: there is one thread."""
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False, narrow: bool = False) -> ArrayBuffer:
         return ArrayBuffer(np.zeros((items, rows, cols), self._dtype(fixed, narrow)))

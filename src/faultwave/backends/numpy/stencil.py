@@ -1,4 +1,4 @@
-"""Stencil programs executed with NumPy, level by level over whole boxes: the meaning every backend must agree with."""
+"""Stencil programs executed with NumPy, level by level over whole boxes: the reference for all backends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Program, Work, 
 
 
 class _Slices:
-    """A point that is a whole box: every read is a view, which is found once."""
+    """Point of a stencil that stands for a whole box: every read is a view of an array, created once."""
 
     def __init__(self, arrays: GridArrays, program: Program, launch: Launch):
         self.arrays, self.program, self.launch = arrays, program, launch
@@ -41,7 +41,7 @@ class _Slices:
         return _part(self.arrays.view(self._name(name), layout.halo), layout, box, offset)
 
     def _full(self, name: str, part: np.ndarray) -> np.ndarray:
-        """Return an array in the precision of the program."""
+        """Return values in the precision of the program; arrays in half precision are converted."""
         return part.astype(self.arrays.dtype) if self._name(name) in self.arrays.half_precision else part
 
     def line(self, name: str, axis: Axis) -> np.ndarray:
@@ -67,7 +67,7 @@ def _part(view: np.ndarray, own: Layout, box: Box, offset: tuple[int, int, int])
 
 
 class StencilRunner:
-    """Runs a program step by step."""
+    """Runner that executes a program step by step."""
 
     def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
         check(program)
@@ -96,7 +96,7 @@ class StencilRunner:
         return 1
 
     def prepare(self, steps: int, together: bool = False) -> None:
-        """Nothing to choose."""
+        """Do nothing: there are no variants to choose from."""
 
     def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
         program = self.program
@@ -147,6 +147,6 @@ class StencilRunner:
 
 
 def written(level: Sequence[Launch], program: Program, with_halo: bool = True) -> list[str]:
-    """Names of the arrays that the launches of a level write, those with a halo or all."""
+    """Return the names of the arrays that the launches of a level write: arrays with a halo or, without ``with_halo``, all."""
     names = dict.fromkeys(launch.names.get(n, n) for launch in level for n in record(launch.stencil)[1])
     return [name for name in names if program.arrays[name].halo or not with_halo]

@@ -1,4 +1,4 @@
-"""OpenCL through pyopencl: any device with double precision, processors too."""
+"""Backend for OpenCL through pyopencl: any device with double precision, including CPUs."""
 
 from faultwave.backends.opencl.runtime import backend, missing, rank
 

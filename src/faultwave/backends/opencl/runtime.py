@@ -1,4 +1,4 @@
-"""The OpenCL side of a device: buffers, programs, one queue in order."""
+"""OpenCL devices through pyopencl: memory, programs compiled at run time, launches in one in-order queue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from faultwave.backends.device.recording import Call
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError
 
-ALIGNED = 128  # bytes that memory for messages begins at multiples of
+ALIGNED = 128  # [bytes] alignment of memory for messages
 
 INSTALL = (
     "pip install 'faultwave[opencl]' brings pyopencl and PoCL, which runs OpenCL on processors; "
@@ -27,7 +27,7 @@ TRIAL = "kernel void trial(global double *x) { x[0] = 1.0; }"
 
 
 def _doubles() -> list[Any]:
-    """Devices that compute in double precision, GPUs first."""
+    """Return the devices with double precision, GPUs first."""
     import pyopencl as cl
 
     try:
@@ -39,14 +39,14 @@ def _doubles() -> list[Any]:
 
 
 NO_CACHE: Any = False
-"""Value that turns off the program cache of PyOpenCL, which has no checksums."""
+"""Cache setting of PyOpenCL, off: its cache of programs has no checksums."""
 
 
 @functools.cache
 def _refusal(device: Any) -> str:
-    """Return the error message of the device's compiler for a trivial kernel, empty if it compiles.
+    """Return the error of a device's compiler for a trivial kernel; empty if it compiles.
 
-    A PoCL that is older than the processor it runs on does not know that processor.
+    A PoCL that is older than its processor does not know it and compiles nothing.
     """
     import pyopencl as cl
 
@@ -61,12 +61,12 @@ def _refusal(device: Any) -> str:
 
 
 def _devices() -> list[Any]:
-    """Return the double precision devices whose compilers work."""
+    """Return the devices with double precision whose compilers work, GPUs first."""
     return [d for d in _doubles() if not _refusal(d)]
 
 
 def missing() -> str:
-    """Why this backend cannot run here, and what to install; empty where it can."""
+    """Return why this backend cannot run here and what to install; empty if it can."""
     try:
         found = _doubles()
     except ImportError:
@@ -80,7 +80,7 @@ def missing() -> str:
 
 
 def rank() -> int:
-    """Before the processor's own backend on a GPU; never on the processor."""
+    """Return the priority of this backend in the automatic choice: above the backend 'cpu' with a GPU, else zero."""
     try:
         import pyopencl as cl
     except ImportError:
@@ -90,7 +90,10 @@ def rank() -> int:
 
 
 def _chosen(place: int) -> Any:
-    """Return device ``place``, counted cyclically, among those of one type whose names contain $FAULTWAVE_OPENCL_DEVICE."""
+    """Return the device of process ``place``, in cyclic order.
+
+    Candidates are the devices whose names contain $FAULTWAVE_OPENCL_DEVICE, and which are of the same type as the first of them.
+    """
     why = missing()
     if why:
         raise BackendError(why)
@@ -104,7 +107,7 @@ def _chosen(place: int) -> Any:
 
 
 class Copied:
-    """A copy, or all work so far, by its event."""
+    """Completion of a copy, or of all work so far, by its event."""
 
     def __init__(self, event: Any, complete: int):
         self.event, self.complete = event, complete
@@ -118,9 +121,9 @@ class Copied:
 
 
 class GpuAwareBuffer:
-    """Shared virtual memory, which has one address on the device and the host.
+    """Message buffer in shared virtual memory, which has one address on the device and the host.
 
-    It is mapped for all uses except by kernels (OpenCL 2.0, section 5.6.1).
+    It is mapped while MPI uses it and unmapped for kernels (OpenCL 2.0, section 5.6.1).
     """
 
     mapped: Any
@@ -157,12 +160,12 @@ class OpenClDevice:
         self.failures: tuple[type[Exception], ...] = (cl.Error,)
         self.context = cl.Context([self.device])
         self.queue = cl.CommandQueue(self.context)
-        self.copies = cl.CommandQueue(self.context)  # to the host, while the other goes on
+        self.copies = cl.CommandQueue(self.context)  # copies to the host, concurrent with the other queue
         self.target = TARGETS["opencl"].with_shared(int(self.device.local_mem_size))
         self.largest = int(self.device.max_mem_alloc_size)
 
     def room(self) -> int:
-        """Bytes there are; OpenCL does not tell how many of them are taken."""
+        """Return all memory of the device [bytes]; OpenCL does not report the free part."""
         return int(self.device.global_mem_size)
 
     def allocate(self, size: int) -> Any:
@@ -202,7 +205,10 @@ class OpenClDevice:
         return Copied(event, self.cl.command_execution_status.COMPLETE)
 
     def why_not_gpu_aware(self) -> str:
-        """OpenCL before 2.0 knows nothing of shared virtual memory, and 3.0 leaves it to the device."""
+        """Return why MPI cannot use device memory; empty if it can.
+
+        Shared virtual memory is missing in OpenCL before 2.0, and optional in 3.0.
+        """
         try:
             able = self.device.svm_capabilities & self.cl.device_svm_capabilities.COARSE_GRAIN_BUFFER
         except self.cl.Error:
@@ -213,7 +219,7 @@ class OpenClDevice:
         return GpuAwareBuffer(self, size)
 
     def attach(self) -> None:
-        """Nothing: threads have no device."""
+        """Do nothing: threads have no current device."""
 
     def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
         try:
@@ -233,10 +239,10 @@ class OpenClDevice:
         for i, a in enumerate(arguments):
             kernel.set_arg(i, np.void(a) if isinstance(a, bytes) else a)
         if shared is not None:
-            kernel.set_arg(len(arguments), self.cl.LocalMemory(max(8, shared)))  # none at all is not allowed
+            kernel.set_arg(len(arguments), self.cl.LocalMemory(max(8, shared)))  # zero bytes are not allowed
 
     def graph(self, calls: Sequence[Call]) -> Callable[[], None]:
-        """A kernel of its own for every launch: arguments stay with a kernel and are set once."""
+        """Return a function that executes all launches, each with a separate kernel object whose arguments are set once."""
         cl, queue, ready = self.cl, self.queue, []
         for call in calls:
             kernel, shared = call.function
@@ -265,7 +271,22 @@ def device(place: int = 0) -> OpenClDevice:
 
 
 def backend(precision: str = "double", threads: int | None = None, place: int = 0) -> DeviceBackend:
-    """``threads``: of no meaning here; the device has its own. ``place``: which of several devices alike, counted round."""
+    """Return the OpenCL backend.
+
+    Parameters
+    ----------
+    precision : {"double", "single"}
+        Precision of the numbers.
+    threads : int, optional
+        Ignored: the device determines its threads.
+    place : int
+        Number of the process on the machine; processes use similar devices in cyclic order.
+
+    Raises
+    ------
+    BackendError
+        If the backend cannot run here.
+    """
     why = missing()
     if why:
         raise BackendError(why)

@@ -1,4 +1,4 @@
-"""Stencils through OpenCL; see ``device.stencil``."""
+"""Stencil programs on OpenCL devices (see ``device.stencil``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from faultwave.kernels.stencil import Program
 
 class StencilRunner(DeviceStencilRunner):
     def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
-        """``threads``: of no meaning here; the device has its own. ``place``: which of several devices alike, counted round."""
+        """Prepare a program; ``threads`` is ignored, and processes use similar devices in cyclic order of their number ``place``."""
         if why := missing():
             raise BackendError(why)
         super().__init__(program, precision, device(place))

@@ -2,7 +2,7 @@
 
 Errors are relative L2 misfits of records within time windows, as a root mean square over the receivers. Waves recorded in a window have
 propagated over a known number of their wavelengths (``distances``), so that one run shows how errors grow with distance. Points per
-wavelength account for the order as in ``faultwave plan``: the wavelength divided by edge / order, where the edge is that of a regular
+wavelength account for the order as in ``faultwave plan``: the wavelength divided by edge / order, with the edge of a regular
 tetrahedron of the volume of a cell. The wavelength is the shortest one at the frequency below which the source radiates 95 % of the wave
 energy. ``numerics.cfl`` has the default value of each engine, as in a case that does not set it.
 """

@@ -123,7 +123,7 @@ class Penalised:
         return rows, sides, k.store("held", *size, "in" if intent == "in" else "out"), k.store("shown", *size, intent)
 
     def publish(self, k: Kernel, total: Array, cell: Array, beside: Beside) -> None:
-        """Publish the trace of the time-integrated state, and emit it to clusters of other steps by ``beside``."""
+        """Publish the trace of the time-integrated state, for faces in the same cluster and in clusters with other steps."""
         own, sides, held, shown = self._arrays(k, "inout" if beside.to_slower else "out")
         to, trace = k.index("shown_to", 4), k.temp("show", self.b2, self.faced)
         side = k.temp("side", 1, sides.cols)
