@@ -22,7 +22,7 @@ from faultwave.case.model import Case
 from faultwave.case.outputs import Output
 from faultwave.case.sources import TimeFunction
 from faultwave.comm import world
-from faultwave.engine.disk import free_space
+from faultwave.engine.disk import check_disk
 from faultwave.engine.solver import BlowUp, Unattended
 from faultwave.fd.engine import ENGINE
 from faultwave.fd.part import FdPlan
@@ -33,7 +33,8 @@ from faultwave.fd.points import outside
 from faultwave.fd.time_dispersion import removes
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.points import point_lines
-from faultwave.output.atomic import atomic_path, explaining
+from faultwave.output.atomic import atomic_path
+from faultwave.output.folder import create_folder
 from faultwave.output.formats.maps_netcdf import write_maps
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.table import Sources
@@ -230,11 +231,8 @@ def _check_room(asked: _Asked, held: int, folder: Path | None) -> None:
         problems.error("points", what, advice="Give fewer points at a time, or more processes.")
     file = 4.0 * 3 * len(asked.sites) * numbers * asked.samples
     if folder is not None:
-        place, free = free_space(folder)
-        if file > free:
-            what = f"the file of strain needs {file / 2**30:.3g} GiB, {place} has {free / 2**30:.3g} free"
-            advice = "Give fewer points, a longer output.receivers.interval or another folder."
-            problems.error("output", what, advice=advice)
+        advice = "Give fewer points, a longer output.receivers.interval or another folder."
+        check_disk(folder, file, problems, "the file of strain needs", advice)
     problems.raise_errors()
 
 
@@ -297,12 +295,7 @@ def save_green_tensors(
     assert settings is not None
     asked = _asked(settings, places, duration, 0.0)
     _check_room(asked, 0, output)
-
-    def prepare() -> None:
-        with explaining(output):
-            output.mkdir(parents=True, exist_ok=True)
-
-    world().together(prepare)  # before hours of runs
+    world().together(lambda: create_folder(output))  # before hours of runs
     centre = _attrs(asked)["centre"]
     if centre >= settings.end_time:
         say(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.dataset import receivers_from_arrays
 from faultwave.observe.identities import check_identities, violations
 from faultwave.output.formats.image import ImageReader
 from faultwave.run import simulate
@@ -69,9 +69,5 @@ def test_displacement_of_surface_snapshots_is_the_integral_of_their_velocity(tmp
         time = np.asarray(file.times)
         values = np.stack([[file.field(n, i).ravel() for n in names] for i in range(len(time))]).transpose(0, 2, 1)
     moved = np.abs(values[..., :3]).max((0, 2)) > 0.1 * np.abs(values[..., :3]).max()
-    columns = {
-        "time": Variable(time, ("time",)),
-        "values": Variable(values[:, moved], ("time", "receiver", "quantity")),
-    }
-    found = check_identities([Dataset("surface", columns, {"quantities": names})])
+    found = check_identities([receivers_from_arrays(time, values[:, moved], names, np.zeros((moved.sum(), 3)))])
     assert len(found) > 20 and {f.identity for f in found} == {"displacement"} and not violations(found)

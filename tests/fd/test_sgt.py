@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from faultwave.base.errors import InputError
 from faultwave.cli.main import app
+from faultwave.engine.disk import check_disk
 from faultwave.green_tensors import green_tensors, save_green_tensors, seismograms
 from faultwave.output.formats.maps_netcdf import read_maps, write_maps
 from faultwave.run import simulate
@@ -148,8 +149,12 @@ def test_xarray_reads_them_as_the_guide_says(tmp_path):
 def test_what_does_not_fit_is_told(tmp_path, monkeypatch):
     deck = tmp_path / "case.yaml"
     deck.write_text(yaml.safe_dump(settings({}) | {"end_time": 0.3}))
-    # of the file alone: what runs write themselves is judged before
-    monkeypatch.setattr("faultwave.green_tensors.free_space", lambda folder: (folder, 1000))
+    # the file alone is larger than any disk: what runs write themselves is judged before
+
+    def full(folder, size, *more):
+        check_disk(folder, 1e15 * size, *more)
+
+    monkeypatch.setattr("faultwave.green_tensors.check_disk", full)
     with pytest.raises(InputError, match=r"the file of strain needs .* GiB"):
         save_green_tensors(str(deck), tmp_path / "out", None, None, print)
     assert not (tmp_path / "out").exists()

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from faultwave.base.errors import Problems
 
+WHAT = "snapshots, seismograms and checkpoints need"
 ADVICE = "Raise the intervals, keep fewer checkpoints, write fewer fields, or choose another folder."
 
 
-def check_disk(folder: str | Path, needed: float, problems: Problems) -> None:
+def check_disk(folder: str | Path, needed: float, problems: Problems, what: str = WHAT, advice: str = ADVICE) -> None:
     """Report an error if the disk of a folder has less free space than the output needs.
 
     Parameters
@@ -21,21 +22,16 @@ def check_disk(folder: str | Path, needed: float, problems: Problems) -> None:
         Size of all output [bytes].
     problems : Problems
         Collects the error.
+    what, advice : str
+        Beginning of the message, with its verb, and the remedy.
     """
-    place, free = free_space(folder)
-    if needed > free:
-        what = (
-            f"snapshots, seismograms and checkpoints need {needed / 2**30:.3g} GiB, {place} has {free / 2**30:.3g} free"
-        )
-        problems.error("output", what, advice=ADVICE)
-
-
-def free_space(folder: str | Path) -> tuple[Path, int]:
-    """Return the closest existing parent of a folder (or itself) and the free space [bytes] of its disk."""
     place = Path(folder).absolute()
     while not place.exists():
         place = place.parent
-    return place, shutil.disk_usage(place).free
+    free = shutil.disk_usage(place).free
+    if needed > free:
+        text = f"{what} {needed / 2**30:.3g} GiB, {place} has {free / 2**30:.3g} free"
+        problems.error("output", text, advice=advice)
 
 
-__all__ = ["check_disk", "free_space"]
+__all__ = ["check_disk"]

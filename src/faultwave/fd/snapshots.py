@@ -12,6 +12,7 @@ from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engine.part import Files, LatticeFiles, LatticeSeries
 from faultwave.fd.part import AfterSteps, FdPlan, GridAttached, Running
+from faultwave.observe.fields import snapshot_count
 from faultwave.observe.grid_formats import check_formats, series_formats
 from faultwave.observe.lattice import Lattice
 
@@ -39,10 +40,10 @@ def number_bytes(case: Case) -> int:
 
 def disk_bytes(case: Case, setting: Any, points: int, fields: int) -> int:
     """Return the disk space [bytes] of a series of snapshots with ``points`` points and ``fields`` fields."""
-    snapshots = int(case.end_time / setting.interval + 1e-9) + 1
     known = series_formats()
     written = [known[name] for name in dict.fromkeys(setting.formats) if name in known]
-    return snapshots * points * sum((f.number_bytes or number_bytes(case)) * (len(f.fields) or fields) for f in written)
+    each = points * sum((f.number_bytes or number_bytes(case)) * (len(f.fields) or fields) for f in written)
+    return snapshot_count(setting, case) * each
 
 
 class Snapshots(GridAttached):

@@ -32,6 +32,17 @@ TOLERANCES = {
 }
 """Tolerance of each identity: relative errors, and sampling intervals for the rupture time."""
 
+STORED = (
+    "gravitational_energy",
+    "acoustic_energy",
+    "acoustic_kinetic_energy",
+    "elastic_energy",
+    "elastic_kinetic_energy",
+)
+"""Energies that waves carry; media with attenuation or pores have them as ``true_`` energies, too."""
+DISSIPATED = ("plastic_work", "soil_work", "attenuation_work", "drag_work")
+"""Energies that waves have lost inside the model."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -129,18 +140,6 @@ def _identities(data: Dataset, cohesion: float, closed: bool) -> Iterator[Error]
         yield from _energy_of_waves(data, closed)
 
 
-STORED = (
-    "gravitational_energy",
-    "acoustic_energy",
-    "acoustic_kinetic_energy",
-    "elastic_energy",
-    "elastic_kinetic_energy",
-)
-"""Energies that waves carry; media with attenuation or pores have them as ``true_`` energies, too."""
-DISSIPATED = ("plastic_work", "soil_work", "attenuation_work", "drag_work")
-"""Energies that waves have lost inside the model."""
-
-
 def _energy_of_waves(data: Dataset, closed: bool) -> Iterator[Error]:
     """Yield the excess of stored and dissipated energy over the frictional work, relative to the largest work.
 
@@ -153,7 +152,7 @@ def _energy_of_waves(data: Dataset, closed: bool) -> Iterator[Error]:
     names = [f"true_{n}" if f"true_{n}" in data else n for n in STORED]
     total = np.asarray(sum(np.asarray(data[n]) for n in (*names, *DISSIPATED) if n in data))
     excess = (total - total[0]) - (work - work[0])
-    error = np.abs(excess) if closed else np.maximum(excess, np.where(np.isnan(excess), excess, 0.0))
+    error = np.abs(excess) if closed else np.maximum(excess, 0.0)  # NaN if a value is NaN
     yield "energy", -1, float(error.max() / scale), float(np.ravel(data["time"])[error.argmax()])
 
 
@@ -194,9 +193,8 @@ def _integral(
     if scale < 1e-6:
         return
     jump = 0.5 * float((np.abs(np.diff(rate, axis=0)) * steps).max())
-    difference = np.maximum(
-        np.abs(integral - change).max(1) - jump, 0.0
-    )  # NaN if a value is NaN: the identity then fails
+    # NaN if a value is NaN: the identity then fails
+    difference = np.maximum(np.abs(integral - change).max(1) - jump, 0.0)
     yield identity, float(difference.max() / scale), float(time[difference.argmax()])
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from faultwave.base.asked import option
 from faultwave.base.damaged import explaining_values
 from faultwave.base.errors import InputError, Problem, Problems, suggest
-from faultwave.output.atomic import explaining
 from faultwave.output.converters import Conversion, converters
+from faultwave.output.folder import create_folder
 from faultwave.output.results import load_results
 
 
@@ -49,8 +49,7 @@ def convert(
     _check_options(kind, options, {name: converter.options for name, converter in known.items()})
     results = load_results(folder, prefix)
     target = Path(out) if out is not None else results.folder
-    with explaining(target):
-        target.mkdir(parents=True, exist_ok=True)
+    create_folder(target)
     with explaining_values(str(results.folder), f"cannot be converted to {kind}"):
         return known[kind].write(Conversion(results, target, options))
 

@@ -48,6 +48,12 @@ def prepare_folder(
     return path
 
 
+def create_folder(path: Path) -> None:
+    """Create a folder with its parents; failures raise the error that ``explaining`` makes of them."""
+    with explaining(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
 def refuse_folder(path: str | Path, force: bool = False) -> None:
     """Raise InputError where ``prepare_folder`` would, as far as that is known without touching the folder."""
     path = Path(path).absolute()

@@ -13,7 +13,7 @@ from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.base.log import get_logger
 from faultwave.case.load import load_case
 from faultwave.comm import world
-from faultwave.output.atomic import explaining
+from faultwave.output.folder import create_folder
 from faultwave.output.formats.touchstone import write_touchstone
 from faultwave.run.start import start
 
@@ -147,12 +147,7 @@ def save_scattering(
     problems.raise_errors()
     assert settings is not None
     folder = Path(folder)
-
-    def prepare() -> None:
-        with explaining(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-
-    world().together(prepare)  # before hours of runs
+    world().together(lambda: create_folder(folder))  # before hours of runs
     found = scattering(case, progress, **overrides)
     assert settings.ports is not None
     remarks = [

@@ -9,10 +9,13 @@ from faultwave.physics.friction.law import FrictionLaw
 
 
 def sample_range(parameter: Parameter, known: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
-    """Return the lowest and highest value of a parameter: those ``known`` by its name, else around its default or around 0.1."""
+    """Return the lowest and highest value of a parameter.
+
+    They are ``known`` by its name, or around its default or, within its bounds, around 0.1.
+    """
     if parameter.name in known:
         return known[parameter.name]
-    middle = 0.1 if parameter.default is None else parameter.default
+    middle = min(max(0.1, parameter.lower), parameter.upper) if parameter.default is None else parameter.default
     lowest, highest = sorted((0.9 * middle, 1.1 * middle))
     return max(lowest, parameter.lower), min(highest, parameter.upper)
 

@@ -10,7 +10,7 @@ from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import COMMON_STATE, Directions, Load
 from faultwave.physics.friction.modifiers import composed
 
-from .sampling import sample_value
+from .sampling import required_values
 
 ALL = pytest.mark.parametrize("name", list(faults.laws()))
 NUMBERS = {
@@ -144,7 +144,7 @@ def sub_steps(law, c, items):
     points, names = 16, list(law.state_columns)
     count = items * points
     given = GIVEN | ({"rupture_onset": 0.115} if law.name == "imposed-delta" else {})  # in the first two sub-steps
-    values = given | {q.name: sample_value(q, given) for q in law.parameters if q.default is None}
+    values = given | required_values(law, given)
     spread = {k: v * rng.uniform(0.9, 1.1, count) for k, v in values.items()}
     d = Directions(*(np.full(count, x) for x in (0.8, 0.6, -0.6, 0.8)))
     p = law.prepare(law.given({q.name: spread[q.name] for q in law.parameters if q.name in spread}, count), c, d)

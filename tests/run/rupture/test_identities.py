@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.domain.tets.mesh import make_mesh
-from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.dataset import receivers_from_arrays
 from faultwave.observe.identities import check_identities, violations
 from faultwave.output.convert import convert
 from faultwave.output.formats.scec import read_table
@@ -18,6 +17,7 @@ from faultwave.output.formats.vtkhdf import VtkHdfReader
 
 from . import fluids, test_rate_and_state
 from .setup import Histories, patch, run, settings, slip_weakening, small_mesh
+from .test_energy import closed
 from .test_laws import imposed
 
 POINTS = np.array([[0.0, 0.0, -2210.0], [310.0, 0.0, -1300.0], [-1490.0, 0.0, -3740.0], [1510.0, 0.0, -600.0]])
@@ -103,10 +103,7 @@ def test_snapshots_obey_them_too(tmp_path: Path) -> None:
     values = np.stack([[shot[n] for n in names] for shot in shots]).transpose(0, 2, 1)
     moved = values[-1, :, names.index("ASl")] > 0.05
     assert moved.sum() > 5 and len(time) > 50
-    made = Dataset("fault", {
-        "time": Variable(np.asarray(time), ("time",)),
-        "values": Variable(values[:, moved], ("time", "receiver", "quantity")),
-    }, {"quantities": names})  # fmt: skip
+    made = receivers_from_arrays(time, values[:, moved], names, np.zeros((moved.sum(), 3)))
     findings = check_identities([made], {"peak slip rate": 0.05})
     assert {"slip", "strength", "rupture time"} <= {f.identity for f in findings}
     assert not violations(f for f in findings if f.identity != "path")
@@ -121,24 +118,19 @@ def test_the_surface_moves_by_the_integral_of_its_velocity(tmp_path: Path) -> No
         shots = [[file.field(n, i) for n in names] for i in range(len(time))]
     values = np.stack(shots).transpose(0, 2, 1)
     speed = np.abs(values[..., :3]).max((0, 2))
-    columns = {
-        "time": Variable(time, ("time",)),
-        "values": Variable(values[:, speed > 0.1 * speed.max()], ("time", "receiver", "quantity")),
-    }
-    findings = check_identities([Dataset("surface", columns, {"quantities": names})])
+    moved = speed > 0.1 * speed.max()
+    findings = check_identities([receivers_from_arrays(time, values[:, moved], names, np.zeros((moved.sum(), 3)))])
     assert len(findings) > 20 and {f.identity for f in findings} == {"displacement"} and not violations(findings)
 
 
 def test_all_work_of_a_rupture_in_a_closed_body_goes_into_waves(tmp_path: Path) -> None:
     """The scheme loses some of it, and less at a higher order; it never adds any."""
-    mesh = small_mesh()
-    closed = make_mesh(mesh.vertices, mesh.cells, mesh.groups, np.where(mesh.tags == 5, 1, mesh.tags))
     errors = []
     for order in (2, 4):
         case = settings(
             tmp_path,
             slip_weakening(),
-            closed,
+            closed(small_mesh(), 1),
             end_time=0.5,
             numerics={"order": order},
             output={"energies": {"interval": 0.1}},

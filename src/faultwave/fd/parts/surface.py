@@ -5,6 +5,7 @@ Fields are velocity, displacement, peak speed, and the plastic strain of rock th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -18,11 +19,13 @@ from faultwave.fd.part import GridPart, Placing, Planning, Running
 from faultwave.fd.snapshots import Snapshots, check_setting, disk_bytes, number_bytes
 from faultwave.fd.surface import SurfaceView
 from faultwave.fd.yielding import YIELDED
-from faultwave.observe.fields import surface_fields
+from faultwave.observe.fields import snapshot_count, surface_fields
 from faultwave.observe.lattice import Lattice
 
 ARRAYS = {**{f"{q}{c}": f"surface_{q}{c}" for q in "vu" for c in "123"}, "PGV": "surface_peak"}
 """Arrays of the program by field."""
+DISPLACEMENTS = {f"u{c}": f"v{c}" for c in "123"}
+"""Velocity of each displacement."""
 
 
 def plan(planning: Planning) -> Surface | None:
@@ -63,7 +66,7 @@ class Surface(GridPart):
         points = int(np.prod([-(-n // self.setting.every) for n in placing.surface]))
         disk = disk_bytes(self.case, self.setting, points, len(self.fields))
         if self.case.output.xdmf:
-            snapshots = int(self.case.end_time / self.setting.interval + 1e-9) + 1
+            snapshots = snapshot_count(self.setting, self.case)
             disk += snapshots * 2 * int(np.prod(placing.surface)) * number_bytes(self.case) * len(ARRAYS)
         return replace(self, demand=Demand(disk=disk))
 
@@ -86,18 +89,17 @@ class SurfaceSnapshots(Snapshots):
         self.view, self.plan, self.xdmf = view, solver.plan, part.case.output.xdmf
 
     def now(self, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return the present values (ny, nx) of each field."""
-        return {n: self._field(n)[:: self.every, :: self.every] for n in names}
-
-    def _field(self, name: str) -> np.ndarray:
-        """Return the present values (ny, nx) of a field on the whole surface.
+        """Return the present values (ny, nx) of each field.
 
         Displacements have been summed to the end of the step, half a step after the velocities: its second half is removed.
         """
-        values = self.view(ARRAYS.get(name, name), name in YIELDED)
-        if name[0] == "u" and name in ARRAYS:
-            values = values - 0.5 * self.operator.scheme.step * self.view(ARRAYS[f"v{name[1:]}"])
-        return values
+        half = 0.5 * self.operator.scheme.step
+
+        @functools.cache  # velocities are assembled once, also if displacements need them
+        def read(name: str) -> np.ndarray:
+            return self.view(ARRAYS.get(name, name), name in YIELDED)[:: self.every, :: self.every]
+
+        return {n: read(n) - half * read(DISPLACEMENTS[n]) if n in DISPLACEMENTS else read(n) for n in names}
 
     @property
     def mesh(self) -> tuple[np.ndarray, np.ndarray] | None:
